@@ -1,11 +1,14 @@
 package hls
 
 import (
+	"log/slog"
 	"math"
 	"testing"
 	"time"
 
+	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/segmenter"
 )
 
 // share runs two large streams and a small one for 60 s with a shared budget.
@@ -17,13 +20,13 @@ func share(t *testing.T, all *budget) []*window {
 	windows := make([]*window, len(pictures))
 	for i := range pictures {
 		windows[i] = newWindow(true, 0, 64<<20, all)
-		log := newBench(t, true).seg.log
-		benches[i] = &bench{t: t, w: windows[i], seg: newSegmenter(windows[i], nil, partTarget, segmentTarget, log)}
+		log := slog.New(slog.DiscardHandler)
+		benches[i] = &bench{t: t, w: windows[i], seg: segmenter.New(segmenter.Config{Sink: windows[i], PartTarget: partTarget, SegmentTarget: segmentTarget, Log: log})}
 	}
 	for _, u := range synthetic(v, a, 30, 2, 60*second, 1) {
 		for i, b := range benches {
 			x := *u
-			if isVideo(u) {
+			if cliptest.IsVideo(u) {
 				x.Data = pictures[i]
 			}
 			b.push(&x)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/segmenter"
 )
 
 // Durations of parts and segments in the two modes. A standard segment is also stored in pieces, so
@@ -58,7 +59,7 @@ type feeder struct {
 	server *Server
 	stream *hub.Stream
 	muxer  *muxer // the current run
-	cut    *segmenter
+	cut    *segmenter.Segmenter
 	fps    float64 // newest picture rate, for the multivariant playlist
 }
 
@@ -69,7 +70,8 @@ func (s *Server) newFeeder(stream *hub.Stream) *feeder {
 	if stream.LowLatency {
 		pieces, segments = partTarget, segmentTarget
 	}
-	f.cut = newSegmenter(f.muxer.window, f.nextRun, pieces, segments, s.config.Log.With("stream", stream.StreamID))
+	f.cut = segmenter.New(segmenter.Config{Sink: f.muxer.window, NextRun: f.nextRun, PartTarget: pieces, SegmentTarget: segments,
+		Log: s.config.Log.With("stream", stream.StreamID)})
 	return f
 }
 
@@ -81,18 +83,18 @@ func (f *feeder) feed(ctx context.Context, r *hub.Reader) error {
 	var err error
 	for {
 		var u *hub.Unit
-		if u, err = r.NextOrTick(ctx, tick.C, f.cut.quiet); err != nil {
+		if u, err = r.NextOrTick(ctx, tick.C, f.cut.Quiet); err != nil {
 			break
 		}
-		f.cut.activity = f.stream.Activity()
+		f.cut.SetActivity(f.stream.Activity())
 		if u != nil {
-			f.cut.push(u)
+			f.cut.Push(u)
 		} else {
-			f.cut.tick(f.server.config.Arrivals())
+			f.cut.Tick(f.server.config.Arrivals())
 		}
 		f.publish()
 	}
-	f.cut.seal()
+	f.cut.Seal()
 	f.end()
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil
@@ -102,7 +104,9 @@ func (f *feeder) feed(ctx context.Context, r *hub.Reader) error {
 
 // nextRun closes the playlist and starts a new one under a new name. index.m3u8 names the new one
 // before players see the end of the old one.
-func (f *feeder) nextRun() *window {
+//
+//nolint:ireturn // as segmenter.Config.NextRun wants it
+func (f *feeder) nextRun() segmenter.Sink {
 	next := f.server.newMuxer(f.stream)
 	f.server.succeed(f.stream.StreamID, next)
 	f.end()
@@ -134,10 +138,8 @@ func (f *feeder) publish() {
 
 // measure updates the picture rate.
 func (f *feeder) measure() {
-	if v := f.cut.video; v != nil {
-		if d, _ := v.rhythm.period(); d > 0 {
-			f.fps = float64(time.Second) / float64(d)
-		}
+	if d := f.cut.PictureTime(); d > 0 {
+		f.fps = float64(time.Second) / float64(d)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/metering"
 	"showfloor/internal/streams/playtoken"
@@ -177,24 +178,24 @@ func (s *studio) probe(path string, extra ...string) string {
 
 func TestPlaysInFFmpeg(t *testing.T) {
 	t.Parallel()
-	cases := map[string]clipSpec{
-		"plain":      {seconds: 6, fps: "30", gop: 60, rate: 44100},
-		"b-frames":   {seconds: 6, fps: "25", gop: 50, bframes: 3, rate: 48000},
-		"ntsc film":  {seconds: 6, fps: "24000/1001", gop: 48, rate: 22050},
-		"hevc":       {seconds: 4, fps: "30", gop: 30, codec: "libx265", rate: 44100},
-		"opus":       {seconds: 4, fps: "30", gop: 30, rate: 48000, audioCodec: "libopus"},
-		"silent":     {seconds: 4, fps: "30", gop: 30},
-		"sound only": {seconds: 5, rate: 44100},
-		"slow":       {seconds: 8, fps: "5", gop: 10, rate: 32000},
-		"fast":       {seconds: 4, fps: "60", gop: 60, bframes: 2, rate: 48000},
+	cases := map[string]cliptest.Spec{
+		"plain":      {Seconds: 6, FPS: "30", GOP: 60, Rate: 44100},
+		"b-frames":   {Seconds: 6, FPS: "25", GOP: 50, BFrames: 3, Rate: 48000},
+		"ntsc film":  {Seconds: 6, FPS: "24000/1001", GOP: 48, Rate: 22050},
+		"hevc":       {Seconds: 4, FPS: "30", GOP: 30, Codec: "libx265", Rate: 44100},
+		"opus":       {Seconds: 4, FPS: "30", GOP: 30, Rate: 48000, AudioCodec: "libopus"},
+		"silent":     {Seconds: 4, FPS: "30", GOP: 30},
+		"sound only": {Seconds: 5, Rate: 44100},
+		"slow":       {Seconds: 8, FPS: "5", GOP: 10, Rate: 32000},
+		"fast":       {Seconds: 4, FPS: "60", GOP: 60, BFrames: 2, Rate: 48000},
 	}
 	for name, spec := range cases {
 		for _, low := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/low-latency=%v", name, low), func(t *testing.T) {
 				s := newStudio(t, Config{})
-				units := clip(t, spec)
+				units := cliptest.Clip(t, spec)
 				p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: low}, "p")
-				write(t, p, shifted(units, time.Hour, time.Millisecond))
+				write(t, p, cliptest.Shifted(units, time.Hour, time.Millisecond))
 				p.Close()
 				index := "/live/token-a/index.m3u8"
 				t.Logf("%s\n%s", s.get(index), s.get(s.media("a")))

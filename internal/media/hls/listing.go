@@ -3,6 +3,8 @@ package hls
 import (
 	"slices"
 	"time"
+
+	"showfloor/internal/media/segmenter"
 )
 
 // listing is the content of a stream's playlists.
@@ -17,7 +19,7 @@ type listing struct {
 	target     int        // EXT-X-TARGETDURATION in seconds; it never changes in a playlist
 	dependent  bool       // a segment had to begin without a key frame
 	partTarget time.Duration
-	config     *configuration // the newest
+	config     *segmenter.Configuration // the newest
 	sealed     bool
 }
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"showfloor/internal/media/segmenter"
 )
 
 // segmentLines are a segment's lines in the playlist. They are rendered once and then copied into
@@ -25,7 +27,7 @@ func (s *segment) lead(b []byte, mapped bool) []byte {
 	}
 	if !mapped {
 		b = append(b, `#EXT-X-MAP:URI="init`...)
-		b = strconv.AppendInt(b, int64(s.config.id), 10)
+		b = strconv.AppendInt(b, int64(s.config.ID), 10)
 		b = append(b, ".mp4\"\n"...)
 	}
 	s.lines.mu.Lock()
@@ -160,7 +162,7 @@ func (l *listing) header(list []*segment) []byte {
 // body writes the segments from index from on. Those from index withParts on are listed with
 // parts.
 func (l *listing) body(b []byte, list []*segment, from, withParts int) []byte {
-	var mapped *configuration
+	var mapped *segmenter.Configuration
 	for range l.gaps(list) {
 		b = fmt.Appendf(b, "#EXT-X-GAP\n#EXTINF:%d.00000,\ngap.mp4\n", l.target)
 	}
@@ -216,10 +218,10 @@ func (l *listing) multivariant(fps float64) []byte {
 	c := l.config
 	peak, average := l.bandwidth()
 	b := []byte("#EXTM3U\n#EXT-X-VERSION:9\n") // media playlists say whether segments are independent
-	b = fmt.Appendf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q", max(peak, 1), max(average, 1), c.codecs)
-	if c.video != nil {
-		if c.video.Width > 0 && c.video.Height > 0 {
-			b = fmt.Appendf(b, ",RESOLUTION=%dx%d", c.video.Width, c.video.Height)
+	b = fmt.Appendf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q", max(peak, 1), max(average, 1), c.Codecs)
+	if c.Video != nil {
+		if c.Video.Width > 0 && c.Video.Height > 0 {
+			b = fmt.Appendf(b, ",RESOLUTION=%dx%d", c.Video.Width, c.Video.Height)
 		}
 		if fps > 0 {
 			b = fmt.Appendf(b, ",FRAME-RATE=%.3f", fps)

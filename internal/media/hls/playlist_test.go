@@ -3,6 +3,7 @@ package hls
 import (
 	"compress/gzip"
 	"io"
+	"log/slog"
 	"math"
 	"net/url"
 	"strings"
@@ -12,7 +13,9 @@ import (
 	"github.com/bluenviron/gohlslib/v2/pkg/playlist"
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/segmenter"
 )
 
 func parseMedia(t testing.TB, text []byte) *playlist.Media {
@@ -105,7 +108,7 @@ func TestAnOldStateStaysAsItWas(t *testing.T) {
 			}
 			seen = append(seen, p)
 		}
-		b.seg.seal()
+		b.seg.Seal()
 		require.Greater(t, len(seen), 6)
 		for _, p := range seen {
 			require.Equal(t, p.then, rendered(&p.state.listing))
@@ -176,7 +179,7 @@ func TestSealedPlaylist(t *testing.T) {
 	v, a := stillTracks(t)
 	b := newBench(t, true)
 	b.push(synthetic(v, a, 30, 2, 5300*time.Millisecond, 1)...)
-	b.seg.seal()
+	b.seg.Seal()
 	b.w.seal()
 	full, _ := b.w.playlist()
 	text := string(full)
@@ -236,11 +239,11 @@ func TestMemoryIsBounded(t *testing.T) {
 	v, a := stillTracks(t)
 	for name, gop := range map[string]float64{"usual": 2, "endless": 1000} {
 		w := newWindow(true, 0, 8<<20, &budget{total: math.MaxInt64})
-		b := &bench{t: t, w: w, seg: newSegmenter(w, nil, partTarget, segmentTarget, newBench(t, true).seg.log)}
+		b := &bench{t: t, w: w, seg: segmenter.New(segmenter.Config{Sink: w, PartTarget: partTarget, SegmentTarget: segmentTarget, Log: slog.New(slog.DiscardHandler)})}
 		picture := make([]byte, 200<<10) // 48 Mbit/s
 		largest := 0
 		for _, u := range synthetic(v, a, 30, gop, 30*second, 1) {
-			if isVideo(u) {
+			if cliptest.IsVideo(u) {
 				u.Data = picture
 			}
 			b.push(u)
@@ -258,7 +261,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 // memory is the use of memory of the bench's stream, in bytes.
 func (b *bench) memory() int {
-	_, pending := b.seg.pending()
+	_, pending := b.seg.Pending()
 	return b.w.bytes + pending
 }
 
@@ -292,15 +295,15 @@ func TestClockThatStandsStill(t *testing.T) {
 	} {
 		const limit = 8 << 20
 		w := newWindow(true, 0, limit, &budget{total: math.MaxInt64})
-		b := &bench{t: t, w: w, seg: newSegmenter(w, nil, partTarget, segmentTarget, newBench(t, true).seg.log)}
+		b := &bench{t: t, w: w, seg: segmenter.New(segmenter.Config{Sink: w, PartTarget: partTarget, SegmentTarget: segmentTarget, Log: slog.New(slog.DiscardHandler)})}
 		data := make([]byte, tt.bytes)
 		for i := range tt.frames {
-			b.push(&hub.Unit{Track: tt.track, Key: tt.key(i), Data: data, Arrived: epochStart})
-			if frames, _ := b.seg.pending(); frames > maxFrames+1 || b.memory() > limit+limit/4+maxPart {
+			b.push(&hub.Unit{Track: tt.track, Key: tt.key(i), Data: data, Arrived: cliptest.EpochStart})
+			if frames, _ := b.seg.Pending(); frames > segmenter.MaxFrames+1 || b.memory() > limit+limit/4+segmenter.MaxPart {
 				t.Fatalf("%s: %d frames wait, %d bytes in all, after %d", name, frames, b.memory(), i)
 			}
 		}
-		b.seg.seal()
+		b.seg.Seal()
 		b.checkCount()
 	}
 }

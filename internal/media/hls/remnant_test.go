@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/segmenter"
 )
 
 // TestRemnantIsDropped requires that a list doesn't end with a segment of a few frames, unless
@@ -28,17 +30,19 @@ func TestRemnantIsDropped(t *testing.T) {
 			w := newWindow(tt.lowLatency, 0, 1<<20, &budget{total: math.MaxInt64})
 			first := w.nextMSN
 			size := 0
+			p := segmenter.Part{}
 			for i, d := range tt.durations {
-				w.beginSegment(&configuration{}, false, time.Time{})
-				w.addPart(&part{data: make([]byte, 10), duration: d})
+				p.Duration = d
+				w.Begin(&segmenter.Configuration{}, false, time.Time{})
+				w.Add(p)
 				if i < tt.left {
-					size += segmentOverhead + partOverhead + 10
+					size += segmentOverhead + partOverhead + len(p.Marshal())
 				}
 				if i < len(tt.durations)-1 {
-					w.endSegment()
+					w.End()
 				}
 			}
-			w.dropRemnant()
+			w.DropRemnant()
 			w.seal()
 			require.Len(t, w.segments, tt.left)
 			require.Equal(t, first+uint64(tt.left), w.nextMSN)

@@ -2,6 +2,7 @@ package hls
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -10,14 +11,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/segmenter"
 )
 
 // script pushes units to a bench as they arrive, and ticks its clock.
 type script struct {
 	*bench
 
-	now time.Duration // since epochStart
+	now time.Duration // since cliptest.EpochStart
 }
 
 func newScript(t testing.TB, lowLatency bool) *script {
@@ -29,7 +32,7 @@ func newScript(t testing.TB, lowLatency bool) *script {
 func (s *script) play(units []*hub.Unit, keep func(at time.Duration, u *hub.Unit) bool) {
 	s.t.Helper()
 	for _, u := range units {
-		at := u.Arrived.Sub(epochStart)
+		at := u.Arrived.Sub(cliptest.EpochStart)
 		kept := keep(at, u)
 		s.pass(at)
 		if kept {
@@ -41,7 +44,7 @@ func (s *script) play(units []*hub.Unit, keep func(at time.Duration, u *hub.Unit
 // pass advances the clock.
 func (s *script) pass(until time.Duration) {
 	for ; s.now+tickEvery <= until; s.now += tickEvery {
-		s.seg.tick(epochStart.Add(s.now + tickEvery))
+		s.seg.Tick(cliptest.EpochStart.Add(s.now + tickEvery))
 	}
 }
 
@@ -59,7 +62,7 @@ func within(at time.Duration, pairs ...time.Duration) bool {
 // run without a discontinuity.
 func (s *script) checkSteady(length time.Duration) {
 	s.t.Helper()
-	s.seg.seal()
+	s.seg.Seal()
 	s.check(true)
 	require.Empty(s.t, s.runs)
 	require.Zero(s.t, s.discontinuities())
@@ -77,8 +80,8 @@ func (s *script) checkHoles() {
 	for _, x := range s.w.segments {
 		for _, p := range x.parts {
 			tracks := s.tracks(p)
-			if x.config.video != nil {
-				require.NotEmpty(s.t, tracks[videoTrackID].samples, "part %d has no picture", p.id)
+			if x.config.Video != nil {
+				require.NotEmpty(s.t, tracks[segmenter.VideoTrackID].samples, "part %d has no picture", p.id)
 			}
 			for id, m := range tracks {
 				if ends[id] != 0 {
@@ -95,7 +98,7 @@ func (s *script) decode(w *window) {
 	s.t.Helper()
 	for i := 0; i < len(w.segments); {
 		c := w.segments[i].config
-		file := slices.Clone(c.init)
+		file := slices.Clone(c.Init)
 		for ; i < len(w.segments) && w.segments[i].config == c; i++ {
 			for _, p := range w.segments[i].parts {
 				file = append(file, p.data...)
@@ -115,21 +118,21 @@ func (s *script) checkSync(units []*hub.Unit, wanted func(arrived time.Duration)
 	at := map[string][]time.Duration{}
 	for _, x := range s.segments() {
 		for _, p := range x.parts {
-			m := s.tracks(p)[audioTrackID]
-			rate, ticks := audioRate(x.config.audio), m.start
+			m := s.tracks(p)[segmenter.AudioTrackID]
+			rate, ticks := segmenter.AudioRate(x.config.Audio), m.start
 			for _, y := range m.samples {
 				at[string(y.Payload)] = append(at[string(y.Payload)], span(ticks, rate))
 				ticks += int64(y.Duration)
 			}
 		}
 	}
-	pictures := only(units, isVideo)
+	pictures := cliptest.Only(units, cliptest.IsVideo)
 	first, last := pictures[0].DTS, pictures[len(pictures)-1].DTS
-	for _, u := range only(units, notVideo) {
-		if !wanted(u.Arrived.Sub(epochStart)) || !within(u.DTS, first+second/20, last-second/20) {
+	for _, u := range cliptest.Only(units, cliptest.NotVideo) {
+		if !wanted(u.Arrived.Sub(cliptest.EpochStart)) || !within(u.DTS, first+second/20, last-second/20) {
 			continue
 		}
-		want := u.DTS - first + timelineStart
+		want := u.DTS - first + segmenter.TimelineStart
 		require.True(s.t, slices.ContainsFunc(at[string(u.Data)], func(got time.Duration) bool { return (got - want).Abs() < 22*time.Millisecond }),
 			"the sound of %v is missing, or at %v instead of %v", u.DTS, at[string(u.Data)], want)
 	}
@@ -137,13 +140,13 @@ func (s *script) checkSync(units []*hub.Unit, wanted func(arrived time.Duration)
 
 // variants runs a test in both modes, with publishers that announce what they switch off and with
 // publishers that don't.
-func variants(t *testing.T, spec clipSpec, test func(t *testing.T, s *script, units []*hub.Unit, announced bool)) {
+func variants(t *testing.T, spec cliptest.Spec, test func(t *testing.T, s *script, units []*hub.Unit, announced bool)) {
 	t.Helper()
 	for _, low := range []bool{true, false} {
 		for _, announced := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, low latency %v, told %v", cmpOr(spec.audioCodec, "aac"), low, announced), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, low latency %v, told %v", cmp.Or(spec.AudioCodec, "aac"), low, announced), func(t *testing.T) {
 				t.Parallel()
-				test(t, newScript(t, low), shifted(clip(t, spec), 0, time.Millisecond), announced)
+				test(t, newScript(t, low), cliptest.Shifted(cliptest.Clip(t, spec), 0, time.Millisecond), announced)
 			})
 		}
 	}

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4"
-	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4/seekablebuffer"
 
+	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/segmenter"
 )
 
 // bench is a segmenter whose windows keep all segments.
@@ -20,7 +21,7 @@ type bench struct {
 	t    testing.TB
 	w    *window   // of the current run
 	runs []*window // of earlier runs
-	seg  *segmenter
+	seg  *segmenter.Segmenter
 }
 
 func newBench(t testing.TB, lowLatency bool) *bench {
@@ -30,7 +31,7 @@ func newBench(t testing.TB, lowLatency bool) *bench {
 		pieces, segments = partTarget, segmentTarget
 	}
 	b := &bench{t: t, w: keeping(lowLatency)}
-	b.seg = newSegmenter(b.w, b.nextRun, pieces, segments, slog.New(slog.DiscardHandler))
+	b.seg = segmenter.New(segmenter.Config{Sink: b.w, NextRun: b.nextRun, PartTarget: pieces, SegmentTarget: segments, Log: slog.New(slog.DiscardHandler)})
 	return b
 }
 
@@ -41,7 +42,8 @@ func keeping(lowLatency bool) *window {
 	return w
 }
 
-func (b *bench) nextRun() *window {
+//nolint:ireturn // as segmenter.Config.NextRun wants it
+func (b *bench) nextRun() segmenter.Sink {
 	b.w.seal()
 	b.runs = append(b.runs, b.w)
 	b.w = keeping(b.w.lowLatency)
@@ -53,8 +55,33 @@ func (b *bench) all() []*window { return append(slices.Clone(b.runs), b.w) }
 
 func (b *bench) push(units ...*hub.Unit) {
 	for _, u := range units {
-		b.seg.push(u)
+		b.seg.Push(u)
 	}
+}
+
+// off sets what the publisher has switched off.
+func (b *bench) off(video, audio bool) {
+	b.seg.SetActivity(hub.Activity{Present: true, VideoOff: video, AudioOff: audio})
+}
+
+// covered is the output time up to which the newest run, which is the only one, has parts.
+func (b *bench) covered() time.Duration {
+	end := segmenter.TimelineStart
+	for _, s := range b.w.segments {
+		end += s.duration
+	}
+	return end
+}
+
+// silence returns the payloads that are silence.
+func (b *bench) silence() [][]byte {
+	frame, _ := segmenter.Silence(b.w.config.Audio)
+	return only2(b.payloads(segmenter.AudioTrackID), frame)
+}
+
+// span converts ticks of a time scale to a time.
+func span(ticks int64, rate int) time.Duration {
+	return time.Duration(ticks) * time.Second / time.Duration(rate)
 }
 
 // media holds the samples of one track in a part.
@@ -112,7 +139,7 @@ func (b *bench) checkRun(w *window, ends map[string]time.Duration, strict bool) 
 		if changed && !s.discontinuity {
 			b.t.Errorf("segment %d: new tracks without a discontinuity", i)
 		}
-		if changed && !w.segments[i-1].config.precedes(s.config) {
+		if changed && !w.segments[i-1].config.Precedes(s.config) {
 			b.t.Errorf("segment %d: tracks that no player goes on with", i)
 		}
 		if int(math.Round(s.duration.Seconds())) > w.target {
@@ -164,9 +191,9 @@ func (b *bench) checkMedia(s *segment, p *part, ends map[string]time.Duration, s
 		b.t.Errorf("part %d is empty", p.id)
 	}
 	for id, m := range tracks {
-		name, rate := "video", videoRate
-		if id == audioTrackID {
-			name, rate = "audio", audioRate(s.config.audio)
+		name, rate := "video", segmenter.VideoRate
+		if id == segmenter.AudioTrackID {
+			name, rate = "audio", segmenter.AudioRate(s.config.Audio)
 		}
 		start, end := span(m.start, rate), span(m.end, rate)
 		if start < ends[name]-time.Millisecond {
@@ -182,9 +209,9 @@ func (b *bench) checkMedia(s *segment, p *part, ends map[string]time.Duration, s
 			}
 		}
 	}
-	_, pictures := tracks[videoTrackID]
-	key := pictures && !tracks[videoTrackID].samples[0].IsNonSyncSample
-	if want := key || s.config.video == nil; want != p.independent {
+	_, pictures := tracks[segmenter.VideoTrackID]
+	key := pictures && !tracks[segmenter.VideoTrackID].samples[0].IsNonSyncSample
+	if want := key || s.config.Video == nil; want != p.independent {
 		b.t.Errorf("part %d: independent is %v", p.id, p.independent)
 	}
 }
@@ -232,26 +259,26 @@ func (b *bench) total() time.Duration {
 }
 
 var (
-	usual = clipSpec{seconds: 6, fps: "30", gop: 60, rate: 44100}
-	still = clipSpec{seconds: 1, fps: "30", gop: 30, rate: 48000}
+	usual = cliptest.Spec{Seconds: 6, FPS: "30", GOP: 60, Rate: 44100}
+	still = cliptest.Spec{Seconds: 1, FPS: "30", GOP: 30, Rate: 48000}
 )
 
 func TestRhythmsKeepTheRules(t *testing.T) {
 	t.Parallel()
-	track := clip(t, still)[0].Track
-	sound := only(clip(t, still), func(u *hub.Unit) bool { return !isVideo(u) })[0].Track
+	track := cliptest.Clip(t, still)[0].Track
+	sound := cliptest.Only(cliptest.Clip(t, still), func(u *hub.Unit) bool { return !cliptest.IsVideo(u) })[0].Track
 	for _, fps := range []float64{1, 2, 5, 7, 8, 10, 12, 12.5, 15, 23.976, 24, 25, 29.97, 30, 48, 50, 59.94, 60, 120} {
 		for _, clock := range []time.Duration{1, time.Millisecond} {
 			for _, gop := range []float64{1, 2, 10} {
 				b := newBench(t, true)
 				units := synthetic(track, sound, fps, gop, 25*time.Second, clock)
 				b.push(units...)
-				b.seg.seal()
+				b.seg.Seal()
 				b.check(true)
 				if d := b.total() - 25*time.Second; d.Abs() > 250*time.Millisecond {
 					t.Errorf("%v fps, GOP %v s: lasts %v too long", fps, gop, d)
 				}
-				if got, want := len(b.payloads(videoTrackID)), len(only(units, isVideo)); got != want {
+				if got, want := len(b.payloads(segmenter.VideoTrackID)), len(cliptest.Only(units, cliptest.IsVideo)); got != want {
 					t.Errorf("%v fps, GOP %v s: %d of %d pictures", fps, gop, got, want)
 				}
 				if t.Failed() {
@@ -269,7 +296,7 @@ func synthetic(video, audio *hub.Track, fps, gop float64, length, clock time.Dur
 	add := func(track *hub.Track, at time.Duration, key bool) {
 		next++
 		units = append(units, &hub.Unit{Track: track, DTS: at.Truncate(clock), PTS: at.Truncate(clock),
-			Key: key, Data: []byte{0, 0, 0, 2, 0x65, next}, Arrived: epochStart.Add(at)})
+			Key: key, Data: []byte{0, 0, 0, 2, 0x65, next}, Arrived: cliptest.EpochStart.Add(at)})
 	}
 	perKey := int(math.Round(fps * gop))
 	sound := 0
@@ -290,59 +317,21 @@ func synthetic(video, audio *hub.Track, fps, gop float64, length, clock time.Dur
 
 func TestRealClipKeepsTheRules(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []clipSpec{usual,
-		{seconds: 6, fps: "25", gop: 50, bframes: 3, rate: 48000},
-		{seconds: 5, rate: 22050}, {seconds: 4, fps: "30", gop: 30}} {
+	for _, spec := range []cliptest.Spec{usual,
+		{Seconds: 6, FPS: "25", GOP: 50, BFrames: 3, Rate: 48000},
+		{Seconds: 5, Rate: 22050}, {Seconds: 4, FPS: "30", GOP: 30}} {
 		for _, low := range []bool{true, false} {
 			b := newBench(t, low)
-			units := shifted(clip(t, spec), 9*time.Second, time.Millisecond)
+			units := cliptest.Shifted(cliptest.Clip(t, spec), 9*time.Second, time.Millisecond)
 			b.push(units...)
-			b.seg.seal()
+			b.seg.Seal()
 			b.check(low)
 			var want [][]byte
-			for _, u := range only(units, isVideo) {
+			for _, u := range cliptest.Only(units, cliptest.IsVideo) {
 				want = append(want, u.Data)
 			}
-			if got := b.payloads(videoTrackID); !bytes.Equal(bytes.Join(got, nil), bytes.Join(want, nil)) {
+			if got := b.payloads(segmenter.VideoTrackID); !bytes.Equal(bytes.Join(got, nil), bytes.Join(want, nil)) {
 				t.Errorf("%v: the pictures came out changed", spec)
-			}
-		}
-	}
-}
-
-// TestFragment: another implementation can parse our fragments.
-func TestFragment(t *testing.T) {
-	t.Parallel()
-	tracks := []trackSamples{
-		{track: 1, video: true, base: 1 << 40, samples: []sample{
-			{data: []byte("key"), duration: 3000, offset: 6000, sync: true},
-			{data: []byte("b"), duration: 3001, offset: 0}}},
-		{track: 2, base: 77, samples: []sample{
-			{data: []byte("a"), duration: 1024, sync: true}, {data: []byte("bc"), duration: 1024, sync: true}}},
-		{track: 3, base: 5, samples: []sample{
-			{data: []byte("x"), duration: 1024, sync: true}, {data: []byte("y"), duration: 2000, sync: true}}},
-	}
-	data := marshalFragment(9, tracks)
-	if len(data) != cap(data) {
-		t.Errorf("%d bytes in an allocation of %d", len(data), cap(data))
-	}
-	var parts fmp4.Parts
-	if err := parts.Unmarshal(data); err != nil {
-		t.Fatal(err)
-	}
-	p := parts[0]
-	if len(parts) != 1 || p.SequenceNumber != 9 || len(p.Tracks) != len(tracks) {
-		t.Fatalf("%+v", p)
-	}
-	for i, r := range tracks {
-		got := p.Tracks[i]
-		if got.ID != int(r.track) || got.BaseTime != r.base || len(got.Samples) != len(r.samples) {
-			t.Fatalf("track %d: %+v", i, got)
-		}
-		for j, s := range r.samples {
-			x := got.Samples[j]
-			if x.Duration != s.duration || x.PTSOffset != s.offset || x.IsNonSyncSample == s.sync || !bytes.Equal(x.Payload, s.data) {
-				t.Errorf("track %d sample %d: %+v", i, j, x)
 			}
 		}
 	}
@@ -359,11 +348,11 @@ func FuzzSegmenter(f *testing.F) {
 		for _, u := range wild(t, r, int(wildness), 400) {
 			b.push(u)
 			if r.IntN(256) < int(wildness)/4 {
-				b.seg.activity = hub.Activity{Present: r.IntN(4) > 0, VideoOff: r.IntN(2) == 0, AudioOff: r.IntN(2) == 0}
-				b.seg.tick(u.Arrived.Add(time.Duration(r.Int64N(int64(2 * time.Second)))))
+				b.seg.SetActivity(hub.Activity{Present: r.IntN(4) > 0, VideoOff: r.IntN(2) == 0, AudioOff: r.IntN(2) == 0})
+				b.seg.Tick(u.Arrived.Add(time.Duration(r.Int64N(int64(2 * time.Second)))))
 			}
 		}
-		b.seg.seal()
+		b.seg.Seal()
 		b.check(false)
 	})
 }
@@ -371,12 +360,12 @@ func FuzzSegmenter(f *testing.F) {
 // wild returns units of an encoder that misbehaves, more or less often (wildness 0–255).
 func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
 	t.Helper()
-	keys := []*hub.Unit{only(clip(t, still), isVideo)[0], only(clip(t, usual), isVideo)[0]}
+	keys := []*hub.Unit{cliptest.Only(cliptest.Clip(t, still), cliptest.IsVideo)[0], cliptest.Only(cliptest.Clip(t, usual), cliptest.IsVideo)[0]}
 	audio := []*hub.Track{
-		only(clip(t, still), func(u *hub.Unit) bool { return !isVideo(u) })[0].Track,
-		only(clip(t, usual), func(u *hub.Unit) bool { return !isVideo(u) })[0].Track,
+		cliptest.Only(cliptest.Clip(t, still), func(u *hub.Unit) bool { return !cliptest.IsVideo(u) })[0].Track,
+		cliptest.Only(cliptest.Clip(t, usual), func(u *hub.Unit) bool { return !cliptest.IsVideo(u) })[0].Track,
 	}
-	now, at := epochStart, time.Duration(r.Int64N(int64(time.Hour)))
+	now, at := cliptest.EpochStart, time.Duration(r.Int64N(int64(time.Hour)))
 	epoch := uint32(1)
 	v, a := 0, 0
 	mode := 0 // both, no audio, no video
@@ -423,40 +412,6 @@ func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
 		units = append(units, u)
 	}
 	return units
-}
-
-// BenchmarkFragment compares our writer of parts with mediacommon's.
-func BenchmarkFragment(b *testing.B) {
-	video := trackSamples{track: 1, video: true}
-	audio := trackSamples{track: 2}
-	var theirs fmp4.Part
-	tracks := []*fmp4.PartTrack{{ID: 1}, {ID: 2}}
-	for i := range 6 { // 200 ms at 2.5 Mbit/s
-		s := sample{data: make([]byte, 10400), duration: 3000, sync: i == 0}
-		video.samples = append(video.samples, s)
-		tracks[0].Samples = append(tracks[0].Samples, &fmp4.Sample{Duration: 3000, Payload: s.data, IsNonSyncSample: i > 0})
-	}
-	for range 9 {
-		s := sample{data: make([]byte, 340), duration: 1024, sync: true}
-		audio.samples = append(audio.samples, s)
-		tracks[1].Samples = append(tracks[1].Samples, &fmp4.Sample{Duration: 1024, Payload: s.data})
-	}
-	theirs.Tracks = tracks
-	b.Run("ours", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			marshalFragment(1, []trackSamples{video, audio})
-		}
-	})
-	b.Run("mediacommon", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			var out seekablebuffer.Buffer
-			if err := theirs.Marshal(&out); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
 
 // BenchmarkPlaylist makes a state, which happens once for each part, and renders and compresses its

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
 )
 
@@ -133,7 +134,7 @@ func TestNewBroadcastHasNewNames(t *testing.T) {
 	var bases [2]string
 	for i := range bases {
 		p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p"+strconv.Itoa(i))
-		write(t, p, shifted(clip(t, still), 0, time.Millisecond))
+		write(t, p, cliptest.Shifted(cliptest.Clip(t, still), 0, time.Millisecond))
 		s.waitPlayable("a/p" + strconv.Itoa(i))
 		p.Close()
 		bases[i], _, _ = strings.Cut(s.media("a"), "live.m3u8")
@@ -152,13 +153,13 @@ func TestTakeover(t *testing.T) {
 	s := newStudio(t, Config{})
 	b := hub.Broadcast{StreamID: "a", LowLatency: true}
 	first := s.publish(b, "one")
-	write(t, first, shifted(clip(t, usual), time.Hour, time.Millisecond)[:150])
+	write(t, first, cliptest.Shifted(cliptest.Clip(t, usual), time.Hour, time.Millisecond)[:150])
 	s.waitPlayable("a/one")
 	second := s.publish(b, "two")
-	if err := first.Write(clip(t, still)[0]); !errors.Is(err, hub.ErrReplaced) {
+	if err := first.Write(cliptest.Clip(t, still)[0]); !errors.Is(err, hub.ErrReplaced) {
 		t.Errorf("the old publisher: %v", err)
 	}
-	write(t, second, shifted(clip(t, usual), 0, time.Millisecond))
+	write(t, second, cliptest.Shifted(cliptest.Clip(t, usual), 0, time.Millisecond))
 	s.waitPlayable("a/two")
 	second.Close()
 	media := s.media("a")

@@ -8,12 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/segmenter"
 )
 
 var (
-	steadyAAC  = clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, bframes: 2}
-	steadyOpus = clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, audioCodec: "libopus"}
+	steadyAAC  = cliptest.Spec{Seconds: 16, FPS: "30", GOP: 60, Rate: 48000, BFrames: 2}
+	steadyOpus = cliptest.Spec{Seconds: 16, FPS: "30", GOP: 60, Rate: 48000, AudioCodec: "libopus"}
 )
 
 // TestQuietUnitsEndNoPart checks that no unit for which the feeder isn't woken ends a part, and that these are most units.
@@ -27,9 +29,9 @@ func TestQuietUnitsEndNoPart(t *testing.T) {
 			}
 			return n
 		}
-		quiet, units := 0, shifted(clip(t, steadyAAC), 0, time.Millisecond)
+		quiet, units := 0, cliptest.Shifted(cliptest.Clip(t, steadyAAC), 0, time.Millisecond)
 		for _, u := range units {
-			before, included := parts(), b.seg.quiet().Includes(u)
+			before, included := parts(), b.seg.Quiet().Includes(u)
 			b.push(u)
 			if included {
 				require.Equal(t, before, parts(), "a unit at %s ended a part", u.DTS)
@@ -45,19 +47,19 @@ func TestQuietUnitsEndNoPart(t *testing.T) {
 // video.
 func TestSoundThatStopsAndReturns(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []clipSpec{steadyAAC, steadyOpus} {
+	for _, spec := range []cliptest.Spec{steadyAAC, steadyOpus} {
 		variants(t, spec, func(t *testing.T, s *script, units []*hub.Unit, announced bool) {
 			t.Helper()
 			gone := []time.Duration{4 * second, 10 * second}
 			s.play(units, func(at time.Duration, u *hub.Unit) bool {
-				s.seg.activity.AudioOff = announced && within(at, gone...)
-				return isVideo(u) || !within(at, gone...)
+				s.off(false, announced && within(at, gone...))
+				return cliptest.IsVideo(u) || !within(at, gone...)
 			})
 			s.checkSteady(16 * second)
 			s.checkSync(units, func(at time.Duration) bool { return !within(at, gone...) })
-			silent := only2(s.payloads(audioTrackID), silenceOf(s.w.config.audio).data)
-			length := time.Duration(len(silent)) * span(s.seg.audio.silence.length, s.seg.audio.rate)
-			require.InDelta(t, 6, length.Seconds(), 0.06)
+			frame, duration := segmenter.Silence(s.w.config.Audio)
+			silent := only2(s.payloads(segmenter.AudioTrackID), frame)
+			require.InDelta(t, 6, (time.Duration(len(silent)) * duration).Seconds(), 0.06)
 		})
 	}
 }
@@ -69,8 +71,8 @@ func TestSoundThatComesAndGoes(t *testing.T) {
 		t.Helper()
 		gone := func(at time.Duration) bool { return at%(700*time.Millisecond) > 390*time.Millisecond }
 		s.play(units, func(at time.Duration, u *hub.Unit) bool {
-			s.seg.activity.AudioOff = announced && gone(at)
-			return isVideo(u) || !gone(at)
+			s.off(false, announced && gone(at))
+			return cliptest.IsVideo(u) || !gone(at)
 		})
 		s.checkSteady(16 * second)
 		s.checkSync(units, func(at time.Duration) bool { return !gone(at) })
@@ -82,10 +84,10 @@ func TestSoundThatComesAndGoes(t *testing.T) {
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, true)
-	units := shifted(clip(t, steadyOpus), 0, time.Millisecond)
+	units := cliptest.Shifted(cliptest.Clip(t, steadyOpus), 0, time.Millisecond)
 	n := 0
 	s.play(units, func(at time.Duration, u *hub.Unit) bool {
-		if isVideo(u) || !within(at, 4*second, 12*second) {
+		if cliptest.IsVideo(u) || !within(at, 4*second, 12*second) {
 			return true
 		}
 		n++
@@ -99,7 +101,7 @@ func TestPauses(t *testing.T) {
 		return false
 	})
 	s.checkSteady(16 * second)
-	silent := only2(s.payloads(audioTrackID), silenceOf(s.w.config.audio).data)
+	silent := s.silence()
 	require.LessOrEqual(t, len(silent), 1, "digital silence between noise")
 }
 
@@ -107,13 +109,13 @@ func TestPauses(t *testing.T) {
 // may begin in that track later.
 func TestThereIsAlwaysSound(t *testing.T) {
 	t.Parallel()
-	units := clip(t, clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, stereo: true})
-	require.True(t, sameCoding(silentTrack(), only(units, notVideo)[0].Track), "the coding of most encoders")
+	units := cliptest.Clip(t, cliptest.Spec{Seconds: 16, FPS: "30", GOP: 60, Rate: 48000, Stereo: true})
+	require.True(t, segmenter.SameCoding(segmenter.SilentTrack(), cliptest.Only(units, cliptest.NotVideo)[0].Track), "the coding of most encoders")
 	for _, from := range []time.Duration{7 * second, time.Hour} {
 		s := newScript(t, true)
-		s.play(shifted(units, 0, time.Millisecond), func(at time.Duration, u *hub.Unit) bool { return isVideo(u) || at >= from })
+		s.play(cliptest.Shifted(units, 0, time.Millisecond), func(at time.Duration, u *hub.Unit) bool { return cliptest.IsVideo(u) || at >= from })
 		s.checkSteady(16 * second)
-		s.checkSync(shifted(units, 0, time.Millisecond), func(at time.Duration) bool { return at >= from })
+		s.checkSync(cliptest.Shifted(units, 0, time.Millisecond), func(at time.Duration) bool { return at >= from })
 		require.Contains(t, string(s.w.multivariant(30)), "mp4a.40.2")
 	}
 }
@@ -124,9 +126,9 @@ func TestOtherSoundBegins(t *testing.T) {
 	t.Parallel()
 	for name, runs := range map[string]int{"": 0, "libopus": 1} {
 		s := newScript(t, true)
-		units := shifted(clip(t, clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, audioCodec: name}), 0, time.Millisecond)
-		s.play(units, func(at time.Duration, u *hub.Unit) bool { return isVideo(u) || at >= 7*second })
-		s.seg.seal()
+		units := cliptest.Shifted(cliptest.Clip(t, cliptest.Spec{Seconds: 16, FPS: "30", GOP: 60, Rate: 48000, AudioCodec: name}), 0, time.Millisecond)
+		s.play(units, func(at time.Duration, u *hub.Unit) bool { return cliptest.IsVideo(u) || at >= 7*second })
+		s.seg.Seal()
 		s.check(true)
 		require.Len(t, s.runs, runs, name)
 		require.Equal(t, 1-runs, s.discontinuities(), name)
@@ -141,26 +143,26 @@ func TestOtherSoundBegins(t *testing.T) {
 // segment.
 func TestPicturesThatStopAndReturn(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []clipSpec{
-		steadyAAC, steadyOpus, {seconds: 16, fps: "30", gop: 60, rate: 44100, params: "cabac=1:slices=4"},
-		{seconds: 16, fps: "25", gop: 50, rate: 48000, codec: "libx265", bframes: 2},
-		{seconds: 16, fps: "25", gop: 50, rate: 48000, params: "interlaced=1"},
+	for _, spec := range []cliptest.Spec{
+		steadyAAC, steadyOpus, {Seconds: 16, FPS: "30", GOP: 60, Rate: 44100, Params: "cabac=1:slices=4"},
+		{Seconds: 16, FPS: "25", GOP: 50, Rate: 48000, Codec: "libx265", BFrames: 2},
+		{Seconds: 16, FPS: "25", GOP: 50, Rate: 48000, Params: "interlaced=1"},
 	} {
 		variants(t, spec, func(t *testing.T, s *script, units []*hub.Unit, announced bool) {
 			t.Helper()
 			// They return in mid-GOP: pictures that depend on lost ones are left out.
 			gone := []time.Duration{4300 * time.Millisecond, 10500 * time.Millisecond}
 			s.play(units, func(at time.Duration, u *hub.Unit) bool {
-				s.seg.activity.VideoOff = announced && within(at, gone...)
-				return !isVideo(u) || !within(at, gone...)
+				s.off(announced && within(at, gone...), false)
+				return !cliptest.IsVideo(u) || !within(at, gone...)
 			})
 			s.checkSteady(16 * second)
 			s.checkSync(units, func(time.Duration) bool { return true })
 			sent := map[string]bool{}
-			for _, u := range only(units, isVideo) {
-				sent[string(u.Data)] = !within(u.Arrived.Sub(epochStart), gone[0], 12*second)
+			for _, u := range cliptest.Only(units, cliptest.IsVideo) {
+				sent[string(u.Data)] = !within(u.Arrived.Sub(cliptest.EpochStart), gone[0], 12*second)
 			}
-			for _, p := range s.payloads(videoTrackID) {
+			for _, p := range s.payloads(segmenter.VideoTrackID) {
 				delete(sent, string(p))
 			}
 			for _, missing := range sent {
@@ -176,26 +178,26 @@ func TestPicturesThatPause(t *testing.T) {
 	t.Parallel()
 	for _, pause := range []time.Duration{second / 10, second / 4, second / 2, second, 1400 * time.Millisecond} {
 		s := newScript(t, true)
-		units := shifted(clip(t, steadyAAC), 0, time.Millisecond)
+		units := cliptest.Shifted(cliptest.Clip(t, steadyAAC), 0, time.Millisecond)
 		gone := []time.Duration{4300 * time.Millisecond, 4300*time.Millisecond + pause}
 		sent := 0
 		s.play(units, func(at time.Duration, u *hub.Unit) bool {
-			keep := !isVideo(u) || !within(at, gone...)
-			if keep && isVideo(u) {
+			keep := !cliptest.IsVideo(u) || !within(at, gone...)
+			if keep && cliptest.IsVideo(u) {
 				sent++
 			}
 			return keep
 		})
-		s.seg.seal()
+		s.seg.Seal()
 		s.check(false)
 		require.False(t, s.w.dependent)
-		require.Len(t, s.payloads(videoTrackID), sent)
+		require.Len(t, s.payloads(segmenter.VideoTrackID), sent)
 		s.checkSync(units, func(time.Duration) bool { return true })
 		var end int64
 		for _, x := range s.w.segments {
-			require.NotEmpty(t, s.tracks(x.parts[0])[videoTrackID].samples)
+			require.NotEmpty(t, s.tracks(x.parts[0])[segmenter.VideoTrackID].samples)
 			for _, p := range x.parts {
-				if m, ok := s.tracks(p)[videoTrackID]; ok {
+				if m, ok := s.tracks(p)[segmenter.VideoTrackID]; ok {
 					require.True(t, end == 0 || end == m.start, "a hole in the picture")
 					end = m.end
 				}
@@ -210,11 +212,11 @@ func TestAllIsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for _, low := range []bool{true, false} {
 		s := newScript(t, low)
-		units := shifted(clip(t, steadyOpus), 0, time.Millisecond)
+		units := cliptest.Shifted(cliptest.Clip(t, steadyOpus), 0, time.Millisecond)
 		gone := []time.Duration{4 * second, 10 * second}
 		s.play(units, func(at time.Duration, _ *hub.Unit) bool {
 			off := within(at, gone...)
-			s.seg.activity.VideoOff, s.seg.activity.AudioOff = off, off
+			s.off(off, off)
 			if low && at > 9*second && off {
 				require.Greater(t, s.total(), at-second, "players wait at %v", at)
 			}
@@ -232,10 +234,10 @@ func TestSoundAloneThatStops(t *testing.T) {
 	for _, low := range []bool{true, false} {
 		for _, off := range []bool{false, true} {
 			s := newScript(t, low)
-			units := only(shifted(clip(t, steadyOpus), 0, time.Millisecond), notVideo)
+			units := cliptest.Only(cliptest.Shifted(cliptest.Clip(t, steadyOpus), 0, time.Millisecond), cliptest.NotVideo)
 			gone := []time.Duration{5 * second, 11 * second}
 			s.play(units, func(at time.Duration, _ *hub.Unit) bool {
-				s.seg.activity.VideoOff, s.seg.activity.AudioOff = off, off && within(at, gone...)
+				s.off(off, off && within(at, gone...))
 				if low && within(at, 10*second, gone[1]) {
 					require.Greater(t, s.total(), at-second)
 				}
@@ -251,15 +253,15 @@ func TestSoundAloneThatStops(t *testing.T) {
 func TestAConnectionThatStands(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, true)
-	units := shifted(clip(t, steadyAAC), 0, time.Millisecond)
+	units := cliptest.Shifted(cliptest.Clip(t, steadyAAC), 0, time.Millisecond)
 	for _, u := range units {
-		if at := u.Arrived.Sub(epochStart); within(at, 5*second, 9*second) {
-			u.Arrived = epochStart.Add(9 * second)
+		if at := u.Arrived.Sub(cliptest.EpochStart); within(at, 5*second, 9*second) {
+			u.Arrived = cliptest.EpochStart.Add(9 * second)
 		}
 	}
 	s.play(units, func(time.Duration, *hub.Unit) bool { return true })
 	s.checkSteady(16 * second)
-	require.Len(t, s.payloads(videoTrackID), len(only(units, isVideo)))
+	require.Len(t, s.payloads(segmenter.VideoTrackID), len(cliptest.Only(units, cliptest.IsVideo)))
 	s.checkSync(units, func(time.Duration) bool { return true })
 }
 
@@ -269,17 +271,17 @@ func TestSoundThatIsAlwaysLate(t *testing.T) {
 	t.Parallel()
 	for _, late := range []time.Duration{350 * time.Millisecond, 900 * time.Millisecond, 5 * second} {
 		s := newScript(t, true)
-		units := shifted(clip(t, steadyAAC), 0, time.Millisecond)
+		units := cliptest.Shifted(cliptest.Clip(t, steadyAAC), 0, time.Millisecond)
 		for _, u := range units {
-			if !isVideo(u) {
+			if !cliptest.IsVideo(u) {
 				u.Arrived = u.Arrived.Add(late)
 			}
 		}
 		slices.SortStableFunc(units, func(a, b *hub.Unit) int { return a.Arrived.Compare(b.Arrived) })
 		s.play(units, func(at time.Duration, _ *hub.Unit) bool { return at < 15*second })
-		s.seg.seal()
+		s.seg.Seal()
 		s.check(false)
-		heard := len(s.payloads(audioTrackID)) - len(only2(s.payloads(audioTrackID), silenceOf(s.w.config.audio).data))
+		heard := len(s.payloads(segmenter.AudioTrackID)) - len(s.silence())
 		require.Greater(t, span(int64(heard)*1024, 48000), 15*second-late-1200*time.Millisecond, "late by %v", late)
 	}
 }
@@ -288,20 +290,20 @@ func TestSoundThatIsAlwaysLate(t *testing.T) {
 // run continues with silence or with a still.
 func TestATakeoverKeepsTheDeclaredTracks(t *testing.T) {
 	t.Parallel()
-	for name, keep := range map[string]func(u *hub.Unit) bool{"pictures alone": isVideo, "sound alone": notVideo} {
+	for name, keep := range map[string]func(u *hub.Unit) bool{"pictures alone": cliptest.IsVideo, "sound alone": cliptest.NotVideo} {
 		s := newScript(t, true)
 		all := func(time.Duration, *hub.Unit) bool { return true }
-		s.play(shifted(clip(t, steadyAAC), 0, time.Millisecond)[:300], all)
-		second := shifted(clip(t, steadyAAC), 20*second, time.Millisecond)
+		s.play(cliptest.Shifted(cliptest.Clip(t, steadyAAC), 0, time.Millisecond)[:300], all)
+		second := cliptest.Shifted(cliptest.Clip(t, steadyAAC), 20*second, time.Millisecond)
 		for _, u := range second {
 			u.Epoch = 2
 		}
-		s.play(only(second, keep), all)
-		s.seg.seal()
+		s.play(cliptest.Only(second, keep), all)
+		s.seg.Seal()
 		s.check(true)
 		require.Empty(t, s.runs, name)
 		require.Equal(t, 1, s.discontinuities(), name)
-		require.NotNil(t, s.w.config.video)
+		require.NotNil(t, s.w.config.Video)
 		last := s.w.segments[len(s.w.segments)-1].parts[0]
 		require.Len(t, s.tracks(last), 2, name)
 		s.decode(s.w)
@@ -313,16 +315,16 @@ func TestATakeoverKeepsTheDeclaredTracks(t *testing.T) {
 func TestAPictureThatComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, true)
-	units := shifted(clip(t, steadyOpus), 0, time.Millisecond)
-	s.play(units, func(at time.Duration, u *hub.Unit) bool { return !isVideo(u) || at > 7500*time.Millisecond })
+	units := cliptest.Shifted(cliptest.Clip(t, steadyOpus), 0, time.Millisecond)
+	s.play(units, func(at time.Duration, u *hub.Unit) bool { return !cliptest.IsVideo(u) || at > 7500*time.Millisecond })
 	s.checkHoles()
-	s.seg.seal()
+	s.seg.Seal()
 	s.check(true)
 	require.Len(t, s.runs, 1)
 	require.True(t, s.runs[0].sealed)
 	list, _ := s.runs[0].playlist()
 	require.Contains(t, string(list), "#EXT-X-ENDLIST")
-	require.Nil(t, s.runs[0].config.video)
+	require.Nil(t, s.runs[0].config.Video)
 	for _, w := range s.all() {
 		s.decode(w)
 	}
@@ -356,7 +358,7 @@ func TestTheTargetDurationStays(t *testing.T) {
 			}
 			require.Equal(t, seen, b.w.target, "%+v", tt)
 		}
-		b.seg.seal()
+		b.seg.Seal()
 		b.check(false)
 		require.Equal(t, tt.target, seen, "%+v", tt)
 		full, _ := b.w.playlist()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
 )
 
@@ -97,7 +98,7 @@ func TestDeadViewers(t *testing.T) {
 	units := synthetic(v, a, 30, 2, 5*second, time.Millisecond)
 	picture := make([]byte, 200<<10) // in total more than socket buffers hold
 	for _, u := range units {
-		if isVideo(u) && u.DTS < 2*second && u.DTS > second {
+		if cliptest.IsVideo(u) && u.DTS < 2*second && u.DTS > second {
 			u.Data = picture
 		}
 	}

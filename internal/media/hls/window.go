@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"showfloor/internal/media/segmenter"
 )
 
 // part is the smallest piece of media that can be requested. Its bytes are written once and
@@ -18,9 +20,9 @@ type part struct {
 
 // segment is a sequence of parts; its bytes are those of the parts.
 type segment struct {
-	msn           uint64         // media sequence number
-	config        *configuration // may be used by this segment only
-	discontinuity bool           // its times or tracks don't continue its predecessor's
+	msn           uint64                   // media sequence number
+	config        *segmenter.Configuration // may be used by this segment only
+	discontinuity bool                     // its times or tracks don't continue its predecessor's
 	wall          time.Time
 	parts         []*part
 	duration      time.Duration
@@ -38,8 +40,10 @@ const (
 
 // memory is the segment's use of memory, in bytes.
 func (s *segment) memory() int {
-	return s.size + len(s.parts)*partOverhead + len(s.config.init) + segmentOverhead
+	return s.size + len(s.parts)*partOverhead + len(s.config.Init) + segmentOverhead
 }
+
+var _ segmenter.Sink = (*window)(nil)
 
 // window holds the media of a stream that can be requested: the segments that the playlist lists
 // and, for players that are behind, some that it listed before. One goroutine writes it; the
@@ -96,30 +100,26 @@ func (w *window) inSegment() bool {
 	return n > 0 && !w.segments[n-1].complete
 }
 
-// independent reports whether the open segment begins with a key frame; true if none is open.
-func (w *window) independent() bool {
-	return !w.inSegment() || w.segments[len(w.segments)-1].parts[0].independent
-}
-
-// longest is the longest duration of a segment.
-func (w *window) longest() time.Duration {
+// Longest implements segmenter.Sink.
+func (w *window) Longest() time.Duration {
 	if !w.decided {
 		return maxTarget*time.Second + targetSlack
 	}
 	return w.targetDuration() + targetSlack
 }
 
-// overfull reports whether the open segment alone uses more than a quarter of maxBytes.
-func (w *window) overfull() bool {
+// Overfull reports whether the open segment alone uses more than a quarter of maxBytes.
+func (w *window) Overfull() bool {
 	return w.inSegment() && w.segments[len(w.segments)-1].memory() > w.maxBytes/4
 }
 
-// raisePartTarget raises the part target to d.
-func (w *window) raisePartTarget(d time.Duration) {
+// RaisePartTarget implements segmenter.Sink.
+func (w *window) RaisePartTarget(d time.Duration) {
 	w.partTarget = max(w.partTarget, d)
 }
 
-func (w *window) beginSegment(c *configuration, discontinuity bool, wall time.Time) {
+// Begin implements segmenter.Sink.
+func (w *window) Begin(c *segmenter.Configuration, discontinuity bool, wall time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.segments = append(w.segments, &segment{msn: w.nextMSN, config: c, wall: wall,
@@ -129,7 +129,9 @@ func (w *window) beginSegment(c *configuration, discontinuity bool, wall time.Ti
 	w.config = c
 }
 
-func (w *window) addPart(p *part) {
+// Add implements segmenter.Sink.
+func (w *window) Add(media segmenter.Part) {
+	p := &part{data: media.Marshal(), duration: media.Duration, independent: media.Independent, epoch: media.Epoch}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p.id = w.nextID
@@ -144,7 +146,8 @@ func (w *window) addPart(p *part) {
 	w.forget()
 }
 
-func (w *window) endSegment() {
+// End implements segmenter.Sink.
+func (w *window) End() {
 	if !w.inSegment() {
 		return
 	}
@@ -163,9 +166,9 @@ func (w *window) endSegment() {
 // remnant is the duration below which a list's last segment may be dropped.
 const remnant = 250 * time.Millisecond
 
-// dropRemnant removes an open segment of a few frames that no playlist has listed yet. It may
+// DropRemnant removes an open segment of a few frames that no playlist has listed yet. It may
 // hold only one track, and then players would wait for the other one forever instead of ending.
-func (w *window) dropRemnant() {
+func (w *window) DropRemnant() {
 	last := len(w.segments) - 1
 	if w.lowLatency || last < 1 || !w.inSegment() || w.segments[last].duration >= remnant {
 		return
@@ -257,7 +260,7 @@ func (w *window) dropFirst() {
 
 // seal ends the list: no more segments will be added.
 func (w *window) seal() {
-	w.endSegment()
+	w.End()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sealed, w.changed = true, true
@@ -297,8 +300,8 @@ func (w *window) initialization(id int) ([]byte, bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	for _, s := range w.segments {
-		if s.config.id == id {
-			return s.config.init, true
+		if s.config.ID == id {
+			return s.config.Init, true
 		}
 	}
 	return nil, false

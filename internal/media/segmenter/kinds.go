@@ -1,4 +1,4 @@
-package hls
+package segmenter
 
 import (
 	"time"
@@ -21,8 +21,8 @@ const (
 	lost = 3 * time.Second
 )
 
-func (s *segmenter) takeVideo(u *hub.Unit, at time.Duration) {
-	same := s.video != nil && sameCoding(s.video.track, u.Track)
+func (s *Segmenter) takeVideo(u *hub.Unit, at time.Duration) {
+	same := s.video != nil && SameCoding(s.video.track, u.Track)
 	switch {
 	case !u.Key && !same:
 		return // a new coding begins with a key frame
@@ -39,12 +39,12 @@ func (s *segmenter) takeVideo(u *hub.Unit, at time.Duration) {
 	v.track = u.Track
 	placed := v.place(at)
 	v.expect(placed)
-	start := span(placed, videoRate)
+	start := span(placed, VideoRate)
 	f, regular := v.rhythm.period()
 	if !regular {
 		f = 0
 	}
-	if !u.Key && (start+f-s.segStart > s.cutAfter(f) || s.out.overfull()) {
+	if !u.Key && (start+f-s.segStart > s.cutAfter(f) || s.out.Overfull()) {
 		s.cut(start)
 	}
 	s.fill(start)
@@ -59,17 +59,17 @@ func (s *segmenter) takeVideo(u *hub.Unit, at time.Duration) {
 
 // takeKey prepares for a key picture, which usually begins a segment, possibly with other tracks.
 // It returns the picture in the form in which it is to be written.
-func (s *segmenter) takeKey(u *hub.Unit, at time.Duration, same bool) *hub.Unit {
+func (s *Segmenter) takeKey(u *hub.Unit, at time.Duration, same bool) *hub.Unit {
 	decoded, frozen := at, false
 	if s.video != nil {
 		decoded, frozen = at-s.video.delay, s.video.still != nil
 	}
 	s.group.key(u.DTS, frozen)
 	sound := s.sound()
-	changed := !same || !sameCoding(s.config.audio, sound)
+	changed := !same || !SameCoding(s.config.Audio, sound)
 	elapsed := decoded - s.segStart
-	if changed || frozen || !s.out.independent() || elapsed >= s.segmentTarget*9/10 ||
-		elapsed+s.group.length > s.out.longest() || s.out.overfull() {
+	if changed || frozen || s.inSegment && !s.independent || elapsed >= s.segmentTarget*9/10 ||
+		elapsed+s.group.length > s.out.Longest() || s.out.Overfull() {
 		s.cut(decoded)
 	}
 	if frozen {
@@ -87,8 +87,8 @@ func (s *segmenter) takeKey(u *hub.Unit, at time.Duration, same bool) *hub.Unit 
 
 // cutAfter is how long a segment may be if no key picture ends it. Where key pictures are too far
 // apart, segments divide the time between them evenly.
-func (s *segmenter) cutAfter(f time.Duration) time.Duration {
-	longest := s.out.longest()
+func (s *Segmenter) cutAfter(f time.Duration) time.Duration {
+	longest := s.out.Longest()
 	if !s.group.steady || s.group.length <= longest {
 		return longest
 	}
@@ -98,16 +98,16 @@ func (s *segmenter) cutAfter(f time.Duration) time.Duration {
 
 // sound returns the audio track for a new segment: the one that was received last, or the
 // declared one.
-func (s *segmenter) sound() *hub.Track {
+func (s *Segmenter) sound() *hub.Track {
 	if t := s.seen[audioKind].track; t != nil {
 		return t
 	}
 	return s.declared[audioKind]
 }
 
-func (s *segmenter) takeAudio(u *hub.Unit, at time.Duration) {
+func (s *Segmenter) takeAudio(u *hub.Unit, at time.Duration) {
 	s.heard = true
-	if !sameCoding(s.config.audio, u.Track) {
+	if !SameCoding(s.config.Audio, u.Track) {
 		if s.video != nil {
 			s.late(at, u.Arrived)
 			return // the track joins at the next segment at which decoding can start
@@ -118,7 +118,7 @@ func (s *segmenter) takeAudio(u *hub.Unit, at time.Duration) {
 	if at < s.floor-s.audio.period()/2 {
 		return
 	}
-	if s.video == nil && (at-s.segStart >= s.segmentTarget-s.audio.period()/2 || s.out.overfull()) {
+	if s.video == nil && (at-s.segStart >= s.segmentTarget-s.audio.period()/2 || s.out.Overfull()) {
 		s.cut(s.audio.end())
 	}
 	s.audio.put(u, at)
@@ -134,7 +134,7 @@ func (s *segmenter) takeAudio(u *hub.Unit, at time.Duration) {
 
 // adjust adapts to audio that is always late: silence waits longer for it or, if it is too far
 // behind for that, its times are shifted to now.
-func (s *segmenter) adjust(at time.Duration) {
+func (s *Segmenter) adjust(at time.Duration) {
 	s.audio.late = 0
 	behind := s.newest - at
 	if behind > maxHole {
@@ -145,7 +145,7 @@ func (s *segmenter) adjust(at time.Duration) {
 }
 
 // silentFrom is how far behind the newest time audio is replaced by silence.
-func (s *segmenter) silentFrom() time.Duration {
+func (s *Segmenter) silentFrom() time.Duration {
 	if !s.heard || s.activity.AudioOff {
 		return 0
 	}
@@ -155,7 +155,7 @@ func (s *segmenter) silentFrom() time.Duration {
 // clockDrives reports whether the clock advances the output when nothing has come for the time
 // quiet: when the publisher has switched its video off, or there is none. If video is merely
 // late, the encoder's connection is slow and will deliver everything.
-func (s *segmenter) clockDrives(quiet time.Duration) bool {
+func (s *Segmenter) clockDrives(quiet time.Duration) bool {
 	switch {
 	case !s.activity.Present || s.video != nil && !s.activity.VideoOff:
 		return false
@@ -166,12 +166,12 @@ func (s *segmenter) clockDrives(quiet time.Duration) bool {
 }
 
 // advance advances the output to at without new audio or video.
-func (s *segmenter) advance(at time.Duration, now time.Time) {
+func (s *Segmenter) advance(at time.Duration, now time.Time) {
 	if s.video != nil {
 		s.late(at, now)
 		return
 	}
-	if at-s.segStart >= s.segmentTarget || s.out.overfull() {
+	if at-s.segStart >= s.segmentTarget || s.out.Overfull() {
 		s.cut(s.audio.end())
 	}
 	s.audio.fill(at - s.silentFrom())
@@ -181,7 +181,7 @@ func (s *segmenter) advance(at time.Duration, now time.Time) {
 // late handles missing video when the output has reached at. For a while parts wait for it. Then
 // the last key picture is held as a still or, if that isn't possible, a new run continues without
 // video.
-func (s *segmenter) late(at time.Duration, now time.Time) {
+func (s *Segmenter) late(at time.Duration, now time.Time) {
 	v := s.video
 	if v.still == nil {
 		away, limit := min(now.Sub(v.arrived), at-v.covered()), s.patience()
@@ -200,7 +200,7 @@ func (s *segmenter) late(at time.Duration, now time.Time) {
 }
 
 // patience is how long to wait for the next picture.
-func (s *segmenter) patience() time.Duration {
+func (s *Segmenter) patience() time.Duration {
 	f, _ := s.video.rhythm.period()
 	if s.activity.VideoOff {
 		return max(stalled, min(3*f, maxFrozen))
@@ -210,7 +210,7 @@ func (s *segmenter) patience() time.Duration {
 
 // freeze holds the last key picture as a still, from the end of the newest picture on; false if
 // that isn't possible.
-func (s *segmenter) freeze() bool {
+func (s *Segmenter) freeze() bool {
 	if s.lastKey == nil {
 		return false
 	}
@@ -221,6 +221,6 @@ func (s *segmenter) freeze() bool {
 	}
 	s.cut(s.video.covered())
 	s.video.still = still
-	s.video.cursor = max(s.video.cursor, s.video.floor, ticks(s.partStart, videoRate))
+	s.video.cursor = max(s.video.cursor, s.video.floor, ticks(s.partStart, VideoRate))
 	return true
 }

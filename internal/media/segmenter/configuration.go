@@ -1,4 +1,4 @@
-package hls
+package segmenter
 
 import (
 	"bytes"
@@ -22,36 +22,64 @@ import (
 
 // Track ids in the files, and time scales in Hz.
 const (
-	videoTrackID = 1
-	audioTrackID = 2
-	videoRate    = 90000
+	VideoTrackID = 1
+	AudioTrackID = 2
+	VideoRate    = 90000
 	opusRate     = 48000
 )
 
-// configuration is a set of tracks with one initialization section. A part can only be decoded with
+// Configuration is a set of tracks with one initialization section. A part can only be decoded with
 // the configuration of its segment.
-type configuration struct {
-	id           int
-	video, audio *hub.Track // nil for a missing kind
-	init         []byte
-	codecs       string // for the multivariant playlist
+type Configuration struct {
+	ID           int
+	Video, Audio *hub.Track // Video is nil without video
+	Init         []byte
+	// Codecs are the codecs by RFC 6381, separated by commas, video first.
+	Codecs string
 }
 
-func newConfiguration(id int, video, audio *hub.Track) (*configuration, error) {
-	var file fmp4.Init
+func newConfiguration(id int, video, audio *hub.Track) (*Configuration, error) {
+	c := &Configuration{ID: id, Video: video, Audio: audio}
+	var err error
+	if c.Init, err = c.section(video, audio); err != nil {
+		return nil, err
+	}
 	var names []string
 	for _, t := range []*hub.Track{video, audio} {
+		if t != nil {
+			_, name, _ := describe(t) // section has described it without an error
+			names = append(names, name)
+		}
+	}
+	c.Codecs = strings.Join(names, ",")
+	return c, nil
+}
+
+// VideoInit returns an initialization section for the video track alone; nil without video.
+func (c *Configuration) VideoInit() ([]byte, error) {
+	if c.Video == nil {
+		return nil, nil
+	}
+	return c.section(c.Video)
+}
+
+// AudioInit returns an initialization section for the audio track alone.
+func (c *Configuration) AudioInit() ([]byte, error) { return c.section(c.Audio) }
+
+// section writes an initialization section for tracks; nil ones are left out.
+func (c *Configuration) section(tracks ...*hub.Track) ([]byte, error) {
+	var file fmp4.Init
+	for _, t := range tracks {
 		if t == nil {
 			continue
 		}
-		codec, name, err := describe(t)
+		codec, _, err := describe(t)
 		if err != nil {
 			return nil, fmt.Errorf("%s track: %w", t.Codec, err)
 		}
-		names = append(names, name)
-		track := &fmp4.InitTrack{ID: audioTrackID, TimeScale: uint32(audioRate(t)), Codec: codec}
+		track := &fmp4.InitTrack{ID: AudioTrackID, TimeScale: uint32(AudioRate(t)), Codec: codec}
 		if t.Codec.Video() {
-			track.ID, track.TimeScale = videoTrackID, videoRate
+			track.ID, track.TimeScale = VideoTrackID, VideoRate
 		}
 		file.Tracks = append(file.Tracks, track)
 	}
@@ -59,14 +87,13 @@ func newConfiguration(id int, video, audio *hub.Track) (*configuration, error) {
 	if err := file.Marshal(&out); err != nil {
 		return nil, fmt.Errorf("write initialization section: %w", err)
 	}
-	return &configuration{id: id, video: video, audio: audio,
-		init: out.Bytes(), codecs: strings.Join(names, ",")}, nil
+	return out.Bytes(), nil
 }
 
-// precedes reports whether players of c can continue with the next configuration in the same
+// Precedes reports whether players of c can continue with the next configuration in the same
 // playlist: both have the same kinds of tracks with the same codecs.
-func (c *configuration) precedes(next *configuration) bool {
-	return codecOf(c.video) == codecOf(next.video) && codecOf(c.audio) == codecOf(next.audio)
+func (c *Configuration) Precedes(next *Configuration) bool {
+	return codecOf(c.Video) == codecOf(next.Video) && codecOf(c.Audio) == codecOf(next.Audio)
 }
 
 func codecOf(t *hub.Track) hub.Codec {
@@ -142,8 +169,8 @@ func hevcName(sps []byte) string {
 	return string(constraints)
 }
 
-// audioRate is the time scale of an audio track in Hz.
-func audioRate(t *hub.Track) int {
+// AudioRate is the time scale of an audio track in Hz.
+func AudioRate(t *hub.Track) int {
 	if t.Codec == hub.AAC {
 		var c mpeg4audio.AudioSpecificConfig
 		if c.Unmarshal(t.AudioConfig) == nil {
@@ -165,8 +192,8 @@ func audioFrame(t *hub.Track, data []byte) int64 {
 	return 1024
 }
 
-// sameCoding reports whether both tracks can share an initialization section.
-func sameCoding(a, b *hub.Track) bool {
+// SameCoding reports whether both tracks can share an initialization section.
+func SameCoding(a, b *hub.Track) bool {
 	if a == b {
 		return true
 	}

@@ -1,4 +1,4 @@
-package hls
+package segmenter
 
 import (
 	"bytes"
@@ -11,34 +11,35 @@ import (
 	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h265"
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
 )
 
 // stillSpecs are clips of every kind of coding that stills must support.
 var stillSpecs = map[string]struct {
-	spec  clipSpec
+	spec  cliptest.Spec
 	plain bool // key pictures only
 }{
-	"CAVLC":            {clipSpec{seconds: 2, fps: "25", gop: 20, params: "cabac=0:8x8dct=0:ref=1:weightp=0"}, false},
-	"CABAC":            {clipSpec{seconds: 2, fps: "25", gop: 20, params: "cabac=1:deblock=1,1:8x8dct=1:weightp=2:ref=3"}, false},
-	"CABAC, B-frames":  {clipSpec{seconds: 2, fps: "25", gop: 20, bframes: 3, params: "cabac=1:deblock=1,1:weightp=2"}, false},
-	"CAVLC, B-frames":  {clipSpec{seconds: 2, fps: "25", gop: 20, bframes: 2, params: "cabac=0"}, false},
-	"slices":           {clipSpec{seconds: 2, fps: "25", gop: 20, params: "cabac=1:slices=5"}, false},
-	"slices, CAVLC":    {clipSpec{seconds: 2, fps: "25", gop: 20, params: "cabac=0:slices=3"}, false},
-	"odd size":         {clipSpec{seconds: 2, fps: "25", gop: 20, size: "318x182", params: "cabac=1"}, false},
-	"large":            {clipSpec{seconds: 1, fps: "25", gop: 20, size: "1920x1080", params: "cabac=1:deblock=1,0"}, false},
-	"key frames only":  {clipSpec{seconds: 1, fps: "25", gop: 1, params: "cabac=1"}, true},
-	"4:4:4":            {clipSpec{seconds: 1, fps: "25", gop: 20, pixels: "yuv444p", params: "cabac=1:weightp=2"}, false},
-	"grey":             {clipSpec{seconds: 1, fps: "25", gop: 20, pixels: "gray", params: "cabac=1:weightp=2"}, false},
-	"10 bits":          {clipSpec{seconds: 1, fps: "25", gop: 20, pixels: "yuv422p10le", params: "cabac=1"}, false},
-	"fields":           {clipSpec{seconds: 2, fps: "25", gop: 20, params: "cabac=1:tff=1:interlaced=1"}, true},
-	"fields, CAVLC":    {clipSpec{seconds: 2, fps: "25", gop: 20, params: "cabac=0:tff=1:interlaced=1"}, true},
-	"open GOP":         {clipSpec{seconds: 2, fps: "25", gop: 20, bframes: 3, params: "cabac=1:open_gop=1"}, false},
-	"intra refresh":    {clipSpec{seconds: 2, fps: "25", gop: 20, params: "intra-refresh=1"}, false},
-	"H.265":            {clipSpec{seconds: 2, fps: "25", gop: 20, codec: "libx265", params: "bframes=0"}, true},
-	"H.265, B-frames":  {clipSpec{seconds: 2, fps: "25", gop: 20, bframes: 3, codec: "libx265"}, true},
-	"H.265, open GOP":  {clipSpec{seconds: 2, fps: "25", gop: 20, bframes: 3, codec: "libx265", params: "open-gop=1"}, true},
-	"H.265, in slices": {clipSpec{seconds: 2, fps: "25", gop: 20, size: "640x640", codec: "libx265", params: "slices=3"}, true},
+	"CAVLC":            {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Params: "cabac=0:8x8dct=0:ref=1:weightp=0"}, false},
+	"CABAC":            {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Params: "cabac=1:deblock=1,1:8x8dct=1:weightp=2:ref=3"}, false},
+	"CABAC, B-frames":  {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, BFrames: 3, Params: "cabac=1:deblock=1,1:weightp=2"}, false},
+	"CAVLC, B-frames":  {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, BFrames: 2, Params: "cabac=0"}, false},
+	"slices":           {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Params: "cabac=1:slices=5"}, false},
+	"slices, CAVLC":    {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Params: "cabac=0:slices=3"}, false},
+	"odd size":         {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Size: "318x182", Params: "cabac=1"}, false},
+	"large":            {cliptest.Spec{Seconds: 1, FPS: "25", GOP: 20, Size: "1920x1080", Params: "cabac=1:deblock=1,0"}, false},
+	"key frames only":  {cliptest.Spec{Seconds: 1, FPS: "25", GOP: 1, Params: "cabac=1"}, true},
+	"4:4:4":            {cliptest.Spec{Seconds: 1, FPS: "25", GOP: 20, Pixels: "yuv444p", Params: "cabac=1:weightp=2"}, false},
+	"grey":             {cliptest.Spec{Seconds: 1, FPS: "25", GOP: 20, Pixels: "gray", Params: "cabac=1:weightp=2"}, false},
+	"10 bits":          {cliptest.Spec{Seconds: 1, FPS: "25", GOP: 20, Pixels: "yuv422p10le", Params: "cabac=1"}, false},
+	"fields":           {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Params: "cabac=1:tff=1:interlaced=1"}, true},
+	"fields, CAVLC":    {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Params: "cabac=0:tff=1:interlaced=1"}, true},
+	"open GOP":         {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, BFrames: 3, Params: "cabac=1:open_gop=1"}, false},
+	"intra refresh":    {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Params: "intra-refresh=1"}, false},
+	"H.265":            {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Codec: "libx265", Params: "bframes=0"}, true},
+	"H.265, B-frames":  {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, BFrames: 3, Codec: "libx265"}, true},
+	"H.265, open GOP":  {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, BFrames: 3, Codec: "libx265", Params: "open-gop=1"}, true},
+	"H.265, in slices": {cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Size: "640x640", Codec: "libx265", Params: "slices=3"}, true},
 }
 
 // TestStillsDecode: after some of an encoder's pictures come stills of a key picture, then the
@@ -48,9 +49,9 @@ func TestStillsDecode(t *testing.T) {
 	for name, tt := range stillSpecs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			units := clip(t, tt.spec)
+			units := cliptest.Clip(t, tt.spec)
 			for _, key := range firstKeys(units, 3) {
-				checkStill(t, units, key, tt.plain, tt.spec.params == "open-gop=1")
+				checkStill(t, units, key, tt.plain, tt.spec.Params == "open-gop=1")
 			}
 		})
 	}
@@ -58,7 +59,7 @@ func TestStillsDecode(t *testing.T) {
 
 // firstKeys returns the first key pictures, at most n.
 func firstKeys(units []*hub.Unit, n int) []*hub.Unit {
-	keys := only(units, func(u *hub.Unit) bool { return u.Key })
+	keys := cliptest.Only(units, func(u *hub.Unit) bool { return u.Key })
 	return keys[:min(len(keys), n)]
 }
 
@@ -138,7 +139,7 @@ func decode(t testing.TB, track *hub.Track, list [][]byte) []string {
 // TestStillsDifferFromTheirNeighbours: consecutive key pictures never have the same idr_pic_id.
 func TestStillsDifferFromTheirNeighbours(t *testing.T) {
 	t.Parallel()
-	key := only(clip(t, still), isVideo)[0]
+	key := cliptest.Only(cliptest.Clip(t, cliptest.Spec{Seconds: 1, FPS: "30", GOP: 30, Rate: 48000}), cliptest.IsVideo)[0]
 	s := newStill(key)
 	last := idOf(t, key.Track, key.Data)
 	for range 5 {
@@ -172,7 +173,7 @@ func idOf(t testing.TB, track *hub.Track, data []byte) uint32 {
 
 func TestPicturesThatCannotBeRepeated(t *testing.T) {
 	t.Parallel()
-	units := clip(t, clipSpec{seconds: 2, fps: "25", gop: 20, params: "intra-refresh=1"})
+	units := cliptest.Clip(t, cliptest.Spec{Seconds: 2, FPS: "25", GOP: 20, Params: "intra-refresh=1"})
 	require.Nil(t, newStill(units[20]), "one of the pictures of a refresh")
 	key := units[0]
 	for name, data := range map[string][]byte{
@@ -215,7 +216,7 @@ func setsOf(track *hub.Track) *parameterSets {
 // FuzzStill repeats damaged key pictures: the output has the same content as the input.
 func FuzzStill(f *testing.F) {
 	for _, params := range []string{"cabac=0:slices=3", "cabac=1", "cabac=1:interlaced=1", "cabac=0:bframes=2"} {
-		u := clip(f, clipSpec{seconds: 1, fps: "25", gop: 20, size: "64x64", params: params})[0]
+		u := cliptest.Clip(f, cliptest.Spec{Seconds: 1, FPS: "25", GOP: 20, Size: "64x64", Params: params})[0]
 		f.Add(u.Track.SPS, u.Track.PPS, u.Data)
 	}
 	f.Fuzz(func(t *testing.T, sps, pps, data []byte) {
@@ -321,7 +322,7 @@ func TestSilenceDecodes(t *testing.T) {
 			track := &hub.Track{Codec: hub.AAC, AudioConfig: tt.config}
 			_, _, err := describe(track)
 			require.NoError(t, err)
-			require.Equal(t, tt.rate, audioRate(track))
+			require.Equal(t, tt.rate, AudioRate(track))
 			requireSilence(t, track, tt.samples)
 		})
 	}
@@ -340,7 +341,7 @@ func requireSilence(t *testing.T, track *hub.Track, samples int) {
 	for i := range frames {
 		frames[i] = sample{data: s.data, duration: uint32(s.length), sync: true}
 	}
-	file := append(slices.Clone(c.init), marshalFragment(1, []trackSamples{{track: audioTrackID, samples: frames}})...)
+	file := append(slices.Clone(c.Init), marshalFragment(1, []TrackSamples{{track: AudioTrackID, samples: frames}})...)
 	for _, decoder := range map[hub.Codec][]string{hub.AAC: {"aac"}, hub.Opus: {"opus", "libopus"}}[track.Codec] {
 		cmd := exec.Command("ffmpeg", "-v", "warning", "-nostdin", "-err_detect", "explode", "-c:a", decoder, "-i", "-", "-f", "s16le", "-")
 		cmd.Stdin = bytes.NewReader(file)
@@ -356,7 +357,7 @@ func requireSilence(t *testing.T, track *hub.Track, samples int) {
 // TestComfortNoiseDecodes: at a pause of an encoder.
 func TestComfortNoiseDecodes(t *testing.T) {
 	t.Parallel()
-	units := only(clip(t, clipSpec{seconds: 1, rate: 48000, audioCodec: "libopus"}), notVideo)
+	units := cliptest.Only(cliptest.Clip(t, cliptest.Spec{Seconds: 1, Rate: 48000, AudioCodec: "libopus"}), cliptest.NotVideo)
 	c, err := newConfiguration(0, nil, units[0].Track)
 	require.NoError(t, err)
 	frames := []sample{}
@@ -369,7 +370,7 @@ func TestComfortNoiseDecodes(t *testing.T) {
 	for range 20 {
 		frames = append(frames, sample{data: noise.data, duration: uint32(noise.length), sync: true})
 	}
-	file := append(slices.Clone(c.init), marshalFragment(1, []trackSamples{{track: audioTrackID, samples: frames}})...)
+	file := append(slices.Clone(c.Init), marshalFragment(1, []TrackSamples{{track: AudioTrackID, samples: frames}})...)
 	for _, decoder := range []string{"opus", "libopus"} {
 		cmd := exec.Command("ffmpeg", "-v", "warning", "-nostdin", "-c:a", decoder, "-i", "-", "-f", "s16le", "-")
 		cmd.Stdin = bytes.NewReader(file)

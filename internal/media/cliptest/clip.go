@@ -1,7 +1,10 @@
-package hls
+// Package cliptest makes real media for tests of the engines: ffmpeg encodes a clip, and its units are those that an
+// encoder sends.
+package cliptest
 
 import (
 	"bytes"
+	"cmp"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -17,51 +20,55 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// clipSpec describes a clip for ffmpeg to encode.
-type clipSpec struct {
-	seconds    int
-	fps        string // empty: no video
-	gop        int    // frames
-	bframes    int
-	codec      string // libx264 by default
-	rate       int    // sample rate of the audio in Hz; 0: no audio
-	audioCodec string // aac by default
-	size       string
-	stereo     bool
-	params     string // parameters of the video encoder, with its own names
-	pixels     string // yuv420p by default
+// Spec describes a clip for ffmpeg to encode.
+type Spec struct {
+	Seconds    int
+	FPS        string // empty: no video
+	GOP        int    // frames
+	BFrames    int
+	Codec      string // libx264 by default
+	Rate       int    // sample rate of the audio in Hz; 0: no audio
+	AudioCodec string // aac by default
+	Size       string
+	Stereo     bool
+	Params     string // parameters of the video encoder, with its own names
+	Pixels     string // yuv420p by default
 }
 
-var clipCache sync.Map // clipSpec -> []*hub.Unit
+//nolint:gochecknoglobals // a clip is expensive to encode, so a process's tests share it
+var cache sync.Map // Spec -> []*hub.Unit
 
-// clip encodes real media with ffmpeg and returns its units in decoding order, as an encoder that
+// Clip encodes real media with ffmpeg and returns its units in decoding order, as an encoder that
 // starts at 0 sends them.
-func clip(t testing.TB, spec clipSpec) []*hub.Unit {
+func Clip(t testing.TB, spec Spec) []*hub.Unit {
 	t.Helper()
-	if units, ok := clipCache.Load(spec); ok {
-		return units.([]*hub.Unit)
+	if units, ok := cache.Load(spec); ok {
+		list, _ := units.([]*hub.Unit)
+		return list
 	}
-	seconds := strconv.Itoa(spec.seconds)
+	seconds := strconv.Itoa(spec.Seconds)
 	args := []string{"-v", "error", "-nostdin"}
-	if spec.fps != "" {
-		size := cmpOr(spec.size, "320x180")
-		args = append(args, "-f", "lavfi", "-i", "testsrc=duration="+seconds+":size="+size+":rate="+spec.fps)
+	if spec.FPS != "" {
+		size := cmp.Or(spec.Size, "320x180")
+		args = append(args, "-f", "lavfi", "-i", "testsrc=duration="+seconds+":size="+size+":rate="+spec.FPS)
 	}
-	if spec.rate > 0 {
-		args = append(args, "-f", "lavfi", "-i", "sine=duration="+seconds+":sample_rate="+strconv.Itoa(spec.rate))
+	if spec.Rate > 0 {
+		args = append(args, "-f", "lavfi", "-i", "sine=duration="+seconds+":sample_rate="+strconv.Itoa(spec.Rate))
 	}
-	if spec.fps != "" {
-		args = append(args, "-c:v", cmpOr(spec.codec, "libx264"), "-preset", "ultrafast", "-pix_fmt", cmpOr(spec.pixels, "yuv420p"),
-			"-g", strconv.Itoa(spec.gop), "-bf", strconv.Itoa(spec.bframes))
-		if spec.codec == "libx265" {
-			args = append(args, "-x265-params", "log-level=error:keyint="+strconv.Itoa(spec.gop)+":min-keyint="+strconv.Itoa(spec.gop)+":scenecut=0:open-gop=0:"+spec.params)
+	if spec.FPS != "" {
+		args = append(args, "-c:v", cmp.Or(spec.Codec, "libx264"), "-preset", "ultrafast", "-pix_fmt", cmp.Or(spec.Pixels, "yuv420p"),
+			"-g", strconv.Itoa(spec.GOP), "-bf", strconv.Itoa(spec.BFrames))
+		if spec.Codec == "libx265" {
+			gop := strconv.Itoa(spec.GOP)
+			args = append(args, "-x265-params",
+				"log-level=error:keyint="+gop+":min-keyint="+gop+":scenecut=0:open-gop=0:"+spec.Params)
 		} else {
-			args = append(args, "-sc_threshold", "0", "-keyint_min", strconv.Itoa(spec.gop), "-x264-params", "log-level=error:"+spec.params)
+			args = append(args, "-sc_threshold", "0", "-keyint_min", strconv.Itoa(spec.GOP), "-x264-params", "log-level=error:"+spec.Params)
 		}
 	}
-	if spec.rate > 0 {
-		args = append(args, "-c:a", cmpOr(spec.audioCodec, "aac"), "-b:a", "64k", "-ar", strconv.Itoa(spec.rate))
-		if spec.stereo {
+	if spec.Rate > 0 {
+		args = append(args, "-c:a", cmp.Or(spec.AudioCodec, "aac"), "-b:a", "64k", "-ar", strconv.Itoa(spec.Rate))
+		if spec.Stereo {
 			args = append(args, "-ac", "2")
 		}
 	}
@@ -74,27 +81,20 @@ func clip(t testing.TB, spec clipSpec) []*hub.Unit {
 	}
 	units := demux(t, out.Bytes())
 	alignFirst(units)
-	clipCache.Store(spec, units)
+	cache.Store(spec, units)
 	return units
 }
 
 // alignFirst corrects the first picture's duration. The MP4 file has no edit list, so ffmpeg
 // makes that picture longer by the audio's priming.
 func alignFirst(units []*hub.Unit) {
-	v := only(units, isVideo)
+	v := Only(units, IsVideo)
 	if len(v) < 3 {
 		return
 	}
 	late := v[1].DTS - (v[2].DTS - v[1].DTS) - v[0].DTS
 	v[0].DTS, v[0].PTS = v[0].DTS+late, v[0].PTS+late
 	slices.SortStableFunc(units, func(a, b *hub.Unit) int { return int(a.DTS - b.DTS) })
-}
-
-func cmpOr(s, standard string) string {
-	if s == "" {
-		return standard
-	}
-	return s
 }
 
 // demux parses a fragmented MP4 file into units.
@@ -171,17 +171,19 @@ func hubTrack(t testing.TB, c codecs.Codec) *hub.Track {
 	return nil
 }
 
-// epochStart is the start time of the encoders in tests.
-var epochStart = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+// EpochStart is the start time of the encoders in tests.
+//
+//nolint:gochecknoglobals // a constant
+var EpochStart = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// shifted copies units, moved by d, with arrival times as in real time. round is the resolution
+// Shifted copies units, moved by d, with arrival times as in real time. round is the resolution
 // of the encoder's clock; 0: exact.
-func shifted(units []*hub.Unit, d, round time.Duration) []*hub.Unit {
+func Shifted(units []*hub.Unit, d, round time.Duration) []*hub.Unit {
 	out := make([]*hub.Unit, len(units))
 	for i, u := range units {
 		c := *u
 		c.DTS, c.PTS = c.DTS+d, c.PTS+d
-		c.Arrived = epochStart.Add(c.DTS)
+		c.Arrived = EpochStart.Add(c.DTS)
 		if round > 0 {
 			c.DTS, c.PTS = c.DTS.Truncate(round), c.PTS.Truncate(round)
 		}
@@ -190,8 +192,8 @@ func shifted(units []*hub.Unit, d, round time.Duration) []*hub.Unit {
 	return out
 }
 
-// only returns the units that keep selects.
-func only(units []*hub.Unit, keep func(u *hub.Unit) bool) []*hub.Unit {
+// Only returns the units that keep selects.
+func Only(units []*hub.Unit, keep func(u *hub.Unit) bool) []*hub.Unit {
 	var out []*hub.Unit
 	for _, u := range units {
 		if keep(u) {
@@ -201,4 +203,13 @@ func only(units []*hub.Unit, keep func(u *hub.Unit) bool) []*hub.Unit {
 	return out
 }
 
-func isVideo(u *hub.Unit) bool { return u.Track.Codec.Video() }
+// IsVideo reports whether a unit is a picture.
+func IsVideo(u *hub.Unit) bool { return u.Track.Codec.Video() }
+
+// NotVideo is the opposite of IsVideo.
+func NotVideo(u *hub.Unit) bool { return !IsVideo(u) }
+
+// span converts ticks of a time scale to a time.
+func span(t int64, rate int) time.Duration {
+	return time.Duration(t/int64(rate))*time.Second + time.Duration(t%int64(rate))*time.Second/time.Duration(rate)
+}

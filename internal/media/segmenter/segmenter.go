@@ -1,4 +1,7 @@
-package hls
+// Package segmenter makes segments of fragmented MP4 of a stream's units: it gives them one timeline
+// without gaps, cuts before key pictures, and fills missing sound and pictures. HLS lists the
+// segments and the recorder stores them.
+package segmenter
 
 import (
 	"log/slog"
@@ -14,28 +17,32 @@ const (
 	// maxHole is the longest pause of all tracks that is kept in the output. A longer one is cut
 	// out, so that players needn't wait for its duration again.
 	maxHole = time.Second
-	// maxPart bounds an open part in bytes, and maxFrames in frames: if the encoder's clock
+	// MaxPart bounds an open part in bytes, and MaxFrames in frames: if the encoder's clock
 	// stands still, the part never reaches its duration.
-	maxPart   = 4 << 20
-	maxFrames = 1024
-	// timelineStart leaves room for times before the first picture.
-	timelineStart = 10 * time.Second
+	MaxPart   = 4 << 20
+	MaxFrames = 1024
+	// TimelineStart leaves room for times before the first picture.
+	TimelineStart = 10 * time.Second
 )
 
-// segmenter turns units into parts and segments. It does no I/O, reads no clock but the times in
+// Segmenter turns units into parts and segments. It does no I/O, reads no clock but the times in
 // units and the argument of tick, and is used by one goroutine.
 //
 // Players can't continue when a track is added to a playlist or removed: Media Source Extensions
 // require the same tracks in all initialization sections. So a run of segments always has audio,
 // if need be silence, and keeps its video, if need be as a still. When video comes for the first
 // time, or a codec changes, a new run begins.
-type segmenter struct {
-	out           *window
-	nextRun       func() *window // ends the run and begins the next one
+type Segmenter struct {
+	out           Sink
+	nextRun       func() Sink
 	log           *slog.Logger
 	partTarget    time.Duration
 	segmentTarget time.Duration
 	activity      hub.Activity // the publisher's latest activity
+
+	inSegment   bool           // the sink has an open segment
+	independent bool           // that segment begins with a key picture
+	begunWith   *Configuration // the configuration of the sink's newest segment
 
 	epoch   uint32
 	begun   bool // there has been an epoch
@@ -55,7 +62,7 @@ type segmenter struct {
 
 	declared      [2]*hub.Track // the tracks of the run
 	lastKey       *hub.Unit     // the newest picture of the run that can be held as a still
-	config        *configuration
+	config        *Configuration
 	configs       int
 	video         *videoTrack
 	audio         *audioTrack
@@ -112,13 +119,26 @@ func (c *wallClock) of(at time.Duration, arrived time.Time) time.Time {
 	return t
 }
 
-func newSegmenter(out *window, nextRun func() *window, partTarget, segmentTarget time.Duration, log *slog.Logger) *segmenter {
-	return &segmenter{out: out, nextRun: nextRun, log: log, partTarget: partTarget, segmentTarget: segmentTarget,
-		activity: hub.Activity{Present: true}, floor: timelineStart, partStart: timelineStart, segStart: timelineStart}
+// New returns a Segmenter.
+func New(c Config) *Segmenter {
+	return &Segmenter{out: c.Sink, nextRun: c.NextRun, log: c.Log, partTarget: c.PartTarget, segmentTarget: c.SegmentTarget,
+		activity: hub.Activity{Present: true}, floor: TimelineStart, partStart: TimelineStart, segStart: TimelineStart}
 }
 
-// push adds the next unit.
-func (s *segmenter) push(u *hub.Unit) {
+// SetActivity sets the publisher's latest activity. It must be called before the Push or Tick that follows a change.
+func (s *Segmenter) SetActivity(a hub.Activity) { s.activity = a }
+
+// PictureTime is the usual time between pictures; 0 while there is no video, or it is unknown.
+func (s *Segmenter) PictureTime() time.Duration {
+	if s.video == nil {
+		return 0
+	}
+	d, _ := s.video.rhythm.period()
+	return d
+}
+
+// Push adds the next unit.
+func (s *Segmenter) Push(u *hub.Unit) {
 	if len(u.Data) == 0 || !s.carries(u.Track) {
 		return
 	}
@@ -136,8 +156,8 @@ func (s *segmenter) push(u *hub.Unit) {
 	s.openIfReady(u.Arrived)
 }
 
-// tick advances the time while there is no unit to read.
-func (s *segmenter) tick(now time.Time) {
+// Tick advances the time while there is no unit to read.
+func (s *Segmenter) Tick(now time.Time) {
 	switch {
 	case s.waiting != nil:
 		s.openIfReady(now)
@@ -148,18 +168,18 @@ func (s *segmenter) tick(now time.Time) {
 	}
 }
 
-// seal closes the open part and segment; nothing may be added after it.
-func (s *segmenter) seal() {
+// Seal closes the open part and segment; nothing may be added after it.
+func (s *Segmenter) Seal() {
 	if s.waiting != nil && s.waiting.playable() {
 		s.open()
 	}
 	s.flush()
-	s.out.dropRemnant()
+	s.out.DropRemnant()
 	s.endSegment()
 }
 
 // carries reports whether HLS can carry a track, and logs once if it can't.
-func (s *segmenter) carries(t *hub.Track) bool {
+func (s *Segmenter) carries(t *hub.Track) bool {
 	kind := audioKind
 	if t.Codec.Video() {
 		kind = videoKind
@@ -169,14 +189,14 @@ func (s *segmenter) carries(t *hub.Track) bool {
 		_, _, err := describe(t)
 		*v = trackSupport{track: t, ok: err == nil}
 		if err != nil {
-			s.log.Warn("HLS can't carry a track", "codec", t.Codec, "error", err)
+			s.log.Warn("a stream's segments can't carry a track", "codec", t.Codec, "error", err)
 		}
 	}
 	return v.ok
 }
 
 // restart ends the current timeline and waits for the first units of the next one.
-func (s *segmenter) restart(epoch uint32) {
+func (s *Segmenter) restart(epoch uint32) {
 	s.finish()
 	s.epoch, s.begun = epoch, true
 	s.waiting = &opening{}
@@ -185,7 +205,7 @@ func (s *segmenter) restart(epoch uint32) {
 }
 
 // flush closes the open part. Its last frames get the expected duration.
-func (s *segmenter) flush() {
+func (s *Segmenter) flush() {
 	if s.config == nil {
 		return
 	}
@@ -199,7 +219,7 @@ func (s *segmenter) flush() {
 }
 
 // finish ends the current timeline.
-func (s *segmenter) finish() {
+func (s *Segmenter) finish() {
 	if s.config == nil {
 		return
 	}
@@ -212,7 +232,7 @@ func (s *segmenter) finish() {
 }
 
 // openIfReady opens a timeline when its tracks are known.
-func (s *segmenter) openIfReady(now time.Time) {
+func (s *Segmenter) openIfReady(now time.Time) {
 	if s.waiting.ready(now, s.activity.VideoOff) {
 		s.open()
 	}
@@ -220,7 +240,7 @@ func (s *segmenter) openIfReady(now time.Time) {
 
 // open starts a timeline with the collected units. Other tracks of the run get silence, or a
 // still.
-func (s *segmenter) open() {
+func (s *Segmenter) open() {
 	w := s.waiting
 	s.waiting = nil
 	first := w.first()
@@ -255,7 +275,7 @@ func (s *segmenter) open() {
 }
 
 // openWithStill starts a timeline without video in a run that has video.
-func (s *segmenter) openWithStill(audio *hub.Track) {
+func (s *Segmenter) openWithStill(audio *hub.Track) {
 	if s.lastKey == nil || newStill(s.lastKey) == nil {
 		s.configure(nil, audio)
 		return
@@ -265,7 +285,7 @@ func (s *segmenter) openWithStill(audio *hub.Track) {
 }
 
 // place maps a unit's decoding time to output time; false when it jumped.
-func (s *segmenter) place(u *hub.Unit) (time.Duration, bool) {
+func (s *Segmenter) place(u *hub.Unit) (time.Duration, bool) {
 	kind := kindOf(u)
 	last, other := &s.seen[kind], &s.seen[1-kind]
 	at := u.DTS + s.offset + s.skew[kind]
@@ -298,7 +318,7 @@ func (s *segmenter) place(u *hub.Unit) (time.Duration, bool) {
 }
 
 // period is the expected duration of a unit.
-func (s *segmenter) period(u *hub.Unit) time.Duration {
+func (s *Segmenter) period(u *hub.Unit) time.Duration {
 	if kindOf(u) == videoKind && s.video != nil {
 		f, _ := s.video.rhythm.period()
 		return min(f, maxHole)
@@ -310,13 +330,13 @@ func (s *segmenter) period(u *hub.Unit) time.Duration {
 }
 
 // take adds a placed unit to its track, and closes parts that are complete.
-func (s *segmenter) take(u *hub.Unit, at time.Duration) {
+func (s *Segmenter) take(u *hub.Unit, at time.Duration) {
 	if kindOf(u) == videoKind {
 		s.takeVideo(u, at)
 	} else {
 		s.takeAudio(u, at)
 	}
-	if frames, bytes := s.pending(); frames > maxFrames || bytes > maxPart {
+	if frames, bytes := s.Pending(); frames > MaxFrames || bytes > MaxPart {
 		end := max(s.newest, s.partStart+time.Millisecond)
 		if s.video != nil && len(s.video.pending) > 0 {
 			end = max(end, s.video.latest()+time.Millisecond)
@@ -325,8 +345,8 @@ func (s *segmenter) take(u *hub.Unit, at time.Duration) {
 	}
 }
 
-// pending returns the frames and bytes in the open part.
-func (s *segmenter) pending() (frames, bytes int) {
+// Pending returns the frames and bytes in the open part.
+func (s *Segmenter) Pending() (frames, bytes int) {
 	if s.video != nil {
 		frames, bytes = len(s.video.pending), s.video.bytes
 	}
@@ -338,12 +358,12 @@ func (s *segmenter) pending() (frames, bytes int) {
 
 // leave removes the tracks, except tracks whose hub.Track continues with the same coding, and stores
 // where their media ended: decoding times must never decrease.
-func (s *segmenter) leave(video, audio *hub.Track) {
-	if v := s.video; v != nil && !sameCoding(v.track, video) {
-		s.ends[videoKind] = max(s.ends[videoKind], span(v.cursor+1, videoRate))
+func (s *Segmenter) leave(video, audio *hub.Track) {
+	if v := s.video; v != nil && !SameCoding(v.track, video) {
+		s.ends[videoKind] = max(s.ends[videoKind], span(v.cursor+1, VideoRate))
 		s.video = nil
 	}
-	if a := s.audio; a != nil && !sameCoding(a.track, audio) {
+	if a := s.audio; a != nil && !SameCoding(a.track, audio) {
 		s.ends[audioKind] = max(s.ends[audioKind], span(a.taken(), a.rate))
 		s.audio = nil
 	}
@@ -351,17 +371,17 @@ func (s *segmenter) leave(video, audio *hub.Track) {
 
 // configure sets the tracks from here on. The segment must have been cut. Without an audio track,
 // it adds one of silence.
-func (s *segmenter) configure(video, audio *hub.Track) {
+func (s *Segmenter) configure(video, audio *hub.Track) {
 	if audio == nil {
-		audio = silentTrack()
+		audio = SilentTrack()
 	}
 	c, err := newConfiguration(s.configs, video, audio)
 	if err != nil {
-		s.log.Error("HLS can't begin with these tracks", "error", err)
+		s.log.Error("a stream's segments can't begin with these tracks", "error", err)
 		return // keep the current tracks
 	}
-	if last := s.out.config; last != nil && !last.precedes(c) {
-		s.out = s.nextRun()
+	if last := s.begunWith; last != nil && !last.Precedes(c) {
+		s.out, s.begunWith = s.nextRun(), nil
 		s.lastKey = nil
 	}
 	s.configs++
@@ -373,7 +393,7 @@ func (s *segmenter) configure(video, audio *hub.Track) {
 	s.leave(video, audio)
 	s.config, s.declared = c, [2]*hub.Track{video, audio}
 	if video != nil && s.video == nil {
-		s.video = &videoTrack{track: video, cursor: -1, floor: max(ticks(s.ends[videoKind], videoRate), ticks(s.partStart, videoRate)),
+		s.video = &videoTrack{track: video, cursor: -1, floor: max(ticks(s.ends[videoKind], VideoRate), ticks(s.partStart, VideoRate)),
 			rhythm: newRhythm(video), arrived: s.arrived}
 	}
 	if s.audio == nil {
@@ -381,8 +401,8 @@ func (s *segmenter) configure(video, audio *hub.Track) {
 	}
 }
 
-// silentTrack is used while the audio track is unknown. It has the coding that most encoders
+// SilentTrack is used while the audio track is unknown. It has the coding that most encoders
 // send, so that theirs can follow in the same run.
-func silentTrack() *hub.Track {
+func SilentTrack() *hub.Track {
 	return &hub.Track{Codec: hub.AAC, AudioConfig: []byte{0x11, 0x90}, SampleRate: 48000, Channels: 2} // AAC-LC
 }

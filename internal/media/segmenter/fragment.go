@@ -1,4 +1,4 @@
-package hls
+package segmenter
 
 import "encoding/binary"
 
@@ -16,17 +16,29 @@ type sample struct {
 	sync     bool
 }
 
-// trackSamples holds the samples of one track in a fragment, without gaps.
-type trackSamples struct {
+// TrackSamples holds the samples of one track in a part, without gaps.
+type TrackSamples struct {
 	track   uint32
 	base    uint64 // decoding time of the first sample, in the time scale
 	video   bool
 	samples []sample
 }
 
+// Video reports whether it is the video track; otherwise it is the audio track.
+func (t *TrackSamples) Video() bool { return t.video }
+
+// Ticks is the sum of the samples' durations, in the track's time scale.
+func (t *TrackSamples) Ticks() int64 {
+	sum := int64(0)
+	for i := range t.samples {
+		sum += int64(t.samples[i].duration)
+	}
+	return sum
+}
+
 // entrySize is the size of a sample's entry in the track's index, in bytes. An audio entry has only
 // the sample's size: all durations are the same, unless there was a gap.
-func (t *trackSamples) entrySize() int {
+func (t *TrackSamples) entrySize() int {
 	if t.video {
 		return 16
 	}
@@ -36,7 +48,7 @@ func (t *trackSamples) entrySize() int {
 	return 8
 }
 
-func (t *trackSamples) uniform() bool {
+func (t *TrackSamples) uniform() bool {
 	for i := range t.samples {
 		if t.samples[i].duration != t.samples[0].duration {
 			return false
@@ -45,7 +57,7 @@ func (t *trackSamples) uniform() bool {
 	return true
 }
 
-func (t *trackSamples) bytes() int {
+func (t *TrackSamples) bytes() int {
 	n := 0
 	for i := range t.samples {
 		n += len(t.samples[i].data)
@@ -66,7 +78,7 @@ const (
 // mediacommon's Part does the same by reflection, field by field, and copies the media twice; at
 // five parts a second for each stream, that would be most of a muxer's cost (see
 // BenchmarkFragment).
-func marshalFragment(sequence uint32, tracks []trackSamples) []byte {
+func marshalFragment(sequence uint32, tracks []TrackSamples) []byte {
 	moof := boxHeader + mfhdSize
 	media := 0
 	for i := range tracks {
@@ -109,7 +121,7 @@ func (b *boxWriter) fullBox(size int, name string, version byte, flags uint32) {
 
 // traf writes a track's index. The track's media begins offset bytes after the start of the moof
 // box.
-func (b *boxWriter) traf(t *trackSamples, offset int) {
+func (b *boxWriter) traf(t *TrackSamples, offset int) {
 	const (
 		baseIsMoof      = 0x020000
 		defaultDuration = 0x08
@@ -126,7 +138,7 @@ func (b *boxWriter) traf(t *trackSamples, offset int) {
 	b.trun(t, trun, offset)
 }
 
-func (b *boxWriter) trun(t *trackSamples, size, offset int) {
+func (b *boxWriter) trun(t *TrackSamples, size, offset int) {
 	const (
 		dataOffset   = 0x001
 		durations    = 0x100

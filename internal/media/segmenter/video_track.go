@@ -1,4 +1,4 @@
-package hls
+package segmenter
 
 import (
 	"time"
@@ -17,7 +17,7 @@ type frame struct {
 
 // holeShift is how much earlier than the encoder says a picture may be decoded before that counts
 // as a hole: 20 ms, in ticks.
-const holeShift = videoRate / 50
+const holeShift = VideoRate / 50
 
 // videoTrack collects the pictures of the open part and gives them decoding times without gaps. A
 // picture's duration is known when the next one comes. The last one of a part gets the expected
@@ -42,7 +42,7 @@ type videoTrack struct {
 
 // place returns the decoding time of a picture with the given time.
 func (l *videoTrack) place(dts time.Duration) int64 {
-	at := ticks(dts-l.delay, videoRate)
+	at := ticks(dts-l.delay, VideoRate)
 	if n := len(l.pending); n > 0 {
 		return max(at, l.pending[n-1].at+1)
 	}
@@ -71,7 +71,7 @@ func (l *videoTrack) put(u *hub.Unit, dts time.Duration) {
 	if n := len(l.pending); n > 0 {
 		l.pending[n-1].duration = uint32(at - l.pending[n-1].at)
 	}
-	offset := ticks(dts+lead, videoRate) - at
+	offset := ticks(dts+lead, VideoRate) - at
 	switch {
 	case !l.reordered && (offset < 0 || offset > holeShift):
 		// A picture that comes later than expected is shown early: a hole would stall players.
@@ -81,10 +81,10 @@ func (l *videoTrack) put(u *hub.Unit, dts time.Duration) {
 	}
 	// Offsets that are still negative belong to the first pictures of an encoder whose delay
 	// isn't known yet.
-	next := frame{at: at, due: ticks(dts-l.delay, videoRate),
+	next := frame{at: at, due: ticks(dts-l.delay, VideoRate),
 		sample: sample{data: u.Data, offset: int32(offset), sync: u.Key}}
 	if f, regular := l.rhythm.period(); regular {
-		next.until = next.due + ticks(f, videoRate)
+		next.until = next.due + ticks(f, VideoRate)
 	}
 	l.pending = append(l.pending, next)
 	l.bytes += u.Size()
@@ -97,7 +97,7 @@ func (l *videoTrack) put(u *hub.Unit, dts time.Duration) {
 
 // hold shows the still from the end of the last picture to the end of a part.
 func (l *videoTrack) hold(end time.Duration, key bool) {
-	if len(l.pending) > 0 || l.cursor >= ticks(end, videoRate) {
+	if len(l.pending) > 0 || l.cursor >= ticks(end, VideoRate) {
 		return
 	}
 	data, isKey := l.still.next(key)
@@ -112,7 +112,7 @@ func (l *videoTrack) hold(end time.Duration, key bool) {
 // end is the end of the newest pending picture if it lasts for f.
 func (l *videoTrack) end(f time.Duration) time.Duration {
 	last := &l.pending[len(l.pending)-1]
-	return max(span(last.due, videoRate)+f, span(last.at, videoRate)+time.Millisecond)
+	return max(span(last.due, VideoRate)+f, span(last.at, VideoRate)+time.Millisecond)
 }
 
 // covered is the time up to which there are pictures. The last one may have been taken already.
@@ -121,18 +121,18 @@ func (l *videoTrack) covered() time.Duration {
 		f, _ := l.rhythm.period()
 		return l.end(min(f, maxHole))
 	}
-	return span(max(l.cursor, l.floor), videoRate)
+	return span(max(l.cursor, l.floor), VideoRate)
 }
 
 // latest is the decoding time of the newest pending picture.
 func (l *videoTrack) latest() time.Duration {
-	return span(l.pending[len(l.pending)-1].at, videoRate)
+	return span(l.pending[len(l.pending)-1].at, VideoRate)
 }
 
 // boundary is the latest start of a pending picture after start, up to limit; 0 if there is none.
 func (l *videoTrack) boundary(start, limit time.Duration) time.Duration {
 	for i := len(l.pending) - 1; i > 0; i-- {
-		if at := span(l.pending[i].at, videoRate); at <= limit && at > start {
+		if at := span(l.pending[i].at, VideoRate); at <= limit && at > start {
 			return at
 		}
 	}
@@ -142,21 +142,21 @@ func (l *videoTrack) boundary(start, limit time.Duration) time.Duration {
 // take removes and returns the pending pictures that begin before end. If it takes all, the last
 // one lasts to end, or longer if its duration is known: then the next parts may contain no
 // picture.
-func (l *videoTrack) take(end time.Duration) (trackSamples, bool) {
-	limit := ticks(end, videoRate)
+func (l *videoTrack) take(end time.Duration) (TrackSamples, bool) {
+	limit := ticks(end, VideoRate)
 	n := 0
 	for n < len(l.pending) && l.pending[n].at < limit {
 		n++
 	}
 	if n == 0 {
-		return trackSamples{}, false
+		return TrackSamples{}, false
 	}
 	if n == len(l.pending) {
 		last := &l.pending[n-1]
 		l.cursor = max(limit, last.until)
 		last.duration = uint32(l.cursor - last.at)
 	}
-	r := trackSamples{track: videoTrackID, video: true, base: uint64(l.pending[0].at), samples: make([]sample, n)}
+	r := TrackSamples{track: VideoTrackID, video: true, base: uint64(l.pending[0].at), samples: make([]sample, n)}
 	for i := range n {
 		r.samples[i] = l.pending[i].sample
 		l.bytes -= len(l.pending[i].data) + hub.Overhead

@@ -1,4 +1,4 @@
-package hls
+package segmenter
 
 import "math/bits"
 

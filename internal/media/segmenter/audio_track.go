@@ -1,4 +1,4 @@
-package hls
+package segmenter
 
 import (
 	"time"
@@ -39,7 +39,7 @@ type audioTrack struct {
 
 // newAudioTrack starts a track at a time.
 func newAudioTrack(t *hub.Track, start time.Duration) *audioTrack {
-	rate := audioRate(t)
+	rate := AudioRate(t)
 	return &audioTrack{track: t, rate: rate, frame: audioFrame(t, nil), cursor: ticks(start, rate), silence: silenceOf(t), quiet: true}
 }
 
@@ -118,16 +118,16 @@ func (l *audioTrack) taken() int64 {
 func (l *audioTrack) end() time.Duration { return span(l.cursor, l.rate) }
 
 // take removes and returns the pending frames that begin before end.
-func (l *audioTrack) take(end time.Duration) (trackSamples, bool) {
+func (l *audioTrack) take(end time.Duration) (TrackSamples, bool) {
 	limit := ticks(end, l.rate)
 	n := 0
 	for n < len(l.pending) && l.pending[n].at < limit {
 		n++
 	}
 	if n == 0 {
-		return trackSamples{}, false
+		return TrackSamples{}, false
 	}
-	r := trackSamples{track: audioTrackID, base: uint64(l.pending[0].at), samples: make([]sample, n)}
+	r := TrackSamples{track: AudioTrackID, base: uint64(l.pending[0].at), samples: make([]sample, n)}
 	for i := range n {
 		r.samples[i] = l.pending[i].sample
 		l.bytes -= len(l.pending[i].data) + hub.Overhead

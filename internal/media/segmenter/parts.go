@@ -1,4 +1,4 @@
-package hls
+package segmenter
 
 import (
 	"time"
@@ -9,7 +9,7 @@ import (
 // limitNow is the longest part under the current configuration: the number of frames that is
 // nearest to the target, and a millisecond for rounded clocks. The first part sets it, and it
 // grows when single frames get longer.
-func (s *segmenter) limitNow() time.Duration {
+func (s *Segmenter) limitNow() time.Duration {
 	f, regular := s.frameTime()
 	limit := s.partTarget
 	switch {
@@ -27,16 +27,16 @@ func (s *segmenter) limitNow() time.Duration {
 	}
 	if s.limitSet {
 		s.limit = limit
-		s.out.raisePartTarget(limit)
+		s.out.RaisePartTarget(limit)
 	}
 	return limit
 }
 
-// longestPart bounds parts when pictures are rare: the target duration of low-latency playlists.
-const longestPart = lowLatencyTarget * time.Second
+// longestPart bounds parts when pictures are rare. It isn't longer than the target duration of low-latency playlists.
+const longestPart = 2 * time.Second
 
 // frameTime is the time between frames of the track by which parts are cut.
-func (s *segmenter) frameTime() (f time.Duration, regular bool) {
+func (s *Segmenter) frameTime() (f time.Duration, regular bool) {
 	if s.video != nil {
 		return s.video.rhythm.period()
 	}
@@ -45,12 +45,12 @@ func (s *segmenter) frameTime() (f time.Duration, regular bool) {
 
 // undecided reports whether it is too early to end the first part: the duration of parts depends
 // on the rhythm of pictures, which isn't known yet.
-func (s *segmenter) undecided(at time.Duration) bool {
+func (s *Segmenter) undecided(at time.Duration) bool {
 	return !s.limitSet && s.video != nil && s.video.still == nil && s.video.rhythm.n < 3 && at-s.partStart < maxHole
 }
 
 // fill closes the parts that end before a frame at that time.
-func (s *segmenter) fill(at time.Duration) {
+func (s *Segmenter) fill(at time.Duration) {
 	if s.undecided(at) {
 		return
 	}
@@ -68,7 +68,7 @@ func (s *segmenter) fill(at time.Duration) {
 
 // boundary is the best end for a part when its frames end at end: between two frames, but not
 // later than limit allows.
-func (s *segmenter) boundary(end, limit time.Duration) time.Duration {
+func (s *Segmenter) boundary(end, limit time.Duration) time.Duration {
 	limit += s.partStart
 	if end <= limit {
 		return end
@@ -82,7 +82,7 @@ func (s *segmenter) boundary(end, limit time.Duration) time.Duration {
 }
 
 // closeIfFull closes the part if another frame after end would not fit.
-func (s *segmenter) closeIfFull(end, f time.Duration) {
+func (s *Segmenter) closeIfFull(end, f time.Duration) {
 	if s.undecided(end) {
 		return
 	}
@@ -94,9 +94,9 @@ func (s *segmenter) closeIfFull(end, f time.Duration) {
 	}
 }
 
-// quiet returns the units that don't end a part: the pictures before the one after which closeIfFull closes it, and the
+// Quiet returns the units that don't end a part: the pictures before the one after which closeIfFull closes it, and the
 // audio that belongs to them. While no picture can be expected, each unit counts.
-func (s *segmenter) quiet() hub.Quiet {
+func (s *Segmenter) Quiet() hub.Quiet {
 	v := s.video
 	if s.waiting != nil || s.config == nil || v == nil || v.still != nil || !s.limitSet || s.activity.VideoOff {
 		return hub.Quiet{}
@@ -111,7 +111,7 @@ func (s *segmenter) quiet() hub.Quiet {
 }
 
 // closeParts closes all parts up to end.
-func (s *segmenter) closeParts(end time.Duration) {
+func (s *Segmenter) closeParts(end time.Duration) {
 	limit := s.limitNow()
 	for end > s.partStart {
 		if next := s.boundary(end, limit); !s.closePart(next) {
@@ -121,10 +121,10 @@ func (s *segmenter) closeParts(end time.Duration) {
 }
 
 // cut ends the segment before a frame at that time.
-func (s *segmenter) cut(at time.Duration) {
+func (s *Segmenter) cut(at time.Duration) {
 	s.fill(at)
 	if s.video != nil && len(s.video.pending) > 0 {
-		s.video.expect(ticks(at, videoRate))
+		s.video.expect(ticks(at, VideoRate))
 		s.closeParts(max(at, s.video.latest()+time.Millisecond))
 	} else if at-s.partStart > s.limitNow()/4 || s.video != nil && s.video.still != nil && at-s.partStart > time.Millisecond {
 		// A little audio alone isn't worth a part; it goes into the next one.
@@ -133,19 +133,22 @@ func (s *segmenter) cut(at time.Duration) {
 	s.endSegment()
 }
 
-func (s *segmenter) endSegment() {
-	s.out.endSegment()
+func (s *Segmenter) endSegment() {
+	if s.inSegment {
+		s.out.End()
+		s.inSegment = false
+	}
 	s.segStart = s.partStart
 }
 
 // closePart writes the media before end as a part; false when there is none.
-func (s *segmenter) closePart(end time.Duration) bool {
+func (s *Segmenter) closePart(end time.Duration) bool {
 	s.endInTime(end)
-	var tracks []trackSamples
+	var tracks []TrackSamples
 	independent := s.video == nil
 	if v := s.video; v != nil {
 		if v.still != nil {
-			v.hold(end, !s.out.inSegment())
+			v.hold(end, !s.inSegment)
 		}
 		if r, ok := v.take(end); ok {
 			independent = r.samples[0].sync
@@ -161,37 +164,35 @@ func (s *segmenter) closePart(end time.Duration) bool {
 	}
 	if !s.limitSet {
 		s.limit, s.limitSet = s.limitNow(), true
-		s.out.raisePartTarget(s.limit)
+		s.out.RaisePartTarget(s.limit)
 	}
-	if !s.out.inSegment() {
+	if !s.inSegment {
 		wall := s.clock.of(end, s.arrived).Add(s.partStart - end)
-		s.out.beginSegment(s.config, s.discontinuity, wall)
+		s.out.Begin(s.config, s.discontinuity, wall)
 		s.discontinuity = false
+		s.inSegment, s.independent, s.begunWith = true, independent, s.config
 	}
 	s.sequence++
-	s.out.addPart(&part{
-		data: marshalFragment(s.sequence, tracks), duration: end - s.partStart,
-		independent: independent, epoch: s.epoch,
-	})
+	s.out.Add(Part{Sequence: s.sequence, Tracks: tracks, Duration: end - s.partStart, Independent: independent, Epoch: s.epoch})
 	s.partStart = end
 	return true
 }
 
 // endInTime ends the segment before a part up to end, if the part would make it too long. During
 // a still, segments end at the target duration, and the next one may have another audio track.
-func (s *segmenter) endInTime(end time.Duration) {
-	if !s.out.inSegment() {
+func (s *Segmenter) endInTime(end time.Duration) {
+	if !s.inSegment {
 		return
 	}
 	still := s.video != nil && s.video.still != nil
 	if still && s.partStart-s.segStart >= s.segmentTarget*9/10 {
 		s.endSegment()
-		if sound := s.sound(); !sameCoding(s.config.audio, sound) {
+		if sound := s.sound(); !SameCoding(s.config.Audio, sound) {
 			s.configure(s.video.track, sound)
 		}
 		return
 	}
-	if end-s.segStart > s.out.longest() {
+	if end-s.segStart > s.out.Longest() {
 		s.endSegment()
 	}
 }

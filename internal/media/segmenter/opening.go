@@ -1,4 +1,4 @@
-package hls
+package segmenter
 
 import (
 	"time"
@@ -10,8 +10,8 @@ import (
 const (
 	// soundPatience is short: audio that comes later can replace silence.
 	soundPatience = 500 * time.Millisecond
-	// picturePatience is longer: video that comes later needs a new run.
-	picturePatience = 2 * time.Second
+	// PicturePatience is longer: video that comes later needs a new run.
+	PicturePatience = 2 * time.Second
 )
 
 // opening collects the first units of a timeline until its tracks are known. The timeline begins
@@ -37,7 +37,7 @@ func (o *opening) add(u *hub.Unit) {
 			return
 		case o.key == nil:
 			o.key = u
-		case !sameCoding(o.key.Track, u.Track):
+		case !SameCoding(o.key.Track, u.Track):
 			*o = opening{}
 			o.add(u)
 			return
@@ -73,10 +73,10 @@ func (o *opening) ready(now time.Time, videoOff bool) bool {
 	}
 	patience := soundPatience
 	if o.key == nil && !videoOff {
-		patience = picturePatience
+		patience = PicturePatience
 	}
 	both := o.key != nil && o.sound != nil
-	return both || o.bytes > maxPart || now.Sub(o.start.Arrived) >= patience ||
+	return both || o.bytes > MaxPart || now.Sub(o.start.Arrived) >= patience ||
 		(kindOf(o.latest) == kindOf(o.start) && o.latest.DTS-o.start.DTS >= patience)
 }
 

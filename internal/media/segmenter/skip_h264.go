@@ -1,4 +1,4 @@
-package hls
+package segmenter
 
 import "github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
 

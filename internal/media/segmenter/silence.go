@@ -1,6 +1,8 @@
-package hls
+package segmenter
 
 import (
+	"time"
+
 	"github.com/bluenviron/mediacommon/v2/pkg/codecs/mpeg4audio"
 
 	"showfloor/internal/media/hub"
@@ -10,6 +12,12 @@ import (
 type silence struct {
 	data   []byte
 	length int64 // in the track's time scale
+}
+
+// Silence returns one coded frame of silence for a track's decoder, and its duration.
+func Silence(t *hub.Track) (frame []byte, duration time.Duration) {
+	s := silenceOf(t)
+	return s.data, span(s.length, AudioRate(t))
 }
 
 // silenceOf returns silence for the track's decoder. describe must accept t.
