@@ -91,7 +91,13 @@ func (r *Reader) converted() bool {
 	return r.stream.converted != "" && r.selection.Sound == r.stream.converted
 }
 
-// Close ends the subscription; idempotent.
+// Finish ends the subscription after the queued units; idempotent.
+func (r *Reader) Finish() {
+	r.stream.forget(r)
+	r.end(false)
+}
+
+// Close ends the subscription and drops the queued units; idempotent.
 func (r *Reader) Close() {
 	r.stream.forget(r)
 	r.end(true)

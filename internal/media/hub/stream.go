@@ -17,6 +17,8 @@ type Broadcast struct {
 	// ReconnectWindow is how long the stream waits for its publisher to reconnect before it is
 	// sealed; 0 seals at once.
 	ReconnectWindow time.Duration
+	// Record makes the recorder begin with the first key picture.
+	Record bool
 	// Began is the start of the broadcast, if it continues from before this server's start, or
 	// from another server; zero: it begins with this publisher.
 	Began time.Time

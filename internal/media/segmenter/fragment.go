@@ -74,11 +74,11 @@ const (
 	trunSize  = 20 // without entries
 )
 
-// marshalFragment writes a moof and an mdat box into one allocation of the exact size.
+// appendFragment appends a moof and an mdat box to b, which grows at most once, to the exact size.
 // mediacommon's Part does the same by reflection, field by field, and copies the media twice; at
 // five parts a second for each stream, that would be most of a muxer's cost (see
 // BenchmarkFragment).
-func marshalFragment(sequence uint32, tracks []TrackSamples) []byte {
+func appendFragment(b []byte, sequence uint32, tracks []TrackSamples) []byte {
 	moof := boxHeader + mfhdSize
 	media := 0
 	for i := range tracks {
@@ -86,22 +86,25 @@ func marshalFragment(sequence uint32, tracks []TrackSamples) []byte {
 		moof += boxHeader + tfhdSize + tfdtSize + trunSize + len(t.samples)*t.entrySize()
 		media += t.bytes()
 	}
-	b := boxWriter{buf: make([]byte, 0, moof+boxHeader+media)}
-	b.box(moof, "moof")
-	b.fullBox(mfhdSize, "mfhd", 0, 0)
-	b.u32(sequence)
+	if size := moof + boxHeader + media; cap(b)-len(b) < size {
+		b = append(make([]byte, 0, len(b)+size), b...)
+	}
+	w := boxWriter{buf: b}
+	w.box(moof, "moof")
+	w.fullBox(mfhdSize, "mfhd", 0, 0)
+	w.u32(sequence)
 	offset := moof + boxHeader
 	for i := range tracks {
-		b.traf(&tracks[i], offset)
+		w.traf(&tracks[i], offset)
 		offset += tracks[i].bytes()
 	}
-	b.box(boxHeader+media, "mdat")
+	w.box(boxHeader+media, "mdat")
 	for _, t := range tracks {
 		for j := range t.samples {
-			b.buf = append(b.buf, t.samples[j].data...)
+			w.buf = append(w.buf, t.samples[j].data...)
 		}
 	}
-	return b.buf
+	return w.buf
 }
 
 type boxWriter struct{ buf []byte }

@@ -20,7 +20,7 @@ func TestFragment(t *testing.T) {
 		{track: 3, base: 5, samples: []sample{
 			{data: []byte("x"), duration: 1024, sync: true}, {data: []byte("y"), duration: 2000, sync: true}}},
 	}
-	data := marshalFragment(9, tracks)
+	data := appendFragment(nil, 9, tracks)
 	if len(data) != cap(data) {
 		t.Errorf("%d bytes in an allocation of %d", len(data), cap(data))
 	}
@@ -66,7 +66,7 @@ func BenchmarkFragment(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			marshalFragment(1, []TrackSamples{video, audio})
+			appendFragment(nil, 1, []TrackSamples{video, audio})
 		}
 	})
 	b.Run("mediacommon", func(b *testing.B) {

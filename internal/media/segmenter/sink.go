@@ -47,7 +47,9 @@ type Part struct {
 }
 
 // Marshal returns the part as one fragment with all its tracks.
-func (p Part) Marshal() []byte { return marshalFragment(p.Sequence, p.Tracks) }
+func (p Part) Marshal() []byte { return appendFragment(nil, p.Sequence, p.Tracks) }
 
-// MarshalTrack returns a fragment with one of the part's tracks.
-func (p Part) MarshalTrack(i int) []byte { return marshalFragment(p.Sequence, p.Tracks[i:i+1]) }
+// AppendTrack appends a fragment with one of the part's tracks to b.
+func (p Part) AppendTrack(b []byte, i int) []byte {
+	return appendFragment(b, p.Sequence, p.Tracks[i:i+1])
+}

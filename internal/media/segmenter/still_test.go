@@ -341,7 +341,7 @@ func requireSilence(t *testing.T, track *hub.Track, samples int) {
 	for i := range frames {
 		frames[i] = sample{data: s.data, duration: uint32(s.length), sync: true}
 	}
-	file := append(slices.Clone(c.Init), marshalFragment(1, []TrackSamples{{track: AudioTrackID, samples: frames}})...)
+	file := append(slices.Clone(c.Init), appendFragment(nil, 1, []TrackSamples{{track: AudioTrackID, samples: frames}})...)
 	for _, decoder := range map[hub.Codec][]string{hub.AAC: {"aac"}, hub.Opus: {"opus", "libopus"}}[track.Codec] {
 		cmd := exec.Command("ffmpeg", "-v", "warning", "-nostdin", "-err_detect", "explode", "-c:a", decoder, "-i", "-", "-f", "s16le", "-")
 		cmd.Stdin = bytes.NewReader(file)
@@ -370,7 +370,7 @@ func TestComfortNoiseDecodes(t *testing.T) {
 	for range 20 {
 		frames = append(frames, sample{data: noise.data, duration: uint32(noise.length), sync: true})
 	}
-	file := append(slices.Clone(c.Init), marshalFragment(1, []TrackSamples{{track: AudioTrackID, samples: frames}})...)
+	file := append(slices.Clone(c.Init), appendFragment(nil, 1, []TrackSamples{{track: AudioTrackID, samples: frames}})...)
 	for _, decoder := range []string{"opus", "libopus"} {
 		cmd := exec.Command("ffmpeg", "-v", "warning", "-nostdin", "-c:a", decoder, "-i", "-", "-f", "s16le", "-")
 		cmd.Stdin = bytes.NewReader(file)

@@ -1,0 +1,204 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// deliver waits for the take's recording, opens the take, stores its segments as they become complete, and closes it.
+func (t *take) deliver() {
+	failed := false
+	defer func() { t.recorder.gone(t, failed) }()
+	defer t.cancel()
+	if !t.awaitRecording() || !t.open() {
+		t.leave()
+		return
+	}
+	ended := t.storeAll()
+	t.mu.Lock()
+	reason, complete := t.reason, t.complete
+	t.mu.Unlock()
+	switch {
+	case t.recorder.ctx.Err() != nil && !t.isDropped():
+		return // the next start continues with the spool
+	case ended || t.isDropped() || !complete:
+		t.leave()
+		return
+	}
+	failed = reason != ""
+	err := t.recorder.retry(func(ctx context.Context) error { return t.close(ctx, reason) })
+	if err == nil || errors.Is(err, ErrEnded) {
+		t.leave()
+	}
+}
+
+// leave removes the take's files.
+func (t *take) leave() {
+	if t.recorder.ctx.Err() != nil && !t.isDropped() && t.recording() != "" {
+		return // the next start decides
+	}
+	if t.reader != nil {
+		t.recorder.finish(t)
+	}
+	<-t.recorded
+	t.recorder.account(-t.backlog())
+	t.dir.remove()
+}
+
+// awaitRecording waits until the recording is known; false if it doesn't become known.
+func (t *take) awaitRecording() bool {
+	ended := time.NewTimer(unboundTime)
+	defer ended.Stop()
+	select {
+	case <-t.bound:
+		return true
+	case <-ended.C:
+	case <-t.context.Done():
+	}
+	return false
+}
+
+// open gets the take's number and notes it in the spool; false if the recording has ended or the recorder is closed.
+func (t *take) open() bool {
+	id := t.id()
+	if id.Take > 0 {
+		return true
+	}
+	if err := t.dir.writeNote(takeFile, takeNote{RecordingID: id.RecordingID}); err != nil {
+		t.recorder.config.Log.Error("a take can't be noted in the spool", "recording", id.RecordingID, "error", err)
+	}
+	err := t.recorder.retry(func(ctx context.Context) (err error) {
+		id.Take, err = t.recorder.config.Reports.OpenTake(ctx, id.RecordingID)
+		return err
+	})
+	if err != nil {
+		return false
+	}
+	t.mu.Lock()
+	t.number = id.Take
+	t.mu.Unlock()
+	if err := t.dir.writeNote(takeFile, takeNote(id)); err != nil {
+		t.recorder.config.Log.Error("a take can't be noted in the spool", "recording", id.RecordingID, "error", err)
+	}
+	return true
+}
+
+// storeAll stores segments until the take is complete. ended: others have closed the take.
+func (t *take) storeAll() (ended bool) {
+	var deadline time.Time // set when the stream has ended
+	pause := firstPause
+	for inits := map[int]bool{}; ; {
+		s, more := t.next()
+		if s == nil {
+			if !more {
+				return false
+			}
+			select {
+			case <-t.wake:
+				continue
+			case <-t.context.Done():
+				return false
+			}
+		}
+		err := t.store(s, inits)
+		switch {
+		case err == nil:
+			t.stored()
+			t.recorder.account(-s.VideoBytes - s.AudioBytes)
+			pause = firstPause
+			continue
+		case errors.Is(err, ErrEnded):
+			return true
+		case t.context.Err() != nil:
+			return false
+		}
+		t.recorder.config.Log.Warn("a segment is not in the storage yet, trying again",
+			"recording", t.recording(), "segment", s.Number, "error", err)
+		if deadline.IsZero() && t.isComplete() {
+			deadline = t.recorder.config.Now().Add(t.recorder.config.Patience)
+		}
+		if !deadline.IsZero() && t.recorder.config.Now().After(deadline) {
+			t.giveBack(errBacklog)
+			return false
+		}
+		select {
+		case <-time.After(pause):
+			pause = min(2*pause, longestPause)
+		case <-t.context.Done():
+			return false
+		}
+	}
+}
+
+func (t *take) isComplete() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.complete
+}
+
+// giveBack drops the segments that the storage didn't take.
+func (t *take) giveBack(cause error) {
+	t.recorder.account(-t.backlog())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ready, t.reason = nil, reasonOf(cause)
+}
+
+// store stores one segment: its initialization section if inits doesn't have it, its files, its row.
+func (t *take) store(s *spooled, inits map[int]bool) error {
+	select {
+	case t.recorder.slots <- struct{}{}:
+		defer func() { <-t.recorder.slots }()
+	case <-t.context.Done():
+		return t.context.Err()
+	}
+	id := t.id()
+	var list []Init
+	if !inits[s.Init] {
+		if err := t.putPair(id, func(track string) string { return initName(s.Init, track) }, s.init.VideoBytes, s.init.AudioBytes); err != nil {
+			return err
+		}
+		list = append(list, s.init.Init)
+	}
+	if err := t.putPair(id, func(track string) string { return segmentName(s.Number, track) }, s.VideoBytes, s.AudioBytes); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.context, reportTime)
+	defer cancel()
+	if err := t.recorder.config.Reports.SaveSegments(ctx, id, list, []Segment{s.Segment}); err != nil {
+		return fmt.Errorf("save segment: %w", err)
+	}
+	inits[s.Init] = true
+	t.dir.removeSegment(s.Number)
+	return nil
+}
+
+// putPair stores the files of both tracks.
+func (t *take) putPair(id TakeID, name func(track string) string, videoBytes, audioBytes int64) error {
+	for track, size := range map[string]int64{videoTrack: videoBytes, audioTrack: audioBytes} {
+		if size == 0 {
+			continue
+		}
+		got, err := t.recorder.config.Files.PutFile(t.context, key(id, name(track)), t.dir.file(name(track)))
+		if err != nil {
+			return fmt.Errorf("store %s: %w", name(track), err)
+		}
+		if got != size {
+			return fmt.Errorf("store %s: the storage has %d bytes of %d", name(track), got, size)
+		}
+	}
+	return nil
+}
+
+// close reports the take's end. A reason ends the recording first.
+func (t *take) close(ctx context.Context, reason string) error {
+	id := t.id()
+	if reason != "" {
+		if err := t.recorder.config.Reports.EndRecording(ctx, id.RecordingID, reason); err != nil && !errors.Is(err, ErrEnded) {
+			return err
+		}
+	}
+	return t.recorder.config.Reports.CloseTake(ctx, id, reason)
+}

@@ -1,0 +1,323 @@
+package recorder_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/cliptest"
+	"showfloor/internal/media/hub"
+	"showfloor/internal/media/recorder"
+)
+
+// TestRecordsABroadcastWhole: every picture and sound from the first key picture on is stored, in segments that begin with key
+// pictures and have their exact duration.
+func TestRecordsABroadcastWhole(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	r := newRig(t, s, t.TempDir())
+	p := r.publish("str_1", true)
+	units := clip(t)
+	r.write(p, units[:len(units)/2])
+	r.recorder.Record("str_1", "rec_1")
+	r.write(p, units[len(units)/2:])
+	r.hub.Stop("str_1", hub.ErrStopped)
+	id := take("rec_1", 1)
+	until(t, "the take's end", func() bool { return s.isClosed(id) })
+
+	list := s.list(id)
+	require.Len(t, list, 5)
+	for i, x := range list {
+		require.Equal(t, i+1, x.Number)
+		require.Equal(t, 1, x.Init)
+		require.False(t, x.Discontinuity)
+		require.InDelta(t, 4, x.Duration.Seconds(), 0.05)
+		require.InDelta(t, x.Duration.Seconds(), x.Video.Seconds(), 0.05)
+		require.Len(t, s.read(t, id, "init1-v.mp4"), int(s.inits[id][0].VideoBytes))
+	}
+	require.Empty(t, s.closed[id])
+	require.Empty(t, s.ended)
+	pictures, duration := s.play(t, id, "v")
+	require.Equal(t, len(cliptest.Only(units, cliptest.IsVideo)), pictures)
+	require.InDelta(t, sum(list).Seconds(), duration.Seconds(), 0.001)
+	frames, _ := s.play(t, id, "a")
+	require.InDelta(t, len(cliptest.Only(units, cliptest.NotVideo)), frames, 4, "sound behind the last picture is left out")
+	require.Equal(t, "avc1", s.inits[id][0].Codecs[:4])
+	requireEmpty(t, r.spool)
+}
+
+func sum(list []recorder.Segment) (d time.Duration) {
+	for _, x := range list {
+		d += x.Video
+	}
+	return d
+}
+
+func requireEmpty(t *testing.T, spool string) {
+	t.Helper()
+	until(t, "the spool to be empty", func() bool {
+		left, err := os.ReadDir(spool)
+		return err == nil && len(left) == 0
+	})
+}
+
+// TestStartAndStopOnAir: a recording that begins on air starts with the next key picture, and its end leaves the stream on air.
+func TestStartAndStopOnAir(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	r := newRig(t, s, t.TempDir())
+	p := r.publish("str_1", false)
+	units := clip(t)
+	third := len(units) / 3
+	r.recorder.Record("str_2", "rec_0") // not on air here
+	for _, u := range units[:third] {
+		require.NoError(t, p.Write(u))
+	}
+	r.recorder.Record("str_1", "rec_1")
+	r.write(p, units[third:2*third])
+	require.Equal(t, map[string]string{"str_1": "rec_1"}, r.recorder.Recording())
+	r.recorder.Record("str_1", "rec_1") // a repeated notification
+	r.recorder.Finish("str_1")
+	r.recorder.Finish("str_1")
+	require.NoError(t, p.Write(units[2*third]), "the stream is on air")
+	until(t, "the take's end", func() bool { return s.isClosed(take("rec_1", 1)) })
+	pictures, _ := s.play(t, take("rec_1", 1), "v")
+	require.InDelta(t, 180, pictures, 65) // 7 s without the beginning of a group
+	require.Equal(t, map[string]int{"rec_1": 1}, s.takes)
+	requireEmpty(t, r.spool)
+}
+
+// TestARecordingContinuesAfterAReconnect: the pause is cut out, and the segment after it says so.
+func TestARecordingContinuesAfterAReconnect(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	r := newRig(t, s, t.TempDir())
+	units := clip(t)
+	half := len(units) / 2
+	p := r.publish("str_1", true)
+	r.recorder.Record("str_1", "rec_1")
+	r.write(p, units[:half])
+	p.Close()
+	p = r.publish("str_1", true)
+	r.write(p, cliptest.Shifted(units[half:], time.Hour, time.Millisecond))
+	r.hub.Stop("str_1", hub.ErrStopped)
+	id := take("rec_1", 1)
+	until(t, "the take's end", func() bool { return s.isClosed(id) })
+	breaks := 0
+	for _, x := range s.list(id) {
+		if x.Discontinuity {
+			breaks++
+		}
+	}
+	require.Equal(t, 1, breaks)
+	require.InDelta(t, 19.5, sum(s.list(id)).Seconds(), 2)
+}
+
+// TestAnEncodersNewSettings: another picture size begins a segment with another initialization section.
+func TestAnEncodersNewSettings(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	r := newRig(t, s, t.TempDir())
+	p := r.publish("str_1", true)
+	r.recorder.Record("str_1", "rec_1")
+	r.write(p, clip(t))
+	large := cliptest.Clip(t, cliptest.Spec{Seconds: 5, FPS: "30", GOP: 60, Rate: 48000, Stereo: true, Size: "640x360"})
+	r.write(p, cliptest.Shifted(large, 20*time.Second, time.Millisecond))
+	r.hub.Stop("str_1", hub.ErrStopped)
+	id := take("rec_1", 1)
+	until(t, "the take's end", func() bool { return s.isClosed(id) })
+	require.Len(t, s.inits[id], 2)
+	require.Equal(t, []int{320, 640}, []int{s.inits[id][0].Width, s.inits[id][1].Width})
+	for _, x := range s.list(id) {
+		require.Equal(t, x.Init == 2 && x.Number == 6, x.Discontinuity, "segment %d", x.Number)
+	}
+}
+
+// TestSoundAlone records a stream without pictures.
+func TestSoundAlone(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	r := newRig(t, s, t.TempDir())
+	p := r.publish("str_1", true)
+	r.recorder.Record("str_1", "rec_1")
+	r.write(p, cliptest.Only(clip(t), cliptest.NotVideo))
+	r.hub.Stop("str_1", hub.ErrStopped)
+	id := take("rec_1", 1)
+	until(t, "the take's end", func() bool { return s.isClosed(id) })
+	_, duration := s.play(t, id, "a")
+	require.InDelta(t, 20, duration.Seconds(), 0.1)
+	for _, x := range s.list(id) {
+		require.Zero(t, x.VideoBytes)
+	}
+}
+
+// TestATakeWithoutARecordingLeavesNothing: the publisher never became playable, or the recording ended before the take opened.
+func TestATakeWithoutARecordingLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]bool{"never known": false, "ended": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t)
+			s.refused = refused
+			r := newRig(t, s, t.TempDir())
+			p := r.publish("str_1", true)
+			r.write(p, clip(t)[:600])
+			if refused {
+				r.recorder.Record("str_1", "rec_1")
+				until(t, "the take to go", func() bool { return len(r.recorder.Recording()) == 0 })
+			}
+			r.stop(0)
+			requireEmpty(t, r.spool)
+			require.Zero(t, r.recorder.Stats().SpoolBytes)
+		})
+	}
+}
+
+// TestAStorageThatIsAwayForAWhile: the recording waits on the local disk, and nothing is missing.
+func TestAStorageThatIsAwayForAWhile(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.fail(errors.New("away"))
+	r := newRig(t, s, t.TempDir())
+	p := r.publish("str_1", true)
+	r.recorder.Record("str_1", "rec_1")
+	units := clip(t)
+	r.write(p, units)
+	require.Empty(t, s.list(take("rec_1", 1)))
+	require.Greater(t, r.recorder.Stats().SpoolBytes, int64(100_000))
+	s.fail(nil)
+	r.hub.Stop("str_1", hub.ErrStopped)
+	until(t, "the take's end", func() bool { return s.isClosed(take("rec_1", 1)) })
+	pictures, _ := s.play(t, take("rec_1", 1), "v")
+	require.Equal(t, len(cliptest.Only(units, cliptest.IsVideo)), pictures)
+	requireEmpty(t, r.spool)
+	require.Zero(t, r.recorder.Stats().SpoolBytes)
+}
+
+// TestASpoolBeyondItsBound ends the recording with a reason, while the stream goes on.
+func TestASpoolBeyondItsBound(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.fail(errors.New("away"))
+	r := newRig(t, s, t.TempDir(), func(c *recorder.Config) { c.MaxSpool = 300_000 })
+	p := r.publish("str_1", true)
+	r.recorder.Record("str_1", "rec_1")
+	r.write(p, clip(t))
+	until(t, "the take to end", func() bool { return len(r.recorder.Recording()) == 0 })
+	s.fail(nil)
+	id := take("rec_1", 1)
+	until(t, "the take's end", func() bool { return s.isClosed(id) })
+	require.Equal(t, "the storage was not reachable for too long", s.closed[id])
+	require.Equal(t, s.closed[id], s.ended["rec_1"])
+	require.NotEmpty(t, s.list(id), "the segments on the disk are stored")
+	until(t, "the count", func() bool { return r.recorder.Stats().Failed == 1 })
+}
+
+// TestATakeThatOthersClosed is dropped at the next heartbeat or report.
+func TestATakeThatOthersClosed(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	r := newRig(t, s, t.TempDir())
+	p := r.publish("str_1", true)
+	r.recorder.Record("str_1", "rec_1")
+	units := clip(t)
+	r.write(p, units[:700])
+	until(t, "a segment", func() bool { return len(s.list(take("rec_1", 1))) > 0 })
+	require.NoError(t, s.CloseTake(t.Context(), take("rec_1", 1), "silent"))
+	stored := len(s.list(take("rec_1", 1)))
+	r.write(p, units[700:])
+	until(t, "the take to go", func() bool { return len(r.recorder.Recording()) == 0 })
+	require.Len(t, s.list(take("rec_1", 1)), stored)
+	requireEmpty(t, r.spool)
+}
+
+// TestAKilledProcess: at any byte at which a process dies, the next one stores all whole fragments of the spool, and closes the take.
+func TestAKilledProcess(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.fail(errors.New("away"))
+	r := newRig(t, s, t.TempDir())
+	p := r.publish("str_1", true)
+	r.recorder.Record("str_1", "rec_1")
+	units := clip(t)
+	r.write(p, units)
+	until(t, "the take to open", func() bool { list, _ := s.OpenTakes(t.Context()); return len(list) == 1 })
+	until(t, "the last segment", func() bool {
+		list, _ := filepath.Glob(filepath.Join(r.spool, "take-*", "5-a.m4s"))
+		return len(list) == 1
+	})
+	spool := t.TempDir()
+	until(t, "a copy", func() bool { return os.CopyFS(filepath.Join(spool, "0"), os.DirFS(r.spool)) == nil })
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 20 {
+		at := filepath.Join(spool, "k")
+		require.NoError(t, os.CopyFS(at, os.DirFS(filepath.Join(spool, "0"))))
+		lost := tear(t, at, random)
+		next := newStore(t)
+		next.open, next.takes = []recorder.TakeID{take("rec_1", 1)}, map[string]int{"rec_1": 1}
+		n := newRig(t, next, at)
+		until(t, "the take's end", func() bool { return next.isClosed(take("rec_1", 1)) })
+		pictures, duration := next.play(t, take("rec_1", 1), "v")
+		require.GreaterOrEqual(t, pictures, 480, "round %d lost %d bytes", i, lost)
+		require.InDelta(t, sum(next.list(take("rec_1", 1))).Seconds(), duration.Seconds(), 0.001)
+		next.play(t, take("rec_1", 1), "a")
+		n.stop(10 * time.Second)
+		requireEmpty(t, at)
+		require.NoError(t, os.RemoveAll(at))
+	}
+	s.fail(nil)
+}
+
+// tear cuts the newest segment's files somewhere, at most a second of media before their end.
+func tear(t *testing.T, spool string, random *rand.Rand) (lost int64) {
+	t.Helper()
+	for _, track := range []string{"v", "a"} {
+		list, err := filepath.Glob(filepath.Join(spool, "take-*", "5-"+track+".m4s"))
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		info, err := os.Stat(list[0])
+		require.NoError(t, err)
+		cut := random.Int64N(info.Size() / 3)
+		require.NoError(t, os.Truncate(list[0], info.Size()-cut))
+		lost += cut
+	}
+	return lost
+}
+
+// FuzzRepair: arbitrary bytes in the spool neither stop the recorder nor become a segment with a wrong size.
+func FuzzRepair(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x08moof\x00\x00\x00\x08mdat"), []byte{})
+	f.Add([]byte("\xff\xff\xff\xffmoof"), []byte("\x00\x00\x00\x00mdat"))
+	f.Fuzz(func(t *testing.T, video, audio []byte) {
+		spool := t.TempDir()
+		folder := filepath.Join(spool, "take-1")
+		require.NoError(t, os.Mkdir(folder, 0o700))
+		for name, content := range map[string][]byte{"take.json": []byte(`{"recordingId":"rec_1","take":1}`), "1.json": []byte(`{"Init":1}`),
+			"init1.json": []byte(`{"Number":1,"AudioRate":48000}`), "1-v.m4s": video, "1-a.m4s": audio} {
+			require.NoError(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
+		}
+		s := newStore(t)
+		s.open = []recorder.TakeID{take("rec_1", 1)}
+		newRig(t, s, spool)
+		until(t, "the take's end", func() bool { return s.isClosed(take("rec_1", 1)) })
+		for _, x := range s.list(take("rec_1", 1)) {
+			require.LessOrEqual(t, x.VideoBytes, int64(len(video)))
+			require.LessOrEqual(t, x.AudioBytes, int64(len(audio)))
+		}
+	})
+}
+
+// TestTakesWithoutFilesAreClosed: the process died between the take's opening and its first segment, or lost its disk.
+func TestTakesWithoutFilesAreClosed(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.open = []recorder.TakeID{take("rec_1", 1)}
+	newRig(t, s, t.TempDir())
+	until(t, "the take's end", func() bool { return s.isClosed(take("rec_1", 1)) })
+	require.Contains(t, s.closed[take("rec_1", 1)], "stopped")
+}

@@ -1,0 +1,178 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"showfloor/internal/media/segmenter"
+)
+
+// Recover continues with the takes that an earlier process left in the spool: it cuts each unfinished file behind its last
+// whole fragment, and stores what is there. Takes of that process without files are closed. Call it once, before the first
+// stream opens and before others may close silent takes.
+func (r *Recorder) Recover(ctx context.Context) error {
+	open, err := r.config.Reports.OpenTakes(ctx)
+	if err != nil {
+		return fmt.Errorf("list open takes: %w", err)
+	}
+	folders, err := filepath.Glob(filepath.Join(r.config.Dir, spoolPattern))
+	if err != nil {
+		return fmt.Errorf("list the spool: %w", err)
+	}
+	found := map[TakeID]bool{}
+	for _, path := range folders {
+		t := r.found(&spoolDir{path}, open, found)
+		if t == nil {
+			if err := os.RemoveAll(path); err != nil {
+				r.config.Log.Warn("a folder of the spool can't be removed", "folder", path, "error", err)
+			}
+			continue
+		}
+		r.config.Log.Info("a recording is continued from the spool", "recording", t.recordingID, "take", t.number, "segments", len(t.ready))
+		r.mu.Lock()
+		r.all[t] = struct{}{}
+		r.work.Go(t.deliver)
+		r.mu.Unlock()
+	}
+	if err := r.beatOnce(ctx); err != nil {
+		r.config.Log.Warn("a recorder's heartbeat was not stored", "error", err)
+	}
+	for _, id := range open {
+		if !found[id] {
+			r.work.Go(func() {
+				_ = r.retry(func(ctx context.Context) error {
+					return r.config.Reports.CloseTake(ctx, id, "the server was stopped before it had stored all of the recording")
+				}) // it is logged, and tried again at the next start
+			})
+		}
+	}
+	return nil
+}
+
+// found makes a take of a folder; nil if there is nothing to store. A folder whose take has no number yet belongs to an
+// open take of its recording without a folder, if there is one.
+func (r *Recorder) found(dir *spoolDir, open []TakeID, known map[TakeID]bool) *take {
+	var note takeNote
+	if err := dir.readNote(takeFile, &note); err != nil || note.RecordingID == "" {
+		return nil
+	}
+	if note.Take == 0 {
+		i := slices.IndexFunc(open, func(id TakeID) bool { return id.RecordingID == note.RecordingID && !known[id] })
+		if i >= 0 {
+			note.Take = open[i].Take
+		}
+	}
+	t := &take{recorder: r, dir: dir, recordingID: note.RecordingID, number: note.Take, complete: true,
+		bound: make(chan struct{}), recorded: make(chan struct{}), wake: make(chan struct{}, 1)}
+	close(t.bound)
+	close(t.recorded)
+	t.context, t.cancel = context.WithCancel(r.ctx)
+	known[t.id()] = true
+	t.ready = r.repairAll(dir)
+	r.account(t.backlog())
+	return t
+}
+
+// repairAll returns the segments of a folder, in order.
+func (r *Recorder) repairAll(dir *spoolDir) []spooled {
+	notes, _ := filepath.Glob(dir.file("*.json")) // the pattern is valid
+	var numbers []int
+	for _, path := range notes {
+		if n, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".json")); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	var list []spooled
+	for _, n := range numbers {
+		s, err := dir.repair(n)
+		if err != nil {
+			r.config.Log.Warn("a segment in the spool can't be used", "folder", dir.path, "segment", n, "error", err)
+			continue
+		}
+		if s.VideoBytes+s.AudioBytes > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// repair measures a segment's files and cuts them behind the last fragment that both have.
+func (d *spoolDir) repair(n int) (s spooled, err error) {
+	var note segmentNote
+	if err := d.readNote(strconv.Itoa(n)+".json", &note); err != nil {
+		return s, err
+	}
+	s.Segment = Segment{Number: n, Init: note.Init, Discontinuity: note.Discontinuity, StartedAt: note.StartedAt}
+	if err := d.readNote("init"+strconv.Itoa(note.Init)+".json", &s.init); err != nil {
+		return s, err
+	}
+	video, err := d.fragments(segmentName(n, videoTrack))
+	if err != nil {
+		return s, err
+	}
+	audio, err := d.fragments(segmentName(n, audioTrack))
+	if err != nil {
+		return s, err
+	}
+	if len(video) > 0 && len(audio) > 0 {
+		// The last part may have reached one file only.
+		last := min(video[len(video)-1].sequence, audio[len(audio)-1].sequence)
+		video, audio = upTo(video, last), upTo(audio, last)
+	}
+	if s.VideoBytes, s.Video, err = d.cutTo(segmentName(n, videoTrack), video, segmenter.VideoRate); err != nil {
+		return s, err
+	}
+	if s.AudioBytes, s.Audio, err = d.cutTo(segmentName(n, audioTrack), audio, s.init.AudioRate); err != nil {
+		return s, err
+	}
+	s.Duration = s.Video
+	if s.VideoBytes == 0 {
+		s.Duration = s.Audio
+	}
+	return s, nil
+}
+
+// upTo returns the fragments up to a sequence number.
+func upTo(list []fragment, last uint32) []fragment {
+	for len(list) > 0 && list[len(list)-1].sequence > last {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+// fragments returns the whole fragments of a file; none if the file is missing.
+func (d *spoolDir) fragments(name string) ([]fragment, error) {
+	f, err := os.Open(d.file(name))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, err)
+	}
+	defer f.Close()
+	return readFragments(f), nil
+}
+
+// cutTo cuts a file behind the given fragments. It returns the file's size, and their duration.
+func (d *spoolDir) cutTo(name string, list []fragment, rate int) (size int64, duration time.Duration, err error) {
+	ticks := int64(0)
+	for _, x := range list {
+		ticks += x.ticks
+		size = x.end
+	}
+	if size == 0 {
+		_ = os.Remove(d.file(name)) // a file that stays is removed with the folder
+		return 0, 0, nil
+	}
+	if err := os.Truncate(d.file(name), size); err != nil {
+		return 0, 0, fmt.Errorf("cut %s: %w", name, err)
+	}
+	return size, ticksToTime(ticks, rate), nil
+}

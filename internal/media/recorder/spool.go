@@ -1,0 +1,125 @@
+package recorder
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// spoolDir is a take's folder in the spool. Its files:
+//
+//	take.json         the recording and the take's number, once they are known
+//	init{n}.json      describes an initialization section; init{n}-v.mp4 and init{n}-a.mp4 are its files
+//	{seq}.json        describes a segment when it begins; {seq}-v.m4s and {seq}-a.m4s are its files
+//
+// A segment's files are deleted when the storage has them; init files stay until the take's end.
+type spoolDir struct{ path string }
+
+// takeNote is the content of take.json.
+type takeNote struct {
+	RecordingID string `json:"recordingId"`
+	Take        int    `json:"take"`
+}
+
+// initNote is the content of init{n}.json.
+type initNote struct {
+	Init
+
+	// AudioRate is the audio's time scale in Hz.
+	AudioRate int
+}
+
+// segmentNote is the content of {seq}.json.
+type segmentNote struct {
+	Init          int
+	Discontinuity bool
+	StartedAt     time.Time
+}
+
+// spooled is a complete segment in the spool.
+type spooled struct {
+	Segment
+
+	init initNote
+}
+
+const (
+	takeFile     = "take.json"
+	videoTrack   = "v"
+	audioTrack   = "a"
+	folderMode   = 0o700
+	fileMode     = 0o600
+	spoolPattern = "take-*"
+)
+
+func newSpoolDir(parent string) (*spoolDir, error) {
+	if err := os.MkdirAll(parent, folderMode); err != nil {
+		return nil, fmt.Errorf("make the spool: %w", err)
+	}
+	path, err := os.MkdirTemp(parent, spoolPattern)
+	if err != nil {
+		return nil, fmt.Errorf("make a folder in the spool: %w", err)
+	}
+	return &spoolDir{path}, nil
+}
+
+// initName and segmentName are the names of a track's files.
+func initName(n int, track string) string    { return "init" + strconv.Itoa(n) + "-" + track + ".mp4" }
+func segmentName(n int, track string) string { return strconv.Itoa(n) + "-" + track + ".m4s" }
+
+// key is the storage's name for a file of a take.
+func key(t TakeID, name string) string {
+	return "recordings/" + t.RecordingID + "/" + strconv.Itoa(t.Take) + "-" + name
+}
+
+func (d *spoolDir) file(name string) string { return filepath.Join(d.path, name) }
+
+// write replaces a small file at once.
+func (d *spoolDir) write(name string, content []byte) error {
+	temp := d.file(name + ".new")
+	if err := os.WriteFile(temp, content, fileMode); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := os.Rename(temp, d.file(name)); err != nil {
+		return fmt.Errorf("put %s in place: %w", name, err)
+	}
+	return nil
+}
+
+func (d *spoolDir) writeNote(name string, note any) error {
+	content, err := json.Marshal(note)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", name, err)
+	}
+	return d.write(name, content)
+}
+
+func (d *spoolDir) readNote(name string, note any) error {
+	content, err := os.ReadFile(d.file(name))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if err := json.Unmarshal(content, note); err != nil {
+		return fmt.Errorf("decode %s: %w", name, err)
+	}
+	return nil
+}
+
+// removeSegment deletes a segment's files, the note last: a segment with a note may be stored again, which changes nothing.
+func (d *spoolDir) removeSegment(n int) {
+	for _, name := range []string{segmentName(n, videoTrack), segmentName(n, audioTrack), strconv.Itoa(n) + ".json"} {
+		_ = os.Remove(d.file(name)) // a file that stays is removed with the folder
+	}
+}
+
+func (d *spoolDir) remove() { _ = os.RemoveAll(d.path) } // what stays is found at the next start
+
+// isFull reports whether an error means that the disk has no space.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}

@@ -1,0 +1,198 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"showfloor/internal/media/hub"
+	"showfloor/internal/media/segmenter"
+)
+
+const (
+	// fragmentTarget is the duration of the pieces that are written to the disk: a crash loses one at most.
+	fragmentTarget = time.Second
+	// segmentTarget is the shortest usual duration of a segment; the next key picture ends it.
+	segmentTarget = 4 * time.Second
+	// longestSegment bounds segments without a key picture. Playlists of running recordings promise it, rounded to 10 s.
+	longestSegment = 10*time.Second + 400*time.Millisecond
+)
+
+// take writes a stream's media to the spool (record), and from there to the storage (deliver). The two run in goroutines of
+// their own, so a slow storage never delays the reading.
+type take struct {
+	recorder *Recorder
+	streamID string
+	stream   *hub.Stream // nil for a take that was found in the spool
+	reader   *hub.Reader // nil for a take that was found in the spool
+	dir      *spoolDir
+	bound    chan struct{}   // closed when the recording is known
+	recorded chan struct{}   // closed when no more files are written
+	wake     chan struct{}   // capacity 1: there is a complete segment, or no more will come
+	context  context.Context //nolint:containedctx // ends with the take's drop
+	cancel   context.CancelFunc
+
+	mu          sync.Mutex
+	recordingID string
+	number      int // 0 until OpenTake has succeeded
+	ready       []spooled
+	complete    bool // no more segments will come
+	reason      string
+	dropped     bool // others have closed the take: nothing of it is needed
+}
+
+func newTake(r *Recorder, s *hub.Stream, recordingID string) (*take, error) {
+	dir, err := newSpoolDir(r.config.Dir)
+	if err != nil {
+		return nil, err
+	}
+	t := &take{recorder: r, streamID: s.StreamID, stream: s, dir: dir, recordingID: recordingID,
+		bound: make(chan struct{}), recorded: make(chan struct{}), wake: make(chan struct{}, 1)}
+	t.context, t.cancel = context.WithCancel(r.ctx)
+	if recordingID != "" {
+		close(t.bound)
+	}
+	t.reader = s.SubscribeTo(hub.Selection{Sound: hub.AAC})
+	return t, nil
+}
+
+// bind sets the recording; false if the take has another one.
+func (t *take) bind(recordingID string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.recordingID == "" {
+		t.recordingID = recordingID
+		close(t.bound)
+	}
+	return t.recordingID == recordingID
+}
+
+func (t *take) recording() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.recordingID
+}
+
+func (t *take) id() TakeID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return TakeID{t.recordingID, t.number}
+}
+
+// drop ends a take whose files are no longer needed.
+func (t *take) drop() {
+	t.mu.Lock()
+	t.dropped = true
+	t.mu.Unlock()
+	t.cancel()
+	if t.reader != nil {
+		t.recorder.finish(t)
+	}
+}
+
+func (t *take) isDropped() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dropped
+}
+
+// discard removes a take that has not begun.
+func (t *take) discard() {
+	t.cancel()
+	t.reader.Close()
+	t.dir.remove()
+}
+
+// record reads the stream to its end.
+func (t *take) record() {
+	defer close(t.recorded)
+	defer t.reader.Close()
+	w := &writer{take: t}
+	log := t.recorder.config.Log.With("stream", t.streamID)
+	w.cut = segmenter.New(segmenter.Config{Sink: w, NextRun: w.nextRun, PartTarget: fragmentTarget, SegmentTarget: segmentTarget, Log: log})
+	tick := time.NewTicker(fragmentTarget)
+	defer tick.Stop()
+	for w.err == nil {
+		u, err := t.reader.NextOrTick(t.context, tick.C, w.cut.Quiet)
+		if err != nil {
+			if !errors.Is(err, io.EOF) && t.context.Err() == nil {
+				log.Error("a recording ended early", "error", err)
+			}
+			break
+		}
+		w.cut.SetActivity(t.stream.Activity())
+		if u != nil {
+			w.cut.Push(u)
+		} else {
+			w.cut.Tick(time.Now())
+		}
+	}
+	if w.err == nil {
+		w.cut.Seal()
+	}
+	w.close()
+	if w.err != nil {
+		log.Error("a recording ended early", "recording", t.recording(), "error", w.err)
+	}
+	t.end(w.err)
+}
+
+// end marks the media as complete. A cause says why it ends before the stream does; then the recording ends too.
+func (t *take) end(cause error) {
+	t.recorder.finish(t)
+	t.mu.Lock()
+	t.complete = true
+	if cause != nil && t.reason == "" {
+		t.reason = reasonOf(cause)
+	}
+	t.mu.Unlock()
+	t.notify()
+}
+
+// add queues a complete segment for the storage.
+func (t *take) add(s spooled) {
+	t.mu.Lock()
+	t.ready = append(t.ready, s)
+	t.mu.Unlock()
+	t.notify()
+}
+
+func (t *take) notify() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next returns the oldest queued segment; more is false when none will come any more.
+func (t *take) next() (s *spooled, more bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.ready) == 0 {
+		return nil, !t.complete
+	}
+	return &t.ready[0], true
+}
+
+// stored removes the oldest queued segment.
+func (t *take) stored() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ready = t.ready[1:]
+}
+
+// errBacklog ends a take whose files the storage didn't take.
+var errBacklog = errors.New("the storage was not reachable, and the files that wait for it use their share of the server's disk")
+
+// reasonOf is the text for the tenant.
+func reasonOf(cause error) string {
+	switch {
+	case errors.Is(cause, errBacklog):
+		return "the storage was not reachable for too long"
+	case isFull(cause):
+		return "the server's disk was full"
+	}
+	return "the server could not write the recording"
+}

@@ -1,0 +1,207 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"showfloor/internal/media/segmenter"
+)
+
+// maxSegment ends a segment of a stream with an extreme bitrate before its time, in bytes.
+const maxSegment = 256 << 20
+
+// writer is the segmenter's sink: it writes parts to the spool's files as they come. After an error it ignores what follows.
+type writer struct {
+	take *take
+	cut  *segmenter.Segmenter
+	err  error
+
+	config *segmenter.Configuration
+	init   initNote
+	inits  int
+	number int // of the newest segment
+	open   *openSegment
+	buffer []byte
+}
+
+// openSegment is the segment that is being written. A file is nil while its track has no media.
+type openSegment struct {
+	spooled
+
+	video, audio           *os.File
+	videoTicks, audioTicks int64
+}
+
+var _ segmenter.Sink = (*writer)(nil)
+
+//nolint:ireturn // as segmenter.Config.NextRun wants it
+func (w *writer) nextRun() segmenter.Sink { return w }
+
+// Longest implements segmenter.Sink.
+func (w *writer) Longest() time.Duration { return longestSegment }
+
+// Overfull implements segmenter.Sink.
+func (w *writer) Overfull() bool {
+	return w.open != nil && w.open.VideoBytes+w.open.AudioBytes > maxSegment
+}
+
+// RaisePartTarget implements segmenter.Sink.
+func (w *writer) RaisePartTarget(time.Duration) {}
+
+// Begin implements segmenter.Sink.
+func (w *writer) Begin(c *segmenter.Configuration, discontinuity bool, wall time.Time) {
+	if w.err != nil {
+		return
+	}
+	if w.config != c {
+		if w.err = w.beginInit(c); w.err != nil {
+			return
+		}
+	}
+	w.number++
+	w.open = &openSegment{spooled: spooled{init: w.init, Segment: Segment{
+		Number: w.number, Init: w.init.Number, Discontinuity: discontinuity && w.number > 1, StartedAt: wall,
+	}}}
+	w.err = w.take.dir.writeNote(strconv.Itoa(w.number)+".json",
+		segmentNote{Init: w.init.Number, Discontinuity: w.open.Discontinuity, StartedAt: wall})
+}
+
+// beginInit writes the files of a configuration.
+func (w *writer) beginInit(c *segmenter.Configuration) error {
+	video, err := c.VideoInit()
+	if err != nil {
+		return err
+	}
+	audio, err := c.AudioInit()
+	if err != nil {
+		return err
+	}
+	w.config = c
+	w.inits++
+	w.init = initNote{AudioRate: segmenter.AudioRate(c.Audio), Init: Init{
+		Number: w.inits, Codecs: c.Codecs, VideoBytes: int64(len(video)), AudioBytes: int64(len(audio)),
+	}}
+	if c.Video != nil {
+		w.init.Width, w.init.Height = c.Video.Width, c.Video.Height
+		if d := w.cut.PictureTime(); d > 0 {
+			w.init.FrameRate = float64(time.Second) / float64(d)
+		}
+		if err := w.take.dir.write(initName(w.inits, videoTrack), video); err != nil {
+			return err
+		}
+	}
+	if err := w.take.dir.write(initName(w.inits, audioTrack), audio); err != nil {
+		return err
+	}
+	return w.take.dir.writeNote("init"+strconv.Itoa(w.inits)+".json", w.init)
+}
+
+// Add implements segmenter.Sink.
+func (w *writer) Add(p segmenter.Part) {
+	for i := range p.Tracks {
+		if w.err != nil || w.open == nil {
+			return
+		}
+		w.buffer = p.AppendTrack(w.buffer[:0], i)
+		w.err = w.append(&p.Tracks[i], w.buffer)
+	}
+	w.open.Duration += p.Duration
+	w.checkSpool()
+}
+
+// append writes a fragment to its track's file.
+func (w *writer) append(track *segmenter.TrackSamples, fragment []byte) error {
+	s := w.open
+	file, name, size, sum := &s.audio, segmentName(s.Number, audioTrack), &s.AudioBytes, &s.audioTicks
+	if track.Video() {
+		file, name, size, sum = &s.video, segmentName(s.Number, videoTrack), &s.VideoBytes, &s.videoTicks
+	}
+	if *file == nil {
+		f, err := os.OpenFile(w.take.dir.file(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, fileMode)
+		if err != nil {
+			return fmt.Errorf("make a segment's file: %w", err)
+		}
+		*file = f
+	}
+	if _, err := (*file).Write(fragment); err != nil {
+		// A torn fragment at the end would make the rest of the file unreadable for some players.
+		_ = (*file).Truncate(*size) // if that fails too, the next start repairs the file
+		return fmt.Errorf("write a segment: %w", err)
+	}
+	*size += int64(len(fragment))
+	*sum += track.Ticks()
+	w.take.recorder.account(int64(len(fragment)))
+	return nil
+}
+
+// checkSpool ends the take when its files that wait for the storage exceed its share.
+func (w *writer) checkSpool() {
+	if w.err == nil && w.take.backlog()+w.open.VideoBytes+w.open.AudioBytes > w.take.recorder.account(0) {
+		w.err = errBacklog
+	}
+}
+
+// backlog is the size of the segments that wait for the storage, in bytes.
+func (t *take) backlog() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := int64(0)
+	for i := range t.ready {
+		n += t.ready[i].VideoBytes + t.ready[i].AudioBytes
+	}
+	return n
+}
+
+// End implements segmenter.Sink.
+func (w *writer) End() {
+	s := w.open
+	if s == nil {
+		return
+	}
+	w.open = nil
+	if err := s.close(); err != nil && w.err == nil {
+		w.err = err
+	}
+	s.Video = ticksToTime(s.videoTicks, segmenter.VideoRate)
+	s.Audio = ticksToTime(s.audioTicks, s.init.AudioRate)
+	if s.VideoBytes+s.AudioBytes > 0 {
+		w.take.add(s.spooled)
+	}
+}
+
+// DropRemnant implements segmenter.Sink.
+func (w *writer) DropRemnant() {
+	const remnant = 250 * time.Millisecond
+	s := w.open
+	if s == nil || s.Duration >= remnant || s.Number == 1 {
+		return
+	}
+	w.open = nil
+	_ = s.close() // the files are deleted
+	w.take.recorder.account(-s.VideoBytes - s.AudioBytes)
+	w.take.dir.removeSegment(s.Number)
+}
+
+// close completes the open segment after an error, with the fragments that were written whole.
+func (w *writer) close() { w.End() }
+
+func (s *openSegment) close() error {
+	var errs []error
+	for _, f := range []*os.File{s.video, s.audio} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ticksToTime converts ticks of a time scale to a time.
+func ticksToTime(ticks int64, rate int) time.Duration {
+	if rate <= 0 {
+		return 0
+	}
+	return time.Duration(ticks/int64(rate))*time.Second + time.Duration(ticks%int64(rate))*time.Second/time.Duration(rate)
+}
