@@ -264,7 +264,7 @@ func (r *Recorder) refuse(recordingID string, cause error) {
 		return
 	}
 	r.work.Go(func() {
-		r.retry(func(ctx context.Context) error {
+		_ = r.retry(func(ctx context.Context) error { // retry logs the faults
 			return r.config.Reports.EndRecording(ctx, recordingID, reasonOf(cause))
 		})
 	})
