@@ -52,7 +52,7 @@ setup: ## install the system packages that `make run` needs (as root; else list 
 ##@ Change it
 
 .PHONY: test
-test: setup-test build sample sdk generators .cache/bin/gotestsum ## set up and run all tests
+test: setup-test build sample sdk generators .cache/bin/gotestsum .cache/bin/versitygw ## set up and run all tests
 	@$(GO) build -o .cache/bin/ ./cmd/testdb ./cmd/testrun
 	@SHOWFLOOR_BIN=$(CURDIR)/bin/showfloor SHOWFLOOR_SAMPLE=$(CURDIR)/sample.mp4 SHOWFLOOR_SDK=$(CURDIR)/sdk/typescript/dist \
 		.cache/bin/testdb -- .cache/bin/gotestsum --format pkgname-and-test-fails $(TESTSUM_FLAGS) \
@@ -63,7 +63,7 @@ test: setup-test build sample sdk generators .cache/bin/gotestsum ## set up and 
 generators: .cache/bin/ogen tools/node_modules/.package-lock.json
 
 .PHONY: soak
-soak: setup-test build sample sdk generators .cache/bin/gotestsum ## run all tests N times (N=10) and list the tests that failed in some rounds
+soak: setup-test build sample sdk generators .cache/bin/gotestsum .cache/bin/versitygw ## run all tests N times (N=10) and list the tests that failed in some rounds
 	@scripts/soak $(N)
 
 .PHONY: setup-test
@@ -201,6 +201,12 @@ TOOL_sqlc := github.com/sqlc-dev/sqlc/cmd/sqlc
 # Our own tool, a separate module: it needs another version of kin-openapi than oapi-codegen.
 .cache/bin/specdiff: tools/specdiff/go.mod $(wildcard tools/specdiff/*.go)
 	@CGO_ENABLED=0 $(GO) -C tools/specdiff build -o ../../$@ .
+	@touch $@
+
+# The S3 server of tests.
+.cache/bin/versitygw: tools/versitygw/go.mod tools/versitygw/go.sum
+	@echo "building versitygw, the S3 server of tests (some minutes the first time)"
+	@CGO_ENABLED=0 $(GO) -C tools/versitygw build -o ../../$@ github.com/versity/versitygw/cmd/versitygw
 	@touch $@
 
 .cache/bin/ogen: tools/ogen/go.mod tools/ogen/go.sum
