@@ -1,5 +1,5 @@
 // Package base groups packages that any Go server needs and that contain no rule of the product: the
-// database (postgres), counts of stored bytes (stored), files (durable), jobs (queue, batch), errors
+// database (postgres), counts of stored bytes (stored), files (blob, durable), jobs (queue, batch), errors
 // (problem), limits (ratelimit, connlimit, fairshare, loglimit, diskspace), clients' addresses (netaddr)
 // and values (id, secret, timestamp, metadata).
 //
