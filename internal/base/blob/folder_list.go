@@ -134,7 +134,8 @@ func (f *folder) settle(dirs map[string]bool) error {
 // removeEmpty removes a folder and its parents as far as they are empty. One that it can't remove stays.
 func (f *folder) removeEmpty(dir string) {
 	for ; dir != "."; dir = filepath.Dir(dir) {
-		if f.root.Remove(dir) != nil {
+		// Remove would remove a link too.
+		if stat, err := f.root.Lstat(dir); err != nil || !stat.IsDir() || f.root.Remove(dir) != nil {
 			return
 		}
 	}

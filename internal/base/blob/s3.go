@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -23,6 +24,9 @@ type bucket struct {
 	log       *slog.Logger
 	now       func() time.Time
 	wait      func(ctx context.Context, d time.Duration) error
+
+	mu     sync.Mutex
+	worked time.Time // the last successful check
 }
 
 // probeDir has the files that Open writes. No key begins with a dot.
@@ -90,11 +94,21 @@ func (b *bucket) list1(ctx context.Context) error {
 	return nil
 }
 
+// checkLife is how long a successful check holds. Some storages charge for each request.
+const checkLife = 10 * time.Second
+
 // Check implements Store, with one request.
 func (b *bucket) Check(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.worked.IsZero() && b.now().Sub(b.worked) < checkLife {
+		return nil
+	}
+	b.worked = time.Time{}
 	if err := b.list1(ctx); err != nil {
 		return b.place.advice(err)
 	}
+	b.worked = b.now()
 	return nil
 }
 

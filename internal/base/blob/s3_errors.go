@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -120,6 +121,8 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	case e.Code == minio.NoSuchKey || e.StatusCode == http.StatusNotFound && e.Code == "NotFound":
 		return ErrNotFound
+	case strings.HasPrefix(e.Code, strconv.Itoa(e.StatusCode)): // an answer without a code, as to HEAD
+		return fmt.Errorf("the storage answered: %w", err)
 	default:
 		return fmt.Errorf("the storage answered %d %s: %w", e.StatusCode, e.Code, err)
 	}
@@ -129,7 +132,7 @@ func translate(err error) error {
 // own message may have the key's id and the signed text in it, so it is left out.
 func (p *place) advice(err error) error {
 	e := answered(err)
-	where := "STORAGE_URL: bucket " + p.bucket + " at " + p.address() + ": "
+	where := "bucket " + p.bucket + " at " + p.address() + ": "
 	switch {
 	case errors.Is(err, errKeys):
 		return errors.New(where + "there are no access keys; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
@@ -140,13 +143,13 @@ func (p *place) advice(err error) error {
 	}
 	switch e.Code {
 	case minio.NoSuchBucket:
-		return errors.New(where + "there is no such bucket; create it, or correct its name")
-	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "InvalidClientTokenId":
+		return errors.New(where + "there is no such bucket; create it, or correct its name or the endpoint")
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "InvalidClientTokenId", "XAdminUserNotFound":
 		return errors.New(where + "the access key was refused (" + e.Code +
 			"); correct AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN")
 	case minio.AccessDenied, "AllAccessDisabled":
 		return errors.New(where + "the access key may not use the bucket (" + e.Code +
-			"); allow it to list, read, write and delete (docs/deployment.md has the policy), or correct the bucket's name")
+			"); allow it to list, read, write and delete (docs/configuration.md has the policy), or correct the bucket's name")
 	case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect", "IllegalLocationConstraintException", "InvalidRegion":
 		return errors.New(where + "it is in another region" + other(e.Region) + "; add region= to the URL")
 	case "RequestTimeTooSkewed":
