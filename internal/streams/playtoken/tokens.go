@@ -4,11 +4,12 @@
 // A token is base64url, without padding, of
 //
 //	version  1 byte, 1
-//	kind     1 byte: 1 a playback URL, 2 a viewer's session, 3 a playback URL for a room
+//	kind     1 byte: 1 a playback URL, 2 a viewer's session, 3 a playback URL for a room,
+//	         4 a playback URL of a recording
 //	key      4 bytes: the id of the key that signed it
 //	time     5 bytes, seconds since 1970: when a playback URL expires, or a session began
 //	viewer   8 bytes: id of the viewer; 0 in a playback URL that isn't for one viewer
-//	stream   the stream's id
+//	stream   the stream's id; in kind 4 the recording's
 //	code     16 bytes: HMAC-SHA256 over the bytes before it, truncated
 //
 // numbers in big-endian.
@@ -30,9 +31,10 @@ import (
 const (
 	version = 1
 
-	kindPlayback = 1
-	kindSession  = 2
-	kindRoom     = 3
+	kindPlayback  = 1
+	kindSession   = 2
+	kindRoom      = 3
+	kindRecording = 4
 
 	header  = 1 + 1 + 4 + 5 + 8
 	macSize = 16
@@ -58,48 +60,60 @@ func New(keys Keys) *Tokens { return &Tokens{keys: keys} }
 
 // token holds the fields that all kinds of tokens have.
 type token struct {
-	kind     byte
-	streamID string
-	viewer   uint64
-	time     time.Time
+	kind       byte
+	resourceID string // of the stream or recording
+	viewer     uint64
+	time       time.Time
 }
 
 // SignPlayback makes the token of a URL that opens a stream until expires, in whole
 // seconds.
 func (t *Tokens) SignPlayback(streamID string, expires time.Time) string {
-	return t.sign(token{kind: kindPlayback, streamID: streamID, time: expires})
+	return t.sign(token{kind: kindPlayback, resourceID: streamID, time: expires})
 }
 
 // CheckPlayback returns the stream that a playback token opens, and the time of its expiry.
 // An expired token is not an error: the caller decides what it still opens.
 func (t *Tokens) CheckPlayback(ctx context.Context, text string) (streamID string, expires time.Time, err error) {
 	v, err := t.read(ctx, kindPlayback, text)
-	return v.streamID, v.time, err
+	return v.resourceID, v.time, err
 }
 
 // SignRoomPlayback makes the token of a playback URL for the participants of the stream's
 // room. expires is in whole seconds. Sessions that were opened with the token end with it, so
 // that a participant who leaves the room can't continue to watch.
 func (t *Tokens) SignRoomPlayback(streamID string, expires time.Time) string {
-	return t.sign(token{kind: kindRoom, streamID: streamID, time: expires})
+	return t.sign(token{kind: kindRoom, resourceID: streamID, time: expires})
 }
 
 // CheckRoomPlayback is CheckPlayback for tokens of SignRoomPlayback.
 func (t *Tokens) CheckRoomPlayback(ctx context.Context, text string) (streamID string, expires time.Time, err error) {
 	v, err := t.read(ctx, kindRoom, text)
-	return v.streamID, v.time, err
+	return v.resourceID, v.time, err
+}
+
+// SignRecording makes the token of a URL that plays a recording until expires, in whole seconds.
+func (t *Tokens) SignRecording(recordingID string, expires time.Time) string {
+	return t.sign(token{kind: kindRecording, resourceID: recordingID, time: expires})
+}
+
+// CheckRecording returns the recording that a token of SignRecording plays, and the time of its
+// expiry. An expired token is not an error: media files are served for longer than playlists.
+func (t *Tokens) CheckRecording(ctx context.Context, text string) (recordingID string, expires time.Time, err error) {
+	v, err := t.read(ctx, kindRecording, text)
+	return v.resourceID, v.time, err
 }
 
 // SignSession makes the token of a viewer's session with a stream, which began at a time
 // in whole seconds.
 func (t *Tokens) SignSession(streamID string, viewer uint64, began time.Time) string {
-	return t.sign(token{kind: kindSession, streamID: streamID, viewer: viewer, time: began})
+	return t.sign(token{kind: kindSession, resourceID: streamID, viewer: viewer, time: began})
 }
 
 // CheckSession returns the viewer of a session token for that stream, and the session's beginning.
 func (t *Tokens) CheckSession(ctx context.Context, streamID, text string) (viewer uint64, began time.Time, err error) {
 	v, err := t.read(ctx, kindSession, text)
-	if err == nil && v.streamID != streamID {
+	if err == nil && v.resourceID != streamID {
 		err = ErrInvalid
 	}
 	return v.viewer, v.time, err
@@ -107,13 +121,13 @@ func (t *Tokens) CheckSession(ctx context.Context, streamID, text string) (viewe
 
 func (t *Tokens) sign(v token) string {
 	key := t.keys.NewestCodeKey()
-	b := append(make([]byte, 0, header+len(v.streamID)+macSize), version, v.kind)
+	b := append(make([]byte, 0, header+len(v.resourceID)+macSize), version, v.kind)
 	b = binary.BigEndian.AppendUint32(b, key.ID)
 	seconds := uint64(max(v.time.Unix(), 0))
 	b = append(b, byte(seconds>>32))
 	b = binary.BigEndian.AppendUint32(b, uint32(seconds))
 	b = binary.BigEndian.AppendUint64(b, v.viewer)
-	b = append(b, v.streamID...)
+	b = append(b, v.resourceID...)
 	return base64.RawURLEncoding.EncodeToString(append(b, mac(key, b)...))
 }
 
@@ -129,7 +143,7 @@ func (t *Tokens) read(ctx context.Context, kind byte, text string) (token, error
 	}
 	seconds := int64(b[6])<<32 | int64(binary.BigEndian.Uint32(b[7:]))
 	return token{
-		kind: kind, streamID: string(signed[header:]),
+		kind: kind, resourceID: string(signed[header:]),
 		viewer: binary.BigEndian.Uint64(b[11:]), time: time.Unix(seconds, 0).UTC(),
 	}, nil
 }
@@ -138,7 +152,7 @@ func (t *Tokens) read(ctx context.Context, kind byte, text string) (token, error
 // with another service's token.
 func HasFormat(text string) bool {
 	b := decode(text)
-	return b != nil && b[1] >= kindPlayback && b[1] <= kindRoom
+	return b != nil && b[1] >= kindPlayback && b[1] <= kindRecording
 }
 
 // decode returns the bytes of a token, which are nil if the text has another format.
@@ -171,6 +185,11 @@ func (l Late) CheckPlayback(ctx context.Context, text string) (streamID string, 
 // CheckRoomPlayback is Tokens.CheckRoomPlayback.
 func (l Late) CheckRoomPlayback(ctx context.Context, text string) (streamID string, expires time.Time, err error) {
 	return l().CheckRoomPlayback(ctx, text)
+}
+
+// CheckRecording is Tokens.CheckRecording.
+func (l Late) CheckRecording(ctx context.Context, text string) (recordingID string, expires time.Time, err error) {
+	return l().CheckRecording(ctx, text)
 }
 
 // SignSession is Tokens.SignSession.

@@ -72,16 +72,43 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+func TestTokensOfRecordings(t *testing.T) {
+	t.Parallel()
+	tokens := playtoken.New(ring{oldKey})
+	text := tokens.SignRecording("rec_1", noon)
+	late := playtoken.Late(func() *playtoken.Tokens { return playtoken.New(ring{oldKey, newKey}) })
+	for _, check := range []func(context.Context, string) (string, time.Time, error){tokens.CheckRecording, late.CheckRecording} {
+		recordingID, expires, err := check(t.Context(), text)
+		require.NoError(t, err)
+		require.Equal(t, "rec_1", recordingID)
+		require.Equal(t, noon, expires)
+	}
+	_, _, err := tokens.CheckPlayback(t.Context(), text)
+	require.ErrorIs(t, err, playtoken.ErrInvalid, "another kind")
+	_, _, err = tokens.CheckSession(t.Context(), "rec_1", text)
+	require.ErrorIs(t, err, playtoken.ErrInvalid, "another kind")
+	for _, other := range []string{
+		tokens.SignPlayback("rec_1", noon), tokens.SignRoomPlayback("rec_1", noon), tokens.SignSession("rec_1", 1, noon), text[1:], "",
+	} {
+		_, _, err = tokens.CheckRecording(t.Context(), other)
+		require.ErrorIs(t, err, playtoken.ErrInvalid, "%q", other)
+	}
+	for _, keys := range []ring{{newKey}, {otherKey}} {
+		_, _, err = playtoken.New(keys).CheckRecording(t.Context(), text)
+		require.ErrorIs(t, err, playtoken.ErrInvalid)
+	}
+}
+
 func TestTheFormatOfTokens(t *testing.T) {
 	t.Parallel()
 	tokens := playtoken.New(ring{newKey})
 	for _, ours := range []string{
 		tokens.SignPlayback("str_1", noon), tokens.SignRoomPlayback("str_1", noon), tokens.SignSession("str_1", 1, noon),
-		playtoken.New(ring{otherKey}).SignPlayback("str_1", noon),
+		tokens.SignRecording("rec_1", noon), playtoken.New(ring{otherKey}).SignPlayback("str_1", noon),
 	} {
 		require.True(t, playtoken.HasFormat(ours), ours)
 	}
-	for _, foreign := range []string{"", "AQ", "5f4dcc3b5aa765d61d8327deb882cf99", "AQQ" + strings.Repeat("A", 60), "eyJhbGciOiJub25lIn0.eyJzdWIiOiI1In0."} {
+	for _, foreign := range []string{"", "AQ", "5f4dcc3b5aa765d61d8327deb882cf99", "AQU" + strings.Repeat("A", 60), "eyJhbGciOiJub25lIn0.eyJzdWIiOiI1In0."} {
 		require.False(t, playtoken.HasFormat(foreign), foreign)
 	}
 }
