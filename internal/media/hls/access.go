@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"showfloor/internal/media/mediahttp"
 )
 
 // Tokens checks the tokens of playback URLs. It is called for every request, so for a valid token
@@ -51,10 +53,10 @@ type session struct {
 func noBroadcast() time.Time { return time.Unix(0, 0) }
 
 // visit checks a request's tokens.
-func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *problem) {
+func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *mediahttp.Problem) {
 	at, ok := parseLocation(r.URL.Path)
 	if !ok {
-		return nil, notFound()
+		return nil, mediahttp.NotFound()
 	}
 	streamID, expires, err := s.config.Tokens.CheckPlayback(r.Context(), at.token)
 	room := false
@@ -63,11 +65,11 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *problem
 		room = true
 	}
 	if err != nil {
-		return nil, refuse(http.StatusForbidden, "invalid_playback_token", "the playback URL is not valid")
+		return nil, mediahttp.Invalid()
 	}
 	v := &visit{w: w, r: r, at: at, streamID: streamID, room: room, expired: !expires.IsZero() && !s.config.Now().Before(expires)}
 	if v.room && v.expired {
-		return nil, expired() // media too: its file names can be guessed
+		return nil, mediahttp.Expired() // media too: its file names can be guessed
 	}
 	if !at.playlist() {
 		return v, nil
@@ -81,7 +83,7 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *problem
 		}
 	}
 	if v.expired && v.session.token == "" {
-		return nil, expired()
+		return nil, mediahttp.Expired()
 	}
 	return v, nil
 }
@@ -98,7 +100,7 @@ func (x session) in(broadcast time.Time) bool {
 // begin gives the visit a session in a broadcast, unless it has one. It refuses when the viewer's
 // network has too many viewers in this audience. Requests of other nodes get no session: the other
 // node knows the viewer.
-func (s *Server) begin(v *visit, broadcast time.Time, in *audience) *problem {
+func (s *Server) begin(v *visit, broadcast time.Time, in *audience) *mediahttp.Problem {
 	if v.node || v.session.in(broadcast) || v.room && v.session.token != "" {
 		return nil
 	}

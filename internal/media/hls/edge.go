@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"showfloor/internal/media/mediahttp"
 )
 
 // Place is the node on which a stream is published, or was last.
@@ -139,7 +141,7 @@ func newEdge(s *Server, c EdgeConfig) *edge {
 
 // elsewhere serves a stream that another node has. served is false when this node must answer by
 // itself.
-func (s *Server) elsewhere(v *visit) (served bool, p *problem) {
+func (s *Server) elsewhere(v *visit) (served bool, p *mediahttp.Problem) {
 	e := s.edge
 	if e == nil || v.node {
 		return false, nil
@@ -170,9 +172,10 @@ func (s *Server) elsewhere(v *visit) (served bool, p *problem) {
 }
 
 // unreachable is the refusal while the stream's node doesn't answer.
-func unreachable() *problem {
-	p := refuse(http.StatusServiceUnavailable, codeUnreachable, "the server that has the stream can't be reached at the moment; try again")
-	p.retryAfter = 1
+func unreachable() *mediahttp.Problem {
+	p := mediahttp.Refuse(http.StatusServiceUnavailable, codeUnreachable,
+		"the server that has the stream can't be reached at the moment; try again")
+	p.RetryAfter = 1
 	return p
 }
 
@@ -262,7 +265,7 @@ func (e *edge) remote(streamID string) *remote {
 }
 
 // serve answers a request with the answer of another node.
-func (e *edge) serve(v *visit, place Place) *problem {
+func (e *edge) serve(v *visit, place Place) *mediahttp.Problem {
 	r := e.remote(v.streamID)
 	if r == nil {
 		return overloaded()
@@ -285,7 +288,7 @@ func (e *edge) serve(v *visit, place Place) *problem {
 	case errors.Is(err, errTooMany):
 		return overloaded()
 	case err != nil && v.r.Context().Err() != nil:
-		return refuse(http.StatusServiceUnavailable, "gone", "the request was cancelled")
+		return mediahttp.Refuse(http.StatusServiceUnavailable, "gone", "the request was cancelled")
 	case err != nil:
 		e.failed.Add(1)
 		e.doubt(v.streamID)
@@ -302,7 +305,7 @@ func (e *edge) count(r *remote, n int) {
 
 // upstreamPath returns the path for the request to the node. It is the same for all viewers of the
 // same file.
-func upstreamPath(v *visit) (string, *problem) {
+func upstreamPath(v *visit) (string, *mediahttp.Problem) {
 	path := NodePrefix + v.streamID + "/index.m3u8"
 	if v.at.kind == indexFile {
 		return path, nil
@@ -335,9 +338,9 @@ func upstreamPath(v *visit) (string, *problem) {
 }
 
 // write forwards an answer. It adds the viewer's session to index.m3u8.
-func (e *edge) write(v *visit, r *remote, got *pulled) *problem {
+func (e *edge) write(v *visit, r *remote, got *pulled) *mediahttp.Problem {
 	if v.at.playlist() && v.expired && !v.session.in(got.began) {
-		return expired()
+		return mediahttp.Expired()
 	}
 	if got.status == http.StatusFound {
 		return e.redirect(v, r, got)
@@ -346,8 +349,8 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *problem {
 		if got.problem == nil {
 			return unreachable()
 		}
-		copied := *got.problem // problem.write changes it
-		copied.passing = got.caching == "no-store"
+		copied := *got.problem // Problem.Write changes it
+		copied.Passing = got.caching == "no-store"
 		return &copied
 	}
 	if v.at.kind == indexFile {
@@ -361,21 +364,21 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *problem {
 	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(e.server.config.WriteTimeout)) // as in output.begin
 	if !v.at.playlist() {
 		h.Set("ETag", got.etag)
-		ranged := &rangedWriter{ResponseWriter: v.w}
-		http.ServeContent(ranged, v.r, "", time.Time{}, bytes.NewReader(got.text.plain))
-		e.count(r, ranged.n)
+		ranged := &mediahttp.RangedWriter{ResponseWriter: v.w}
+		http.ServeContent(ranged, v.r, "", time.Time{}, bytes.NewReader(got.text.Plain))
+		e.count(r, int(ranged.Written))
 		return nil
 	}
 	t := got.text
 	if v.at.kind == indexFile {
-		plain := append(bytes.TrimSuffix(bytes.Clone(t.plain), []byte("\n")), "?viewer="...)
-		t = &text{plain: append(append(plain, v.session.token...), '\n')}
+		plain := append(bytes.TrimSuffix(bytes.Clone(t.Plain), []byte("\n")), "?viewer="...)
+		t = &mediahttp.Text{Plain: append(append(plain, v.session.token...), '\n')}
 	}
 	h.Set("Vary", "Accept-Encoding")
-	body := t.plain
-	if acceptsGzip(v.r) {
+	body := t.Plain
+	if mediahttp.AcceptsGzip(v.r) {
 		h.Set("Content-Encoding", "gzip")
-		body = t.gzip(&e.server.zip)
+		body = t.Gzip(&e.server.zip)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if v.r.Method != http.MethodHead {
@@ -386,7 +389,7 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *problem {
 }
 
 // redirect redirects from an unknown run to the stream's newest one.
-func (e *edge) redirect(v *visit, r *remote, got *pulled) *problem {
+func (e *edge) redirect(v *visit, r *remote, got *pulled) *mediahttp.Problem {
 	location := got.location
 	if v.session.token != "" {
 		if p := e.server.begin(v, got.began, &r.viewers); p != nil {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"showfloor/internal/media/mediahttp"
 )
 
 const (
@@ -52,9 +54,9 @@ type pulled struct {
 
 	status                     int
 	contentType, caching, etag string
-	location                   string   // of a redirect
-	text                       *text    // the body
-	problem                    *problem // of a status other than 200
+	location                   string             // of a redirect
+	text                       *mediahttp.Text    // the body
+	problem                    *mediahttp.Problem // of a status other than 200
 	began                      time.Time
 
 	key    string
@@ -136,7 +138,7 @@ func (c *pullCache) get(ctx context.Context, place Place, streamID, path string)
 		if p != nil {
 			c.remove(p)
 		}
-		p = &pulled{done: make(chan struct{}), key: key, text: &text{}, stream: c.begin(place, streamID)}
+		p = &pulled{done: make(chan struct{}), key: key, text: &mediahttp.Text{}, stream: c.begin(place, streamID)}
 		p.moves = p.stream.moves
 		c.items[key] = p
 		c.work.Go(func() { c.pull(p, place, path) })
@@ -215,9 +217,9 @@ func (c *pullCache) keep(p *pulled) {
 	if p.status != http.StatusOK || playlist {
 		life = playlistTime
 	}
-	p.until, p.size = c.now().Add(life), entryBytes+len(p.text.plain)
+	p.until, p.size = c.now().Add(life), entryBytes+len(p.text.Plain)
 	if playlist {
-		p.size += len(p.text.plain) // for the gzipped form, which is made later and is shorter
+		p.size += len(p.text.Plain) // for the gzipped form, which is made later and is shorter
 	}
 	p.entry, p.own = c.recent.PushFront(p), p.stream.recent.PushFront(p)
 	c.size += p.size
@@ -276,10 +278,10 @@ func (c *pullCache) ask(ctx context.Context, p *pulled, place Place, path string
 		if p.began.IsZero() {
 			return fmt.Errorf("the service at the address of node %s, %s, is not a node", place.Node, place.URL)
 		}
-		p.text.plain, p.location = body, h.Get("Location")
+		p.text.Plain, p.location = body, h.Get("Location")
 		return nil
 	}
-	p.problem = &problem{}
+	p.problem = &mediahttp.Problem{}
 	if err := json.Unmarshal(body, p.problem); err != nil || p.problem.Status != p.status {
 		return fmt.Errorf("node %s answers %d", place.Node, p.status)
 	}

@@ -3,8 +3,9 @@ package hls
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
+
+	"showfloor/internal/media/mediahttp"
 )
 
 // Prefix is the beginning of the server's paths.
@@ -12,26 +13,10 @@ const Prefix = "/live/"
 
 // ServeHTTP serves /live/{token}/index.m3u8 and the files that it references.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, Date, Retry-After")
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		if p := s.serve(w, r); p != nil {
-			p.write(w)
-		}
-	case http.MethodOptions:
-		h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
-		h.Set("Access-Control-Allow-Headers", "*, Range")
-		h.Set("Access-Control-Max-Age", "86400")
-		w.WriteHeader(http.StatusNoContent)
-	default:
-		h.Set("Allow", "GET, HEAD, OPTIONS")
-		refuse(http.StatusMethodNotAllowed, "method_not_allowed", "media can only be read; the Allow header lists how").write(w)
-	}
+	mediahttp.Serve(w, r, func() *mediahttp.Problem { return s.serve(w, r) })
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) *mediahttp.Problem {
 	v, p := s.visit(w, r)
 	if p != nil {
 		return p
@@ -49,17 +34,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 		if served, p := s.elsewhere(v); served {
 			return p
 		}
-		return notFound()
+		return mediahttp.NotFound()
 	}
 	return s.serveMedia(s.output(v, m), m, v.at)
 }
 
-func (s *Server) serveMedia(out *output, m *muxer, at location) *problem {
+func (s *Server) serveMedia(out *output, m *muxer, at location) *mediahttp.Problem {
 	switch at.kind {
 	case initFile:
 		data, ok := m.window.initialization(int(at.number))
 		if !ok {
-			return notFound()
+			return mediahttp.NotFound()
 		}
 		out.media([]*part{{data: data}}, at)
 	case segmentFile:
@@ -68,7 +53,7 @@ func (s *Server) serveMedia(out *output, m *muxer, at location) *problem {
 		case parts == nil && at.number >= next:
 			return notYet()
 		case parts == nil:
-			return notFound()
+			return mediahttp.NotFound()
 		}
 		out.media(parts, at)
 	case partFile:
@@ -79,7 +64,7 @@ func (s *Server) serveMedia(out *output, m *muxer, at location) *problem {
 
 // serveIndex answers with the multivariant playlist. It waits for the stream's first part, and
 // starts a session for the viewer unless the request has one.
-func (s *Server) serveIndex(v *visit) *problem {
+func (s *Server) serveIndex(v *visit) *mediahttp.Problem {
 	m := s.newest(v.streamID)
 	if m == nil || m.stream.Reason() != nil {
 		if served, p := s.elsewhere(v); served {
@@ -88,18 +73,18 @@ func (s *Server) serveIndex(v *visit) *problem {
 		m = s.newest(v.streamID)
 	}
 	if m == nil {
-		return refuse(http.StatusNotFound, "stream_not_live", "the stream is not live")
+		return mediahttp.Refuse(http.StatusNotFound, "stream_not_live", "the stream is not live")
 	}
 	v.stampBroadcast(m)
 	if !v.follows(m) {
-		return expired()
+		return mediahttp.Expired()
 	}
 	st, p := s.wait(v.r, m, m.blocked, func(st *state) bool { return st.listing.sealed || len(st.counts) > 0 && st.playable() })
 	if p != nil {
 		return p
 	}
 	if !st.playable() {
-		return refuse(http.StatusNotFound, "stream_not_live", "the stream ended before anything could be played")
+		return mediahttp.Refuse(http.StatusNotFound, "stream_not_live", "the stream ended before anything could be played")
 	}
 	if p := s.begin(v, m.stream.Began, &m.viewers); p != nil {
 		return p
@@ -107,7 +92,7 @@ func (s *Server) serveIndex(v *visit) *problem {
 	body := append(st.listing.multivariant(st.fps), m.playlistPath(v.session)...)
 	body = append(body, '\n')
 	// Caches must not share it: it contains one viewer's session.
-	s.output(v, m).text(&text{plain: body}, "no-store")
+	s.output(v, m).text(&mediahttp.Text{Plain: body}, "no-store")
 	return nil
 }
 
@@ -120,7 +105,7 @@ func (m *muxer) playlistPath(of session) string {
 	return path
 }
 
-func (s *Server) servePlaylist(v *visit) *problem {
+func (s *Server) servePlaylist(v *visit) *mediahttp.Problem {
 	q, ok := parseReload(v.query)
 	if !ok {
 		return badReload()
@@ -133,7 +118,7 @@ func (s *Server) servePlaylist(v *visit) *problem {
 		}
 		return s.serveSuccessor(v)
 	case !v.follows(m):
-		return expired()
+		return mediahttp.Expired()
 	}
 	if v.session.token != "" {
 		m.viewers.enter(v.session.viewer, s.network(v.r), s.config.Now())
@@ -142,15 +127,15 @@ func (s *Server) servePlaylist(v *visit) *problem {
 	st := m.state.Load()
 	if q.blocking {
 		if st.tooFar(q.msn, q.part) {
-			return refuse(http.StatusBadRequest, "too_far_ahead", "the playlist will not get there for long")
+			return mediahttp.Refuse(http.StatusBadRequest, "too_far_ahead", "the playlist will not get there for long")
 		}
-		var p *problem
+		var p *mediahttp.Problem
 		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.has(q.msn, q.part) }); p != nil {
 			return p
 		}
 	} else if len(st.counts) == 0 {
 		// Before the first part, a playlist would be empty, which players treat as an error.
-		var p *problem
+		var p *mediahttp.Problem
 		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.listing.sealed || len(st.counts) > 0 }); p != nil {
 			return p
 		}
@@ -173,7 +158,7 @@ func playlistCaching(st *state, blocking bool) string {
 }
 
 // servePart answers with a part. If it is the next one, servePart waits for it.
-func (s *Server) servePart(o *output, m *muxer, at location) *problem {
+func (s *Server) servePart(o *output, m *muxer, at location) *mediahttp.Problem {
 	p, next := m.window.part(at.number)
 	if p == nil && at.number == next {
 		if _, problem := s.wait(o.r, m, m.hinted, func(st *state) bool {
@@ -187,7 +172,7 @@ func (s *Server) servePart(o *output, m *muxer, at location) *problem {
 	case p == nil && at.number >= next:
 		return notYet()
 	case p == nil:
-		return notFound()
+		return mediahttp.NotFound()
 	}
 	o.media([]*part{p}, at)
 	return nil
@@ -196,7 +181,7 @@ func (s *Server) servePart(o *output, m *muxer, at location) *problem {
 // wait waits until a state satisfies ready. It ends with a refusal when the stream has no new state
 // for three target durations, or when the viewer has gone. waiting has the places for requests of
 // this kind.
-func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*state) bool) (*state, *problem) {
+func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*state) bool) (*state, *mediahttp.Problem) {
 	st := m.state.Load()
 	if ready(st) {
 		return st, nil
@@ -215,23 +200,9 @@ func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*s
 				return st, nil
 			}
 		case <-timer.C:
-			return nil, refuse(http.StatusServiceUnavailable, "no_news", "the stream brings nothing new at the moment")
+			return nil, mediahttp.Refuse(http.StatusServiceUnavailable, "no_news", "the stream brings nothing new at the moment")
 		case <-r.Context().Done():
-			return nil, refuse(http.StatusServiceUnavailable, "gone", "the request was cancelled")
+			return nil, mediahttp.Refuse(http.StatusServiceUnavailable, "gone", "the request was cancelled")
 		}
 	}
-}
-
-// acceptsGzip reports whether the client accepts gzip (RFC 9110, 12.5.3).
-func acceptsGzip(r *http.Request) bool {
-	for _, line := range r.Header.Values("Accept-Encoding") {
-		for item := range strings.SplitSeq(line, ",") {
-			name, weight, _ := strings.Cut(item, ";")
-			if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-				weight = strings.ReplaceAll(weight, " ", "")
-				return weight != "q=0" && !strings.HasPrefix(weight, "q=0.000")
-			}
-		}
-	}
-	return false
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"showfloor/internal/media/mediahttp"
 )
 
 // sessionsPeriod is the time in which a network may begin as many sessions with a stream as it
@@ -27,7 +29,7 @@ func (c *clients) idle(now time.Time) bool {
 
 // admit decides whether a client of a network may begin a session. An unknown network, such as
 // that in another node's report, has no limit.
-func (a *audience) admit(network netip.Addr, now time.Time) *problem {
+func (a *audience) admit(network netip.Addr, now time.Time) *mediahttp.Problem {
 	if !network.IsValid() {
 		return nil
 	}
@@ -62,8 +64,8 @@ func (a *audience) clientsOf(network netip.Addr) *clients {
 }
 
 // crowdedNetwork is the refusal of a new session because its network has too many.
-func crowdedNetwork(code string, retry time.Duration, message string) *problem {
-	p := refuse(http.StatusTooManyRequests, code, message+"; try again in a moment")
-	p.passing, p.retryAfter = true, int(math.Ceil(retry.Seconds()))
+func crowdedNetwork(code string, retry time.Duration, message string) *mediahttp.Problem {
+	p := mediahttp.Refuse(http.StatusTooManyRequests, code, message+"; try again in a moment")
+	p.Passing, p.RetryAfter = true, int(math.Ceil(retry.Seconds()))
 	return p
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/mediahttp"
 )
 
 // NodePrefix begins the paths of requests between nodes. The rest is the path after Prefix, with
@@ -96,18 +97,18 @@ func (e *edge) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 func (s *Server) NodeHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p := s.serveNode(w, r); p != nil {
-			p.write(w)
+			p.Write(w)
 		}
 	})
 }
 
-func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *problem {
+func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *mediahttp.Problem {
 	if s.edge == nil {
-		return notFound()
+		return mediahttp.NotFound()
 	}
 	body, ok := s.edge.readBody(w, r)
 	if !ok {
-		return refuse(http.StatusForbidden, codeNotANode, "only nodes of the same installation may ask, within a minute of signing")
+		return mediahttp.Refuse(http.StatusForbidden, codeNotANode, "only nodes of the same installation may ask, within a minute of signing")
 	}
 	w.Header().Set(headerProcess, s.edge.process)
 	path := strings.TrimPrefix(r.URL.Path, NodePrefix)
@@ -116,7 +117,7 @@ func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *problem {
 	}
 	at, ok := parseLocation(Prefix + path)
 	if !ok || r.Method != http.MethodGet {
-		return notFound()
+		return mediahttp.NotFound()
 	}
 	v := &visit{w: w, r: r, at: at, query: r.URL.Query(), streamID: at.token, node: true}
 	m := s.byRun(v.streamID, at.run)
@@ -127,7 +128,7 @@ func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *problem {
 		v.stampBroadcast(m)
 	}
 	if m != nil && m.run != at.run && m.left() {
-		return refuse(http.StatusMisdirectedRequest, codeMoved, "the stream is on another node")
+		return mediahttp.Refuse(http.StatusMisdirectedRequest, codeMoved, "the stream is on another node")
 	}
 	switch at.kind {
 	case indexFile:
@@ -136,7 +137,7 @@ func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *problem {
 		return s.servePlaylist(v)
 	}
 	if m == nil {
-		return notFound()
+		return mediahttp.NotFound()
 	}
 	return s.serveMedia(s.output(v, m), m, at)
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"showfloor/internal/media/mediahttp"
 )
 
 // output writes one response for a stream.
@@ -14,7 +16,7 @@ type output struct {
 	r       *http.Request
 	m       *muxer
 	timeout time.Duration
-	zip     *compressor
+	zip     *mediahttp.Compressor
 	// node is set for an answer to another node, which reports the bytes that it sends to
 	// viewers.
 	node bool
@@ -39,15 +41,15 @@ func (o *output) begin() {
 }
 
 // text sends a playlist.
-func (o *output) text(t *text, caching string) {
+func (o *output) text(t *mediahttp.Text, caching string) {
 	h := o.w.Header()
 	h.Set("Content-Type", "application/vnd.apple.mpegurl")
 	h.Set("Cache-Control", caching)
 	h.Set("Vary", "Accept-Encoding")
-	body := t.plain
-	if acceptsGzip(o.r) {
+	body := t.Plain
+	if mediahttp.AcceptsGzip(o.r) {
 		h.Set("Content-Encoding", "gzip")
-		body = t.gzip(o.zip)
+		body = t.Gzip(o.zip)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	o.begin()
@@ -59,7 +61,7 @@ func (o *output) write(b []byte) bool {
 	if o.r.Method == http.MethodHead {
 		return true
 	}
-	n, err := o.w.Write(b)
+	n, err := o.w.Write(b) //nolint:gosec // the content type is never HTML
 	o.count(n)
 	return err == nil
 }
@@ -85,46 +87,9 @@ func (o *output) media(parts []*part, at location) {
 		}
 		return
 	}
-	ranged := &rangedWriter{ResponseWriter: o.w}
+	ranged := &mediahttp.RangedWriter{ResponseWriter: o.w}
 	http.ServeContent(ranged, o.r, "", time.Time{}, &partsReader{parts: parts, size: int64(size)})
-	o.count(ranged.n)
-}
-
-// rangedWriter is the writer for http.ServeContent. It counts the body's bytes, and replaces the
-// text of errors by refusals.
-type rangedWriter struct {
-	http.ResponseWriter
-
-	n       int
-	refused bool
-}
-
-func (c *rangedWriter) WriteHeader(status int) {
-	var p *problem
-	switch status {
-	case http.StatusRequestedRangeNotSatisfiable:
-		p = refuse(status, "range_not_satisfiable", "the Range header asks for nothing of this file; Content-Range says how long it is")
-	case http.StatusPreconditionFailed:
-		p = refuse(status, "precondition_failed", "the file is another one than If-Match names")
-	default:
-		c.ResponseWriter.WriteHeader(status)
-		return
-	}
-	c.refused = true
-	h := c.Header()
-	h.Del("ETag")
-	h.Del("X-Content-Type-Options")
-	h.Del("Content-Length")
-	p.write(c.ResponseWriter)
-}
-
-func (c *rangedWriter) Write(b []byte) (int, error) {
-	if c.refused {
-		return len(b), nil
-	}
-	n, err := c.ResponseWriter.Write(b)
-	c.n += n
-	return n, err
+	o.count(int(ranged.Written))
 }
 
 // partsReader reads parts as one file.

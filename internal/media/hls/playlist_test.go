@@ -15,6 +15,7 @@ import (
 
 	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/mediahttp"
 	"showfloor/internal/media/segmenter"
 )
 
@@ -340,16 +341,16 @@ func TestReloads(t *testing.T) {
 
 func TestTextCompressesOnce(t *testing.T) {
 	t.Parallel()
-	x := &text{plain: []byte(strings.Repeat("#EXT-X-PART\n", 100))}
-	var c compressor
-	z, err := gzip.NewReader(strings.NewReader(string(x.gzip(&c))))
+	x := &mediahttp.Text{Plain: []byte(strings.Repeat("#EXT-X-PART\n", 100))}
+	var c mediahttp.Compressor
+	z, err := gzip.NewReader(strings.NewReader(string(x.Gzip(&c))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain, err := io.ReadAll(z); err != nil || string(plain) != string(x.plain) {
+	if plain, err := io.ReadAll(z); err != nil || string(plain) != string(x.Plain) {
 		t.Errorf("%v %q", err, plain)
 	}
-	if once, again := x.gzip(&c), x.gzip(&c); &once[0] != &again[0] {
+	if once, again := x.Gzip(&c), x.Gzip(&c); &once[0] != &again[0] {
 		t.Error("compressed twice")
 	}
 }

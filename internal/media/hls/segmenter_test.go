@@ -13,6 +13,7 @@ import (
 
 	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/mediahttp"
 	"showfloor/internal/media/segmenter"
 )
 
@@ -435,9 +436,9 @@ func BenchmarkPlaylist(b *testing.B) {
 	})
 	b.Run("gzip", func(b *testing.B) {
 		s := x.w.snapshot(30)
-		var c compressor
+		var c mediahttp.Compressor
 		for b.Loop() {
-			(&text{plain: s.playlist(false).plain}).gzip(&c)
+			(&mediahttp.Text{Plain: s.playlist(false).Plain}).Gzip(&c)
 		}
 	})
 }

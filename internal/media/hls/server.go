@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/mediahttp"
 )
 
 // Config configures a Server. Zero values are replaced by the given defaults.
@@ -82,7 +83,7 @@ func (c Config) withDefaults() Config {
 	setTime(&c.SuccessorWait, successorWait)
 	setTime(&c.WriteTimeout, 30*time.Second)
 	if c.ClientIP == nil {
-		c.ClientIP = remoteIP
+		c.ClientIP = mediahttp.RemoteIP
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -119,7 +120,7 @@ type Server struct {
 	stop   context.CancelFunc
 	ctx    context.Context
 	work   sync.WaitGroup
-	zip    compressor
+	zip    mediahttp.Compressor
 	budget budget
 	// overloaded counts requests that were refused because all places to wait were taken.
 	overloaded atomic.Uint64

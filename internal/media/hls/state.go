@@ -1,10 +1,10 @@
 package hls
 
 import (
-	"bytes"
-	"compress/gzip"
 	"sync"
 	"time"
+
+	"showfloor/internal/media/mediahttp"
 )
 
 // state is one published state of a stream's playlist. Its content never changes; it is safe for
@@ -16,7 +16,7 @@ type state struct {
 	fps     float64 // newest picture rate, for the multivariant playlist
 
 	render      sync.Once
-	full, delta *text // delta is nil when it would skip nothing
+	full, delta *mediahttp.Text // delta is nil when it would skip nothing
 
 	first   uint64 // media sequence number of the first listed segment
 	counts  []int  // parts of the listed segments
@@ -80,12 +80,12 @@ func (w *window) snapshot(fps float64) *state {
 
 // playlist returns the media playlist, or a delta update if the player wants one and it would
 // skip something.
-func (s *state) playlist(skip bool) *text {
+func (s *state) playlist(skip bool) *mediahttp.Text {
 	s.render.Do(func() {
 		full, delta := s.listing.playlist()
-		s.full = &text{plain: full}
+		s.full = &mediahttp.Text{Plain: full}
 		if delta != nil {
-			s.delta = &text{plain: delta}
+			s.delta = &mediahttp.Text{Plain: delta}
 		}
 	})
 	if skip && s.delta != nil {
@@ -96,33 +96,3 @@ func (s *state) playlist(skip bool) *text {
 
 // playable reports whether the stream has had media.
 func (s *state) playable() bool { return s.listing.config != nil }
-
-// text is a playlist. It is compressed at the first request with gzip.
-type text struct {
-	plain []byte
-	once  sync.Once
-	small []byte
-}
-
-func (t *text) gzip(c *compressor) []byte {
-	t.once.Do(func() { t.small = c.compress(t.plain) })
-	return t.small
-}
-
-// compressor pools gzip writers: making one costs ten times as much as compressing a playlist
-// with it.
-type compressor struct{ writers sync.Pool }
-
-func (c *compressor) compress(plain []byte) []byte {
-	var b bytes.Buffer
-	z, ok := c.writers.Get().(*gzip.Writer)
-	if ok {
-		z.Reset(&b)
-	} else {
-		z = gzip.NewWriter(&b)
-	}
-	_, _ = z.Write(plain) // writes to a bytes.Buffer never fail
-	_ = z.Close()
-	c.writers.Put(z)
-	return b.Bytes()
-}

@@ -3,6 +3,8 @@ package hls
 import (
 	"net/http"
 	"time"
+
+	"showfloor/internal/media/mediahttp"
 )
 
 const (
@@ -25,20 +27,20 @@ func firstNumber(age time.Duration) uint64 {
 
 // serveSuccessor answers for an unknown run: one from before a restart of the server, or one that
 // ended long ago. It redirects to the stream's newest run.
-func (s *Server) serveSuccessor(v *visit) *problem {
+func (s *Server) serveSuccessor(v *visit) *mediahttp.Problem {
 	m := s.newest(v.streamID)
 	// A session that began after the start of the server was for a stream that has ended here.
 	if m == nil && v.session.token != "" && v.session.began.Before(s.started.Truncate(time.Second)) {
-		var p *problem
+		var p *mediahttp.Problem
 		if m, p = s.awaitStream(v.r, v.streamID); p != nil {
 			return p
 		}
 	}
 	switch {
 	case m == nil:
-		return notFound()
+		return mediahttp.NotFound()
 	case !v.follows(m):
-		return expired()
+		return mediahttp.Expired()
 	}
 	if v.session.token != "" {
 		if p := s.begin(v, m.stream.Began, &m.viewers); p != nil {
@@ -56,13 +58,13 @@ func (s *Server) serveSuccessor(v *visit) *problem {
 
 // awaitStream waits for a stream that may have been on air when the server was started; nil if
 // restartWindow is over.
-func (s *Server) awaitStream(r *http.Request, streamID string) (*muxer, *problem) {
+func (s *Server) awaitStream(r *http.Request, streamID string) (*muxer, *mediahttp.Problem) {
 	if s.config.Now().Sub(s.started) > restartWindow {
 		return nil, nil
 	}
 	release, ok := s.takePlace(s.awaiting, r)
 	if !ok {
-		return nil, refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for streams to come back")
+		return nil, mediahttp.Refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for streams to come back")
 	}
 	defer release()
 	timer := time.NewTimer(s.config.SuccessorWait)
@@ -75,11 +77,11 @@ func (s *Server) awaitStream(r *http.Request, streamID string) (*muxer, *problem
 		select {
 		case <-opened:
 		case <-timer.C:
-			return nil, refuse(http.StatusServiceUnavailable, "no_news", "the server was restarted, and the stream isn't back yet")
+			return nil, mediahttp.Refuse(http.StatusServiceUnavailable, "no_news", "the server was restarted, and the stream isn't back yet")
 		case <-r.Context().Done():
-			return nil, refuse(http.StatusServiceUnavailable, "gone", "the request was cancelled")
+			return nil, mediahttp.Refuse(http.StatusServiceUnavailable, "gone", "the request was cancelled")
 		case <-s.ctx.Done():
-			return nil, refuse(http.StatusServiceUnavailable, "gone", "the server stops")
+			return nil, mediahttp.Refuse(http.StatusServiceUnavailable, "gone", "the server stops")
 		}
 	}
 }

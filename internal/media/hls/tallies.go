@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"showfloor/internal/media/mediahttp"
 )
 
 const (
@@ -21,24 +23,26 @@ const (
 // viewer who watches through two nodes counts once. After a 404 or 503 with this process's id, the
 // reporting node knows that none of the bytes are counted; after a 409 partly_counted it doesn't
 // know which ones are.
-func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID string, body []byte) *problem {
+func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID string, body []byte) *mediahttp.Problem {
 	report, ok := readTally(r.URL.Query())
 	if !ok {
-		return refuse(http.StatusBadRequest, "bad_report", "tally, from and to must name a count and its growth")
+		return mediahttp.Refuse(http.StatusBadRequest, "bad_report", "tally, from and to must name a count and its growth")
 	}
 	for ; len(body) >= 8; body = body[8:] {
 		report.viewers = append(report.viewers, binary.BigEndian.Uint64(body))
 	}
 	switch {
 	case report.process != s.edge.process:
-		return refuse(http.StatusConflict, "another_process", "the report is for another process of this node")
+		return mediahttp.Refuse(http.StatusConflict, "another_process", "the report is for another process of this node")
 	case s.edge.tallies.full(report.tally):
-		return refuse(http.StatusServiceUnavailable, "overloaded", fmt.Sprintf("this node keeps at most %d counters of other nodes", maxTallies))
+		return mediahttp.Refuse(http.StatusServiceUnavailable, "overloaded",
+			fmt.Sprintf("this node keeps at most %d counters of other nodes", maxTallies))
 	case s.count(streamID, report):
 	case s.edge.tallies.hasPart(report):
-		return refuse(http.StatusConflict, "partly_counted", "this node has counted some bytes of the report, and no longer has the stream")
+		return mediahttp.Refuse(http.StatusConflict, "partly_counted",
+			"this node has counted some bytes of the report, and no longer has the stream")
 	default:
-		return notFound()
+		return mediahttp.NotFound()
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

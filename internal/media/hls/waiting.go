@@ -6,6 +6,7 @@ import (
 
 	"showfloor/internal/base/fairshare"
 	"showfloor/internal/base/netaddr"
+	"showfloor/internal/media/mediahttp"
 )
 
 // fewWaiting is the number of waiting requests of a network below which it may take one of the
@@ -34,12 +35,6 @@ func (s *Server) takePlace(from *waiters, r *http.Request) (release func(), ok b
 // network returns the network of a request's client, by which limits count.
 func (s *Server) network(r *http.Request) netip.Addr { return netaddr.Network(s.config.ClientIP(r)) }
 
-// remoteIP is the address of a request's connection.
-func remoteIP(r *http.Request) netip.Addr {
-	at, _ := netip.ParseAddrPort(r.RemoteAddr)
-	return at.Addr()
-}
-
-func overloaded() *problem {
-	return refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for this stream, or too many of your network")
+func overloaded() *mediahttp.Problem {
+	return mediahttp.Refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for this stream, or too many of your network")
 }
