@@ -1,8 +1,8 @@
 package mediahttp
 
 import (
+	"io"
 	"net/http"
-	"net/netip"
 )
 
 // RangedWriter is a writer for http.ServeContent. It counts the body's bytes, and replaces the
@@ -10,7 +10,7 @@ import (
 type RangedWriter struct {
 	http.ResponseWriter
 
-	// Written counts the bytes of the body that were sent. A refusal's don't count.
+	// Written counts the bytes of the body that were sent, without those of a refusal.
 	Written int64
 	refused bool
 }
@@ -48,8 +48,12 @@ func (c *RangedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// RemoteIP is the address of a request's connection.
-func RemoteIP(r *http.Request) netip.Addr {
-	at, _ := netip.ParseAddrPort(r.RemoteAddr)
-	return at.Addr()
+// ReadFrom implements io.ReaderFrom, so that files are sent without a copy in this process.
+func (c *RangedWriter) ReadFrom(r io.Reader) (int64, error) {
+	if c.refused {
+		return io.Copy(io.Discard, r)
+	}
+	n, err := io.Copy(c.ResponseWriter, r)
+	c.Written += n
+	return n, err
 }

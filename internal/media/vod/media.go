@@ -1,0 +1,80 @@
+package vod
+
+import (
+	"slices"
+	"time"
+)
+
+// Media is what is stored of a recording.
+type Media struct {
+	// Ready is set once no segment will follow.
+	Ready bool
+	// Inits and Segments are in order, by take and number.
+	Inits    []Init
+	Segments []Segment
+}
+
+// Init is an initialization section, one file per track.
+type Init struct {
+	Take, Number  int
+	Codecs        string // RFC 6381, such as "avc1.64001f,mp4a.40.2"
+	Width, Height int
+	FrameRate     float64
+	// VideoBytes is 0 if there is no video track.
+	VideoBytes, AudioBytes int64
+}
+
+// Segment is a few seconds of a take, one file per track.
+type Segment struct {
+	Take, Number, Init int
+	// Discontinuity is set if the timestamps don't follow those of the segment before.
+	Discontinuity bool
+	StartedAt     time.Time
+	// Duration is the time that the segment takes of the recording's timeline. The tracks may be a
+	// part of a frame shorter or longer.
+	Duration time.Duration
+	// VideoBytes is 0 if the segment has no picture.
+	VideoBytes, AudioBytes int64
+}
+
+// length is the recording's playing time.
+func (m *Media) length() time.Duration {
+	var sum time.Duration
+	for i := range m.Segments {
+		sum += m.Segments[i].Duration
+	}
+	return sum
+}
+
+// video reports whether any segment has a picture.
+func (m *Media) video() bool {
+	for i := range m.Segments {
+		if m.Segments[i].VideoBytes > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// breaks reports whether players must be prepared for other timestamps or another coding in
+// segment i than in the one before: both renditions have a discontinuity there.
+func (m *Media) breaks(i int) bool {
+	if i == 0 {
+		return false
+	}
+	s, before := &m.Segments[i], &m.Segments[i-1]
+	return s.Discontinuity || s.Take != before.Take || s.Init != before.Init
+}
+
+// windowStart is the index of the first segment of which the end is less than window before the
+// recording's end. It never decreases while the recording grows.
+func (m *Media) windowStart(window time.Duration) int {
+	var behind time.Duration
+	for i, s := range slices.Backward(m.Segments) {
+		if behind >= window {
+			return i + 1
+		}
+		behind += s.Duration
+	}
+	return 0
+}

@@ -1,0 +1,110 @@
+package vod
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// dvrTarget is the target duration of a running recording's playlists in seconds. It may not
+// change while segments follow, and encoders have key-frame intervals of up to 10 s.
+const dvrTarget = 10
+
+// playlist says how a media playlist is rendered.
+type playlist struct {
+	of track
+	// dvr is for viewers who came while the recording ran. A playlist may not change its target
+	// duration or its type, so theirs stays as it was when the recording has ended.
+	dvr    bool
+	window time.Duration // of dvr
+	base   string        // is put before the names of files
+}
+
+// render renders a media playlist.
+//
+// Both renditions list each segment with the same duration, so that a discontinuity is at the same
+// time in both. The tracks of a segment differ from it by less than a frame of audio; players
+// place them by their timestamps.
+//
+// A segment without picture is a gap (EXT-X-GAP) in the video rendition: players load nothing, and
+// the rendition keeps its timeline. Without a line for it, the two renditions would drift apart,
+// and a missing file would end playback.
+func (p playlist) render(m *Media) []byte {
+	first := 0
+	if p.dvr {
+		first = m.windowStart(p.window)
+	}
+	b := p.header(m, first)
+	mapped := -1
+	for i := first; i < len(m.Segments); i++ {
+		s := &m.Segments[i]
+		gap := p.of == videoTrack && s.VideoBytes == 0
+		broken := m.breaks(i)
+		if broken {
+			b = append(b, "#EXT-X-DISCONTINUITY\n"...)
+		}
+		if !gap && (mapped < 0 || m.Segments[mapped].Take != s.Take || m.Segments[mapped].Init != s.Init) {
+			mapped = i
+			b = append(b, `#EXT-X-MAP:URI="`...)
+			b = append(b, p.base...)
+			b = appendInitName(b, s.Take, s.Init, p.of)
+			b = append(b, "\"\n"...)
+		}
+		if p.dvr || broken || i == first {
+			b = append(b, "#EXT-X-PROGRAM-DATE-TIME:"...)
+			b = s.StartedAt.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
+			b = append(b, '\n')
+		}
+		if gap {
+			b = append(b, "#EXT-X-GAP\n"...)
+		}
+		b = append(b, "#EXTINF:"...)
+		b = strconv.AppendFloat(b, s.Duration.Seconds(), 'f', 6, 64)
+		b = append(b, ",\n"...)
+		b = append(b, p.base...)
+		b = appendSegmentName(b, s.Take, s.Number, p.of)
+		b = append(b, '\n')
+	}
+	if m.Ready {
+		b = append(b, "#EXT-X-ENDLIST\n"...)
+	}
+	return b
+}
+
+// header renders the tags before the segments, of which the first removed ones are not listed.
+func (p playlist) header(m *Media, removed int) []byte {
+	b := make([]byte, 0, 256+len(m.Segments)*(48+len(p.base)))
+	target := longest(m)
+	if p.dvr {
+		target = max(target, dvrTarget)
+	}
+	b = append(b, "#EXTM3U\n#EXT-X-VERSION:8\n"...) // EXT-X-GAP
+	b = fmt.Appendf(b, "#EXT-X-TARGETDURATION:%d\n", target)
+	passed := 0
+	for i := range removed {
+		if m.breaks(i) {
+			passed++
+		}
+	}
+	b = fmt.Appendf(b, "#EXT-X-MEDIA-SEQUENCE:%d\n", removed)
+	if passed > 0 {
+		b = fmt.Appendf(b, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", passed)
+	}
+	switch {
+	case !p.dvr:
+		b = append(b, "#EXT-X-PLAYLIST-TYPE:VOD\n"...)
+	case removed == 0:
+		b = append(b, "#EXT-X-PLAYLIST-TYPE:EVENT\n"...)
+	}
+	return append(b, "#EXT-X-INDEPENDENT-SEGMENTS\n"...)
+}
+
+// longest is the duration of the longest segment in seconds, rounded up; 1 at least.
+func longest(m *Media) int {
+	most := time.Second
+	for i := range m.Segments {
+		most = max(most, m.Segments[i].Duration)
+	}
+	return int(math.Ceil(most.Seconds()))
+}

@@ -1,0 +1,193 @@
+package recordingtest
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4"
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/mp4/codecs"
+)
+
+// Clip says what ffmpeg encodes. The picture is a clock: eight vertical bars are the bits of the
+// second, the lowest at the left; see Clock.
+type Clip struct {
+	// Seconds is the length, and From the second that the clock shows first.
+	Seconds, From int
+	// Rate is the number of pictures a second (30), and GOP that from one key picture to the next
+	// (two seconds).
+	Rate, GOP int
+	BFrames   int
+	// Size is the picture's; 320x180.
+	Size string
+	// Silent and Blind leave out a track.
+	Silent, Blind bool
+	// SampleRate is that of the sound in Hz; 48000.
+	SampleRate int
+	// File is a file whose media is taken instead, without encoding it.
+	File string
+}
+
+// stream is one track of a clip. Times are in its time scale.
+type stream struct {
+	codec   codecs.Codec
+	scale   uint32
+	samples []*sample
+}
+
+type sample struct {
+	*fmp4.Sample
+
+	at int64 // decoding time
+}
+
+type tracks struct{ video, audio *stream }
+
+//nolint:gochecknoglobals // encoding a clip takes seconds, and tests share them
+var clips sync.Map // Clip -> *tracks
+
+// encode returns a clip's media. Both tracks have the same zero, the decoding time of the first
+// picture.
+func encode(t testing.TB, c Clip) *tracks {
+	t.Helper()
+	if done, ok := clips.Load(c); ok {
+		return done.(*tracks) //nolint:forcetypeassert,errcheck // the map has nothing else
+	}
+	args := append([]string{"-v", "error", "-nostdin"}, c.arguments()...)
+	args = append(args, "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-use_editlist", "0", "-f", "mp4", "-")
+	cmd := exec.CommandContext(t.Context(), "ffmpeg", args...)
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("ffmpeg %v: %v\n%s", args, err, complaints.String())
+	}
+	done := demux(t, out.Bytes())
+	clips.Store(c, done)
+	return done
+}
+
+func (c Clip) arguments() []string {
+	if c.File != "" {
+		return []string{"-i", c.File, "-c", "copy"}
+	}
+	var args []string
+	rate := max(c.Rate, 0)
+	if rate == 0 {
+		rate = 30
+	}
+	gop := c.GOP
+	if gop == 0 {
+		gop = 2 * rate
+	}
+	if !c.Blind {
+		size := c.Size
+		if size == "" {
+			size = "320x180"
+		}
+		args = append(args, "-f", "lavfi", "-i", fmt.Sprintf(
+			"color=black:size=%s:rate=%d:duration=%d,geq=lum='16+219*mod(floor(floor(T+%d+0.001)/pow(2,floor(X*8/W))),2)':cb=128:cr=128",
+			size, rate, c.Seconds, c.From))
+	}
+	if !c.Silent {
+		hz := c.SampleRate
+		if hz == 0 {
+			hz = 48000
+		}
+		args = append(args, "-f", "lavfi", "-i", fmt.Sprintf("sine=duration=%d:sample_rate=%d", c.Seconds, hz))
+	}
+	if !c.Blind {
+		args = append(args, "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-bf", strconv.Itoa(c.BFrames),
+			"-g", strconv.Itoa(gop), "-keyint_min", strconv.Itoa(gop), "-sc_threshold", "0")
+	}
+	return append(args, "-c:a", "aac", "-b:a", "64k")
+}
+
+// Clock is a JavaScript expression for the second that the clock of a video element shows; video
+// is an expression for the element.
+func Clock(video string) string {
+	return strings.ReplaceAll(`(() => {
+		const canvas = document.createElement('canvas');
+		canvas.width = 80; canvas.height = 1;
+		const context = canvas.getContext('2d');
+		context.drawImage(VIDEO, 0, 0, 80, 1);
+		const pixels = context.getImageData(0, 0, 80, 1).data;
+		let second = 0;
+		for (let bit = 0; bit < 8; bit++) if (pixels[(bit * 10 + 5) * 4] > 128) second += 1 << bit;
+		return second;
+	})()`, "VIDEO", video)
+}
+
+// demux parses a fragmented MP4 file.
+func demux(t testing.TB, file []byte) *tracks {
+	t.Helper()
+	var head fmp4.Init
+	if err := head.Unmarshal(bytes.NewReader(file)); err != nil {
+		t.Fatal(err)
+	}
+	byID, out := map[int]*stream{}, &tracks{}
+	for _, x := range head.Tracks {
+		s := &stream{codec: x.Codec, scale: x.TimeScale}
+		byID[x.ID] = s
+		if x.Codec.IsVideo() {
+			out.video = s
+		} else {
+			out.audio = s
+		}
+	}
+	var parts fmp4.Parts
+	if err := parts.Unmarshal(file[bytes.Index(file, []byte("moof"))-4:]); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		for _, r := range p.Tracks {
+			s, at := byID[r.ID], int64(r.BaseTime)
+			for _, x := range r.Samples {
+				s.samples = append(s.samples, &sample{x, at})
+				at += int64(x.Duration)
+			}
+		}
+	}
+	out.normalise()
+	return out
+}
+
+// normalise corrects the first picture's duration, which ffmpeg makes longer by the audio's
+// priming when there is no edit list, and moves both tracks so that the first picture is decoded
+// at 0. Sound before it is dropped.
+func (x *tracks) normalise() {
+	if x.video == nil {
+		x.audio.shift(x.audio.samples[0].at)
+		return
+	}
+	v := x.video.samples
+	if len(v) > 2 {
+		late := int64(v[0].Duration) - int64(v[1].Duration)
+		v[0].at += late
+		v[0].Duration = v[1].Duration
+	}
+	start := v[0].at
+	x.video.shift(start)
+	if x.audio == nil {
+		return
+	}
+	x.audio.shift(start * int64(x.audio.scale) / int64(x.video.scale))
+	for len(x.audio.samples) > 0 && x.audio.samples[0].at < 0 {
+		x.audio.samples = x.audio.samples[1:]
+	}
+}
+
+func (s *stream) shift(by int64) {
+	for _, x := range s.samples {
+		x.at -= by
+	}
+}
+
+// end is where the last sample ends.
+func (s *stream) end() int64 {
+	last := s.samples[len(s.samples)-1]
+	return last.at + int64(last.Duration)
+}
