@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
 	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4"
 	"github.com/bluenviron/mediacommon/v2/pkg/formats/mp4/codecs"
 )
@@ -18,11 +19,11 @@ import (
 type Clip struct {
 	// Seconds is the length, and From the second that the clock shows first.
 	Seconds, From int
-	// Rate is the number of pictures a second (30), and GOP that from one key picture to the next
+	// Rate is the number of pictures a second (10), and GOP that from one key picture to the next
 	// (two seconds).
 	Rate, GOP int
 	BFrames   int
-	// Size is the picture's; 320x180.
+	// Size is the picture's; 160x90.
 	Size string
 	// Silent and Blind leave out a track.
 	Silent, Blind bool
@@ -77,7 +78,7 @@ func (c Clip) arguments() []string {
 	var args []string
 	rate := max(c.Rate, 0)
 	if rate == 0 {
-		rate = 30
+		rate = 10
 	}
 	gop := c.GOP
 	if gop == 0 {
@@ -86,7 +87,7 @@ func (c Clip) arguments() []string {
 	if !c.Blind {
 		size := c.Size
 		if size == "" {
-			size = "320x180"
+			size = "160x90"
 		}
 		args = append(args, "-f", "lavfi", "-i", fmt.Sprintf(
 			"color=black:size=%s:rate=%d:duration=%d,geq=lum='16+219*mod(floor(floor(T+%d+0.001)/pow(2,floor(X*8/W))),2)':cb=128:cr=128",
@@ -146,6 +147,7 @@ func demux(t testing.TB, file []byte) *tracks {
 		for _, r := range p.Tracks {
 			s, at := byID[r.ID], int64(r.BaseTime)
 			for _, x := range r.Samples {
+				x.IsNonSyncSample = !isKey(s.codec, x.Payload) // ffmpeg writes defaults, which mediacommon doesn't apply
 				s.samples = append(s.samples, &sample{x, at})
 				at += int64(x.Duration)
 			}
@@ -153,6 +155,14 @@ func demux(t testing.TB, file []byte) *tracks {
 	}
 	out.normalise()
 	return out
+}
+
+func isKey(c codecs.Codec, data []byte) bool {
+	if !c.IsVideo() {
+		return true
+	}
+	var nalus h264.AVCC
+	return nalus.Unmarshal(data) == nil && h264.IsRandomAccess(nalus)
 }
 
 // normalise corrects the first picture's duration, which ffmpeg makes longer by the audio's

@@ -3,10 +3,10 @@
 package recordingtest
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +72,8 @@ func (w *writer) part(p Part) {
 	} else {
 		w.base = 0
 	}
-	x := encode(w.t, p.Clip)
+	done := *encode(w.t, p.Clip) // inBand changes it
+	x := &done
 	w.writeInit(p, x)
 	w.segments(p, x)
 }
@@ -90,7 +91,7 @@ func (w *writer) writeInit(p Part, x *tracks) {
 		row.Width, row.Height, row.FrameRate = sps.Width(), sps.Height(), sps.FPS()
 		names = append(names, fmt.Sprintf("avc1.%x", c.SPS[1:4]))
 		if !p.Bare {
-			inBand(w.t, x.video, c)
+			x.video = inBand(w.t, x.video, c)
 		}
 	}
 	if x.audio != nil {
@@ -101,20 +102,22 @@ func (w *writer) writeInit(p Part, x *tracks) {
 	w.media.Inits = append(w.media.Inits, row)
 }
 
-// inBand puts the parameter sets into each key picture, as most encoders do.
-func inBand(t testing.TB, s *stream, c *codecs.H264) {
+// inBand returns the track with the parameter sets in each key picture, as most encoders send them.
+func inBand(t testing.TB, s *stream, c *codecs.H264) *stream {
 	t.Helper()
 	sets, err := h264.AVCC{c.SPS, c.PPS}.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range s.samples {
-		if !x.IsNonSyncSample && !bytes.HasPrefix(x.Payload, sets) {
+	out := &stream{codec: s.codec, scale: s.scale, samples: slices.Clone(s.samples)}
+	for i, x := range out.samples {
+		if !x.IsNonSyncSample {
 			changed := *x.Sample
-			changed.Payload = append(append([]byte(nil), sets...), x.Payload...)
-			x.Sample = &changed
+			changed.Payload = slices.Concat(sets, x.Payload)
+			out.samples[i] = &sample{&changed, x.at}
 		}
 	}
+	return out
 }
 
 func (w *writer) initFile(track string, id int, s *stream) int64 {
