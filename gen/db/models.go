@@ -424,6 +424,74 @@ type Publisher struct {
 	EndedAt    *time.Time
 }
 
+type Recording struct {
+	ID               string
+	TenantID         string
+	StreamID         string
+	Source           string
+	Name             *string
+	Status           string
+	BroadcastAt      time.Time
+	StartedAt        time.Time
+	EndedAt          *time.Time
+	DurationMs       *int64
+	SizeBytes        *int64
+	IncompleteReason *string
+	Error            *string
+	PlaylistURL      *string
+	Takes            int32
+	Node             string
+	WantedAt         time.Time
+	ProductTimeline  json.RawMessage
+	RetainUntil      *time.Time
+	LegalHold        bool
+	DeletedAt        *time.Time
+	DeletedReason    *string
+	FilesDeletedAt   *time.Time
+	Metadata         json.RawMessage
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+}
+
+type RecordingInit struct {
+	RecordingID string
+	Take        int32
+	Init        int32
+	TenantID    string
+	Codecs      string
+	Width       int32
+	Height      int32
+	FrameRate   float64
+	VideoBytes  int64
+	AudioBytes  int64
+}
+
+type RecordingSegment struct {
+	RecordingID   string
+	Take          int32
+	Seq           int32
+	TenantID      string
+	Init          int32
+	Discontinuity bool
+	StartedAt     time.Time
+	DurationUs    int64
+	VideoUs       int64
+	AudioUs       int64
+	VideoBytes    int64
+	AudioBytes    int64
+}
+
+type RecordingTake struct {
+	RecordingID string
+	Take        int32
+	TenantID    string
+	Node        string
+	OpenedAt    time.Time
+	SeenAt      time.Time
+	ClosedAt    *time.Time
+	Reason      *string
+}
+
 type Refund struct {
 	ID                string
 	TenantID          string

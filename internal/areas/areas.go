@@ -5,12 +5,14 @@ package areas
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	netmail "net/mail"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/gen/db"
 	"showfloor/internal/base/queue"
 	"showfloor/internal/base/secret"
 	"showfloor/internal/commerce/auction"
@@ -32,6 +34,7 @@ import (
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/streams/analytics"
 	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy/account"
 	"showfloor/internal/tenancy/audit"
@@ -53,6 +56,10 @@ type Settings struct {
 	// SFUURL is the WebSocket URL of this node's SFU, without a slash at the end; empty if
 	// it has none.
 	SFUURL string
+	// RecorderURL is the URL of an outside recorder, which records the streams on SRS servers; "" if there is none.
+	// RecorderTimeout is how long its report may take; recording.DefaultRecorderTimeout if it is 0.
+	RecorderURL     string
+	RecorderTimeout time.Duration
 	// RingTimeout is how long a call rings; call.DefaultRingTimeout if it is 0.
 	RingTimeout time.Duration
 
@@ -93,6 +100,8 @@ type Config struct {
 	Node string
 	// Engine is the media plane's interface for streams.
 	Engine stream.Engine
+	// Files is the store of recorded files; if nil, no file can be deleted.
+	Files recording.Files
 	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
 	PasswordMemory uint32
 	// PasswordCommand is the program that hashes passwords, with its arguments; without it, this process does.
@@ -147,17 +156,19 @@ type Areas struct {
 	// SessionRetention deletes old sessions.
 	SessionRetention *session.Retention
 
-	Accounts  *account.Service
-	Streams   *stream.Service
-	Webhooks  *webhook.Service
-	Tester    *tester.Service
-	Analytics *analytics.Service
-	Console   *console.Service
-	Catalog   *catalog.Service
-	Settings  *setting.Service
-	Discounts *discount.Service
-	Orders    *order.Service
-	Sellers   *seller.Service
+	Accounts *account.Service
+	Streams  *stream.Service
+	// Recordings are the recordings of streams.
+	Recordings *recording.Service
+	Webhooks   *webhook.Service
+	Tester     *tester.Service
+	Analytics  *analytics.Service
+	Console    *console.Service
+	Catalog    *catalog.Service
+	Settings   *setting.Service
+	Discounts  *discount.Service
+	Orders     *order.Service
+	Sellers    *seller.Service
 	// Billing processes the webhooks of the payment processor.
 	Billing  *billing.Service
 	Auctions *auction.Service
@@ -183,6 +194,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Realtime == nil {
 		c.Realtime = realtime.NoChannel{}
+	}
+	if c.Files == nil {
+		c.Files = noFiles{}
 	}
 	return c
 }
@@ -218,10 +232,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		PublicURL: c.PublicURL, PasswordMemory: c.PasswordMemory, PasswordCommand: c.PasswordCommand, Log: c.Log, Now: c.Now,
 	})
 	a.Playback = playtoken.New(a.Keys)
-	a.Streams = stream.New(stream.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL,
-		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
-	})
+	a.openStreams(c)
 	client := outbound.NewClient(c.AllowPrivate, c.IdleCalls)
 	a.Webhooks = webhook.New(webhook.Config{
 		Pool: c.Pool, Box: c.Box, Events: a.Events, Jobs: a.Inserter, Quotas: a.Quotas, Mails: a.Mails, Schedule: c.Schedule,
@@ -240,6 +251,35 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	})
 	a.openCommerce(c)
 	return a, nil
+}
+
+// openStreams creates the areas of streams.
+func (a *Areas) openStreams(c Config) {
+	a.Recordings = recording.New(recording.Config{
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Pins: pins{a}, Plans: a.Quotas, Usage: a.Usage,
+		Node: c.Node, PublicURL: c.PublicURL, RecorderURL: c.RecorderURL, RecorderTimeout: c.RecorderTimeout,
+		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
+	})
+	a.Streams = stream.New(stream.Config{
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Recordings: a.Recordings,
+		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
+	})
+}
+
+// pins are the products that are pinned in rooms. The chat is created after the recordings.
+type pins struct{ areas *Areas }
+
+// ListPins implements recording.Pins.
+func (p pins) ListPins(ctx context.Context, tenantID, roomID string, since, until time.Time) ([]db.ProductPin, error) {
+	return p.areas.Chat.ListPins(ctx, tenantID, roomID, since, until)
+}
+
+// noFiles is the store of a process without files.
+type noFiles struct{}
+
+// DeletePrefix implements recording.Files.
+func (noFiles) DeletePrefix(context.Context, string) error {
+	return errors.New("this process has no store of files")
 }
 
 // openRooms creates the areas of rooms, chats and calls.

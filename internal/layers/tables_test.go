@@ -227,6 +227,7 @@ func owners() map[string]string {
 		"internal/outflow/webhook":     {"webhook_endpoints", "webhook_deliveries"},
 		"internal/streams/analytics":   {"figure_hours", "sales_hours"},
 		"internal/streams/stream":      {"streams", "publishers", "plays", "dvr_files", "stream_media", "audience_hours"},
+		"internal/streams/recording":   {"recordings", "recording_takes", "recording_inits", "recording_segments"},
 		"internal/rooms/call":          {"calls"},
 		"internal/rooms/chat":          {"channels", "channel_members", "channel_messages", "channel_moderation", "product_pins"},
 		"internal/rooms/session":       {"sessions", "participants", "room_placements", "nodes"},
@@ -358,6 +359,14 @@ func tableExceptions() []tableException {
 				"summed_until":      "SumFigures SumSales",
 				"tenants":           "CountTenant FindFirstFigure WriteFigureHours WriteSalesHours",
 				"webhook_endpoints": "CountTenant",
+			},
+		},
+		{
+			pkg: "internal/streams/recording",
+			why: "admins' lists name tenant and stream; the sweep compares each active recording with its stream",
+			queries: map[string]string{
+				"streams": "GetAdminRecording ListAdminRecordings ListIdleRecordings ListStrandedRecordings",
+				"tenants": "GetAdminRecording ListAdminRecordings",
 			},
 		},
 		{

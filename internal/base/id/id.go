@@ -26,6 +26,7 @@ const (
 	Stream       Prefix = "str"
 	Publisher    Prefix = "pub"
 	DVRFile      Prefix = "dvr"
+	Recording    Prefix = "rec"
 	Event        Prefix = "evt"
 	Webhook      Prefix = "wh"
 	Delivery     Prefix = "del"

@@ -16,6 +16,8 @@ const (
 	StreamStarted = "stream.started"
 	StreamEnded   = "stream.ended"
 
+	RecordingReady = "recording.ready"
+
 	ProductUpserted       = "product.upserted"
 	ProductArchived       = "product.archived"
 	InventoryLow          = "inventory.low"

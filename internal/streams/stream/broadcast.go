@@ -32,6 +32,9 @@ func (s *Service) goLive(ctx context.Context, tx pgx.Tx, row db.Stream, publishe
 	if err := q.SetPublisherLive(ctx, db.SetPublisherLiveParams{TenantID: row.TenantID, ID: publisherID, Now: &now}); err != nil {
 		return fmt.Errorf("set publisher live: %w", err)
 	}
+	if err := s.config.Recordings.BroadcastLiveTx(ctx, tx, next, isNew); err != nil {
+		return err
+	}
 	if !isNew {
 		return nil
 	}
@@ -53,6 +56,9 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, next db.Stream, reason str
 	}
 	if err := q.EndStreamPlays(ctx, db.EndStreamPlaysParams{TenantID: next.TenantID, StreamID: next.ID, Now: &now}); err != nil {
 		return fmt.Errorf("end plays: %w", err)
+	}
+	if err := s.config.Recordings.BroadcastEndedTx(ctx, tx, next); err != nil {
+		return err
 	}
 	return s.config.Events.EmitTx(ctx, tx, event.Event{
 		TenantID: next.TenantID, Name: event.StreamEnded, Subject: next.ID,

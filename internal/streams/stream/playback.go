@@ -12,6 +12,8 @@ type PlaybackURL struct {
 	URL        string
 	LowLatency bool
 	ExpiresAt  time.Time
+	// DVR is the URL of the current recording from its start; nil while the stream isn't recorded.
+	DVR *string
 }
 
 // CreatePlaybackURL signs a URL for one of the tenant's streams, on air or not.
@@ -21,10 +23,15 @@ func (s *Service) CreatePlaybackURL(ctx context.Context, c tenancy.Caller, strea
 		return PlaybackURL{}, err
 	}
 	expires := s.config.Now().Add(life).Truncate(time.Second)
+	dvr, err := s.config.Recordings.DVRURL(ctx, c.TenantID, v.ID, expires)
+	if err != nil {
+		return PlaybackURL{}, err
+	}
 	return PlaybackURL{
 		URL:        s.playbackURL(s.config.Playback.SignPlayback(v.ID, expires)),
 		LowLatency: v.Mode == LowLatency,
 		ExpiresAt:  expires,
+		DVR:        dvr,
 	}, nil
 }
 

@@ -43,6 +43,8 @@ type Grant struct {
 	// Began is the earliest time at which viewers may have watched the broadcast that
 	// the publisher continues; zero if it begins a new one.
 	Began time.Time
+	// Record: the media is to be recorded from the first key picture.
+	Record bool
 }
 
 // CodeUnknownKey is the problem's code for a key of no stream.
@@ -64,8 +66,10 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		if err != nil {
 			return err
 		}
-		g = Grant{row.ID, row.Mode == LowLatency, time.Duration(row.ReconnectWindowSec) * time.Second, watchableSince(row)}
 		if err := mayPublish(row, tenantStatus, now); err != nil {
+			return err
+		}
+		if g, err = s.grant(ctx, tx, row); err != nil {
 			return err
 		}
 		_, err = q.CreatePublisher(ctx, db.CreatePublisherParams{
@@ -85,9 +89,9 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		if err := s.notifyPreviousNode(ctx, q, row, s.node(a.Source)); err != nil {
 			return err
 		}
-		row.PublisherID = &a.PublisherID
+		row.PublisherID, row.Node = &a.PublisherID, s.node(a.Source)
 		err = q.SetStreamPublisher(ctx, db.SetStreamPublisherParams{
-			TenantID: row.TenantID, ID: row.ID, PublisherID: row.PublisherID, Node: s.node(a.Source), Now: now,
+			TenantID: row.TenantID, ID: row.ID, PublisherID: row.PublisherID, Node: row.Node, Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("set publisher: %w", err)
@@ -104,6 +108,15 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		return nil
 	})
 	return g, err
+}
+
+// grant describes the locked stream to its publisher.
+func (s *Service) grant(ctx context.Context, tx pgx.Tx, row db.Stream) (Grant, error) {
+	record, err := s.config.Recordings.IsRecordedTx(ctx, tx, row)
+	return Grant{
+		StreamID: row.ID, LowLatency: row.Mode == LowLatency, ReconnectWindow: time.Duration(row.ReconnectWindowSec) * time.Second,
+		Began: watchableSince(row), Record: record,
+	}, err
 }
 
 // notifyPreviousNode notifies the node in the stream's row, at the commit, that another

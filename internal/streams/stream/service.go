@@ -3,11 +3,14 @@
 package stream
 
 import (
+	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
+	"showfloor/gen/db"
 	"showfloor/internal/base/queue"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/streams/playtoken"
@@ -26,6 +29,18 @@ type Engine interface {
 	Withdraw(streamID string)
 }
 
+// Recordings makes the recordings of broadcasts. row is the locked stream.
+type Recordings interface {
+	// BroadcastLiveTx begins or continues the recording of a stream that is LIVE; isNew reports a new broadcast.
+	BroadcastLiveTx(ctx context.Context, tx pgx.Tx, row db.Stream, isNew bool) error
+	// BroadcastEndedTx ends the recording of a stream that is ENDED.
+	BroadcastEndedTx(ctx context.Context, tx pgx.Tx, row db.Stream) error
+	// IsRecordedTx reports whether a new publisher's media is to be recorded.
+	IsRecordedTx(ctx context.Context, tx pgx.Tx, row db.Stream) (bool, error)
+	// DVRURL signs a URL to watch the current recording from its start; nil if there is none.
+	DVRURL(ctx context.Context, tenantID, streamID string, expires time.Time) (*string, error)
+}
+
 // Config of a Service.
 type Config struct {
 	Pool   *pgxpool.Pool
@@ -35,7 +50,8 @@ type Config struct {
 	// Node is this process's name in the rows of its connections.
 	Node string
 	// NodeURL is this node's address for other nodes; "" if it runs alone.
-	NodeURL string
+	NodeURL    string
+	Recordings Recordings
 	// Playback signs playback URLs.
 	Playback *playtoken.Tokens
 	// PublicURL and IngestURL are this server's addresses for viewers and encoders,

@@ -127,12 +127,9 @@ func (s *Service) CreateStream(ctx context.Context, c tenancy.Caller, in Input) 
 func (s *Service) UpdateStream(ctx context.Context, c tenancy.Caller, streamID string, in Change) (View, error) {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		row, err := q.LockStreamOfTenant(ctx, db.LockStreamOfTenantParams{TenantID: c.TenantID, ID: streamID})
-		if errors.Is(err, pgx.ErrNoRows) {
-			return problem.Missing("stream")
-		}
+		row, err := LockTx(ctx, tx, c.TenantID, streamID)
 		if err != nil {
-			return fmt.Errorf("lock stream: %w", err)
+			return err
 		}
 		next := db.UpdateStreamParams{TenantID: c.TenantID, ID: streamID, Name: row.Name, Now: now}
 		if in.Name != nil {
@@ -210,6 +207,11 @@ func hashKey(key string) []byte {
 // CheckStreamTx returns the problem not_found unless the tenant has a stream with
 // this id. tx may also be the pool.
 func (s *Service) CheckStreamTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) error {
+	return CheckTx(ctx, tx, tenantID, streamID)
+}
+
+// CheckTx is Service.CheckStreamTx, for areas that the service itself needs.
+func CheckTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) error {
 	known, err := db.New(tx).HasStream(ctx, db.HasStreamParams{TenantID: tenantID, ID: streamID})
 	switch {
 	case err != nil:
@@ -218,4 +220,25 @@ func (s *Service) CheckStreamTx(ctx context.Context, tx db.DBTX, tenantID, strea
 		return problem.Missing("stream")
 	}
 	return nil
+}
+
+// LockTx locks one of the tenant's streams until the end of the transaction.
+func LockTx(ctx context.Context, tx pgx.Tx, tenantID, streamID string) (db.Stream, error) {
+	row, err := db.New(tx).LockStreamOfTenant(ctx, db.LockStreamOfTenantParams{TenantID: tenantID, ID: streamID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row, problem.Missing("stream")
+	}
+	if err != nil {
+		return row, fmt.Errorf("lock stream: %w", err)
+	}
+	return row, nil
+}
+
+// ProjectTx returns the project of a stream that exists; nil if it has none. tx may also be the pool.
+func ProjectTx(ctx context.Context, tx db.DBTX, streamID string) (*string, error) {
+	row, err := db.New(tx).GetStreamForPlayback(ctx, streamID)
+	if err != nil {
+		return nil, fmt.Errorf("get stream: %w", err)
+	}
+	return row.ProjectID, nil
 }

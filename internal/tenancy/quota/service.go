@@ -103,3 +103,12 @@ func (s *Service) TakeProcessorCall(ctx context.Context, tenantID string) error 
 	now := s.now()
 	return tooOften(processorCalls, row.Plan, plans, now.Truncate(time.Minute).Add(time.Minute).Sub(now))
 }
+
+// RetentionDaysTx returns how many days the tenant's plan keeps recordings; nil: without a limit.
+func (s *Service) RetentionDaysTx(ctx context.Context, tx pgx.Tx, tenantID string) (*int32, error) {
+	row, err := db.New(tx).GetTenantPlan(ctx, tenantID)
+	if err != nil {
+		return nil, fmt.Errorf("get plan: %w", err)
+	}
+	return row.Plan.RecordingRetentionDays, nil
+}

@@ -1,0 +1,79 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/tenancy/audit"
+)
+
+// deleteTx makes a locked recording DELETED and adds the job that deletes its files. reason is an admin's; nil for none. It
+// does nothing if the recording is DELETED already.
+func (s *Service) deleteTx(ctx context.Context, tx pgx.Tx, r db.Recording, actor audit.Actor, reason *string) error {
+	if r.Status == Deleted {
+		return nil
+	}
+	if err := mayDelete(r); err != nil {
+		return err
+	}
+	q, now := db.New(tx), s.config.Now()
+	if err := q.DeleteRecording(ctx, db.DeleteRecordingParams{TenantID: r.TenantID, ID: r.ID, DeletedReason: reason, Now: now}); err != nil {
+		return fmt.Errorf("delete recording: %w", err)
+	}
+	entry := audit.Entry{
+		Actor: actor, TenantID: r.TenantID, Action: "recording.delete", Entity: "recording", EntityID: r.ID,
+		Before: map[string]any{"status": r.Status, "streamId": r.StreamID},
+	}
+	if reason != nil {
+		entry.Reason = *reason
+	}
+	if err := audit.WriteTx(ctx, q, now, entry); err != nil {
+		return err
+	}
+	return s.insertJob(ctx, tx, DeleteFilesArgs{RecordingID: r.ID}, nil)
+}
+
+// DeleteFiles deletes the files of a DELETED recording, and then, in a transaction of its own, the rows that describe them. It
+// may be repeated.
+func (s *Service) DeleteFiles(ctx context.Context, recordingID string) error {
+	q := db.New(s.config.Pool)
+	r, err := q.FindRecording(ctx, recordingID)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && (r.Status != Deleted || r.FilesDeletedAt != nil) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find recording: %w", err)
+	}
+	if err := s.config.Files.DeletePrefix(ctx, Prefix(recordingID)); err != nil {
+		return fmt.Errorf("delete the files of %s: %w", recordingID, err)
+	}
+	if err := q.SetRecordingFilesDeleted(ctx, db.SetRecordingFilesDeletedParams{ID: recordingID, Now: s.config.Now()}); err != nil {
+		return fmt.Errorf("set files deleted: %w", err)
+	}
+	return nil
+}
+
+// DeleteOld makes the recordings DELETED whose retention time has passed, each batch in a transaction of its own.
+func (s *Service) DeleteOld(ctx context.Context) error {
+	return postgres.DeleteInBatches(ctx, "recordings", func(maxRows int32) (deleted int64, err error) {
+		err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+			rows, err := db.New(tx).LockExpiredRecordings(ctx, db.LockExpiredRecordingsParams{Now: s.config.Now(), MaxRows: maxRows})
+			if err != nil {
+				return fmt.Errorf("lock expired recordings: %w", err)
+			}
+			for _, r := range rows {
+				if err := s.deleteTx(ctx, tx, r, audit.System("retention"), nil); err != nil {
+					return err
+				}
+			}
+			deleted = int64(len(rows))
+			return nil
+		})
+		return deleted, err
+	})
+}

@@ -1,0 +1,91 @@
+package recording
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/problem"
+)
+
+// Media is what can be played of a recording.
+type Media struct {
+	RecordingID string
+	// Status is RECORDING, PROCESSING or READY.
+	Status string
+	// PlaylistURL is an outside recorder's playlist, "" for all other recordings. With it there are no inits and segments.
+	PlaylistURL string
+	StartedAt   time.Time
+	// Duration is that of all segments together.
+	Duration time.Duration
+	// Inits and Segments are in the order of take and number. The first segment of each take but the first has
+	// Discontinuity set.
+	Inits    []TakeInit
+	Segments []TakeSegment
+}
+
+// TakeInit is an init of a take.
+type TakeInit struct {
+	Init
+
+	Take int
+}
+
+// TakeSegment is a segment of a take.
+type TakeSegment struct {
+	Segment
+
+	Take int
+}
+
+// Media returns what can be played of a recording. It checks no tenant: the caller has checked a playback token. An unknown
+// recording, and one that is FAILED or DELETED, is the problem not_found.
+func (s *Service) Media(ctx context.Context, recordingID string) (Media, error) {
+	q := db.New(s.config.Pool)
+	r, err := q.FindRecording(ctx, recordingID)
+	if err := found(err, "find recording"); err != nil {
+		return Media{}, err
+	}
+	if r.Status == Failed || r.Status == Deleted {
+		return Media{}, problem.Missing("recording")
+	}
+	m := Media{RecordingID: r.ID, Status: r.Status, StartedAt: r.StartedAt}
+	if r.PlaylistURL != nil {
+		m.PlaylistURL, m.Duration = *r.PlaylistURL, durationOf(r)
+		return m, nil
+	}
+	// Segments are read first: the init of each of them is stored before or with it.
+	segments, err := q.ListSegments(ctx, r.ID)
+	if err != nil {
+		return Media{}, fmt.Errorf("list segments: %w", err)
+	}
+	inits, err := q.ListInits(ctx, r.ID)
+	if err != nil {
+		return Media{}, fmt.Errorf("list inits: %w", err)
+	}
+	for _, i := range inits {
+		m.Inits = append(m.Inits, TakeInit{Take: int(i.Take), Init: Init{
+			Number: int(i.Init), Codecs: i.Codecs, Width: int(i.Width), Height: int(i.Height), FrameRate: i.FrameRate,
+			VideoBytes: i.VideoBytes, AudioBytes: i.AudioBytes,
+		}})
+	}
+	for i, g := range segments {
+		m.Segments = append(m.Segments, TakeSegment{Take: int(g.Take), Segment: Segment{
+			Number: int(g.Seq), Init: int(g.Init), Discontinuity: i > 0 && (g.Discontinuity || g.Take != segments[i-1].Take), StartedAt: g.StartedAt,
+			Duration: micro(g.DurationUs), Video: micro(g.VideoUs), Audio: micro(g.AudioUs), VideoBytes: g.VideoBytes, AudioBytes: g.AudioBytes,
+		}})
+		m.Duration += micro(g.DurationUs)
+	}
+	return m, nil
+}
+
+func micro(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// durationOf is the length of a READY recording; 0 for others.
+func durationOf(r db.Recording) time.Duration {
+	if r.DurationMs == nil {
+		return 0
+	}
+	return time.Duration(*r.DurationMs) * time.Millisecond
+}

@@ -1,0 +1,130 @@
+// Package recording holds the recordings of streams: when one begins and ends, the files that recorders have stored for it, its
+// playback URLs and its deletion. Recorders (internal/media/recorder) write the files and report them here.
+//
+//   - A recording is one broadcast of a stream, or a part of one.
+//   - A take is the uninterrupted work of one process on a recording. A process that continues a recording after a restart, or on
+//     another node, opens the next take.
+//   - A segment is 4 to 6 seconds of a take: a file of each track. An init is the initialization section that segments refer to.
+package recording
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/queue"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/tenancy/usage"
+)
+
+// Channel is the PostgreSQL channel on which all nodes receive, at the commit, the id of a stream whose recording has begun,
+// goes on or has ended.
+const Channel = "showfloor_recordings"
+
+// BeatEvery is the interval of a recorder's heartbeats.
+const BeatEvery = 5 * time.Second
+
+// Tokens signs the tokens of playback URLs.
+type Tokens interface {
+	// SignRecording makes the token of a URL that opens a recording until expires, in whole seconds.
+	SignRecording(recordingID string, expires time.Time) string
+}
+
+// Files is the store of recorded files.
+type Files interface {
+	// DeletePrefix deletes all files whose key begins with prefix. It may be repeated.
+	DeletePrefix(ctx context.Context, prefix string) error
+}
+
+// Pins knows which products were pinned in a stream's room.
+type Pins interface {
+	// ListPins returns a room's pins from since (inclusive) until before until, oldest first.
+	ListPins(ctx context.Context, tenantID, roomID string, since, until time.Time) ([]db.ProductPin, error)
+}
+
+// Plans knows the limits of tenants' plans.
+type Plans interface {
+	// RetentionDaysTx returns how many days recordings are kept; nil: without a limit.
+	RetentionDaysTx(ctx context.Context, tx pgx.Tx, tenantID string) (*int32, error)
+}
+
+// Usage stores what tenants have used.
+type Usage interface {
+	// Record stores intervals. Repeating it has no effect.
+	Record(ctx context.Context, list []usage.Interval) (written int64, err error)
+}
+
+// Config of a Service.
+type Config struct {
+	Pool   *pgxpool.Pool
+	Events *event.Log
+	Jobs   queue.Inserter
+	Tokens Tokens
+	Files  Files
+	Pins   Pins
+	Plans  Plans
+	Usage  Usage
+	// Node is this process's name in the rows of its takes.
+	Node string
+	// PublicURL is this server's address for viewers, without a slash at the end.
+	PublicURL string
+	// RecorderURL is the URL of an outside recorder, which records the streams that are published on SRS servers; "" if there is
+	// none.
+	RecorderURL string
+	// RecorderTimeout is how long the report of an outside recorder may take after the end of the broadcast;
+	// DefaultRecorderTimeout if it is 0.
+	RecorderTimeout time.Duration
+	// Steady reports whether every live node has had time to write a heartbeat. If it is nil, the answer is always yes.
+	Steady func(now time.Time) bool
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// DefaultRecorderTimeout is the default of Config.RecorderTimeout.
+const DefaultRecorderTimeout = 10 * time.Minute
+
+// Service holds the use cases. An exported method makes all its changes in one transaction, unless its comment says
+// otherwise. Locks are taken in the order stream, recording, take.
+type Service struct{ config Config }
+
+// New makes the service.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Steady == nil {
+		c.Steady = func(time.Time) bool { return true }
+	}
+	if c.RecorderTimeout == 0 {
+		c.RecorderTimeout = DefaultRecorderTimeout
+	}
+	return &Service{config: c}
+}
+
+// FinalizeArgs is the job that makes an ended recording READY or FAILED.
+type FinalizeArgs struct {
+	RecordingID string `json:"recordingId"`
+}
+
+// Kind is the job's name.
+func (FinalizeArgs) Kind() string { return "recording_finalize" }
+
+// DeleteFilesArgs is the job that deletes the files of a DELETED recording.
+type DeleteFilesArgs struct {
+	RecordingID string `json:"recordingId"`
+}
+
+// Kind is the job's name.
+func (DeleteFilesArgs) Kind() string { return "recording_delete_files" }
+
+var (
+	_ river.JobArgs = FinalizeArgs{}
+	_ river.JobArgs = DeleteFilesArgs{}
+)
+
+// Prefix is the beginning of the keys of all files of a recording.
+func Prefix(recordingID string) string { return "recordings/" + recordingID + "/" }
