@@ -41,6 +41,10 @@ type config struct {
 	IngestURL    string `env:"INGEST_URL"`
 	IngestSecret string `env:"INGEST_SECRET"`
 
+	RecorderURL     string `env:"RECORDER_URL"`
+	RecorderSecret  string `env:"RECORDER_SECRET"`
+	RecorderTimeout string `env:"RECORDER_TIMEOUT" envDefault:"10m"`
+
 	DatabaseURL string `env:"DATABASE_URL"`
 	PGBin       string `env:"PG_BIN"`
 	RedisURL    string `env:"REDIS_URL"`
@@ -111,6 +115,7 @@ func (c *config) check() error {
 		optionalLink("PUBLIC_URL", c.PublicURL, "http", "https"),
 		optional(nodeAddress)("NODE_URL", c.NodeURL),
 		optionalLink("INGEST_URL", c.IngestURL, "rtmp", "rtmps"),
+		optionalLink("RECORDER_URL", c.RecorderURL, "http", "https"),
 		optionalLink("DATABASE_URL", c.DatabaseURL, "postgres", "postgresql"),
 		optionalLink("REDIS_URL", c.RedisURL, "redis", "rediss", "unix"),
 		optionalLink("STORAGE_URL", c.StorageURL, "file", "s3"),
@@ -123,6 +128,7 @@ func (c *config) check() error {
 		c.readProcessor(c.AppEnv),
 		c.readLimits(),
 		c.readRooms(),
+		c.readRecorder(),
 		c.readConns(),
 		c.readDisk(),
 		c.readRetention(),
@@ -154,6 +160,17 @@ func (c *config) shareSettings() {
 	c.areas.AllowPrivate, c.areas.Mailbox = c.trustsThisMachine(), c.AppEnv != production
 	c.http.PublicURL, c.http.Origins, c.http.IngestSecret = c.PublicURL, c.origins(), c.IngestSecret
 	c.http.TrustLoopback = c.trustsThisMachine()
+	c.http.RecorderSecret, c.areas.RecorderURL = c.RecorderSecret, c.RecorderURL
+}
+
+// readRecorder reads RECORDER_TIMEOUT.
+func (c *config) readRecorder() error {
+	d, err := time.ParseDuration(c.RecorderTimeout)
+	if err != nil || d < time.Second || d > 24*time.Hour {
+		return fmt.Errorf("RECORDER_TIMEOUT: %q is not a duration from 1s to 24h, such as 10m", c.RecorderTimeout)
+	}
+	c.areas.RecorderTimeout = d
+	return nil
 }
 
 // readMail reads SMTP_URL and MAIL_FROM.

@@ -12,7 +12,7 @@ import (
 func families() []string {
 	return []string{
 		"ADMIN", "APP", "CALL", "CORS", "DATA", "DATABASE", "HTTP", "HTTPS", "INGEST", "LISTEN", "MASTER", "PLATFORM", "PROCESSOR", "PUBLIC",
-		"RATE", "REDIS", "RTMP", "RTMPS", "SFU", "SMTP", "STORAGE", "TRUSTED", "TURN", "WEBHOOK",
+		"RATE", "RECORDER", "REDIS", "RTMP", "RTMPS", "SFU", "SMTP", "STORAGE", "TRUSTED", "TURN", "WEBHOOK",
 	}
 }
 

@@ -2492,7 +2492,22 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/recordings (the `ListRecordings` operationId).
 	ListRecordings(ctx context.Context, params *ListRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateRecordingWithBody Change a recording's metadata
+	// DeleteRecording Delete a recording
+	//
+	// Stops the recording's playback at once and removes its files. This can't be undone. 409 `conflict` for a recording under
+	// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
+	//
+	// Corresponds with DELETE /v1/me/recordings/{id} (the `DeleteRecording` operationId).
+	DeleteRecording(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRecording Get a recording
+	//
+	// Returns a recording. A deleted one is returned too, DELETED.
+	//
+	// Corresponds with GET /v1/me/recordings/{id} (the `GetRecording` operationId).
+	GetRecording(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateRecordingWithBody Change a recording's name and metadata
 	//
 	// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a DELETED recording.
 	//
@@ -2501,7 +2516,7 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
 	UpdateRecordingWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateRecording Change a recording's metadata
+	// UpdateRecording Change a recording's name and metadata
 	//
 	// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a DELETED recording.
 	//
@@ -3177,7 +3192,8 @@ type ClientInterface interface {
 	// StartRecordingWithBody Start recording a stream
 	//
 	// The recording begins with the next key frame of the broadcast. It lasts until it is stopped or the broadcast ends, and
-	// continues through a reconnect window. 409 `conflict` if the stream isn't on air or is being recorded already.
+	// continues through a reconnect window. 409 `conflict` if the stream isn't on air, is being recorded already, or is published
+	// on an SRS server without an outside recorder (RECORDER_URL).
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3187,7 +3203,8 @@ type ClientInterface interface {
 	// StartRecording Start recording a stream
 	//
 	// The recording begins with the next key frame of the broadcast. It lasts until it is stopped or the broadcast ends, and
-	// continues through a reconnect window. 409 `conflict` if the stream isn't on air or is being recorded already.
+	// continues through a reconnect window. 409 `conflict` if the stream isn't on air, is being recorded already, or is published
+	// on an SRS server without an outside recorder (RECORDER_URL).
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3709,7 +3726,8 @@ type ClientInterface interface {
 	//
 	// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
 	// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
-	// effect; later ones change nothing. 401 if the signature is missing or wrong.
+	// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
+	// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3720,7 +3738,8 @@ type ClientInterface interface {
 	//
 	// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
 	// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
-	// effect; later ones change nothing. 401 if the signature is missing or wrong.
+	// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
+	// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8479,7 +8498,42 @@ func (c *Client) ListRecordings(ctx context.Context, params *ListRecordingsParam
 	return c.Client.Do(req)
 }
 
-// UpdateRecordingWithBody Change a recording's metadata
+// DeleteRecording Delete a recording
+//
+// Stops the recording's playback at once and removes its files. This can't be undone. 409 `conflict` for a recording under
+// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
+//
+// Corresponds with DELETE /v1/me/recordings/{id} (the `DeleteRecording` operationId).
+func (c *Client) DeleteRecording(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRecordingRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRecording Get a recording
+//
+// Returns a recording. A deleted one is returned too, DELETED.
+//
+// Corresponds with GET /v1/me/recordings/{id} (the `GetRecording` operationId).
+func (c *Client) GetRecording(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRecordingRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateRecordingWithBody Change a recording's name and metadata
 //
 // `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a DELETED recording.
 //
@@ -8498,7 +8552,7 @@ func (c *Client) UpdateRecordingWithBody(ctx context.Context, id ID, contentType
 	return c.Client.Do(req)
 }
 
-// UpdateRecording Change a recording's metadata
+// UpdateRecording Change a recording's name and metadata
 //
 // `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a DELETED recording.
 //
@@ -9744,7 +9798,8 @@ func (c *Client) ListStreamRecordings(ctx context.Context, id ID, params *ListSt
 // StartRecordingWithBody Start recording a stream
 //
 // The recording begins with the next key frame of the broadcast. It lasts until it is stopped or the broadcast ends, and
-// continues through a reconnect window. 409 `conflict` if the stream isn't on air or is being recorded already.
+// continues through a reconnect window. 409 `conflict` if the stream isn't on air, is being recorded already, or is published
+// on an SRS server without an outside recorder (RECORDER_URL).
 //
 // Takes any type of body and a specified content type.
 //
@@ -9764,7 +9819,8 @@ func (c *Client) StartRecordingWithBody(ctx context.Context, id ID, contentType 
 // StartRecording Start recording a stream
 //
 // The recording begins with the next key frame of the broadcast. It lasts until it is stopped or the broadcast ends, and
-// continues through a reconnect window. 409 `conflict` if the stream isn't on air or is being recorded already.
+// continues through a reconnect window. 409 `conflict` if the stream isn't on air, is being recorded already, or is published
+// on an SRS server without an outside recorder (RECORDER_URL).
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10756,7 +10812,8 @@ func (c *Client) ConnectRealtime(ctx context.Context, reqEditors ...RequestEdito
 //
 // Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
 // sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
-// effect; later ones change nothing. 401 if the signature is missing or wrong.
+// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
+// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10777,7 +10834,8 @@ func (c *Client) FinalizeRecordingWithBody(ctx context.Context, id ID, params *F
 //
 // Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
 // sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
-// effect; later ones change nothing. 401 if the signature is missing or wrong.
+// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
+// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -18663,6 +18721,74 @@ func NewListRecordingsRequest(server string, params *ListRecordingsParams) (*htt
 	return req, nil
 }
 
+// NewDeleteRecordingRequest constructs an http.Request for the DeleteRecording method
+func NewDeleteRecordingRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetRecordingRequest constructs an http.Request for the GetRecording method
+func NewGetRecordingRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewUpdateRecordingRequest calls the generic UpdateRecording builder with application/json body
 func NewUpdateRecordingRequest(server string, id ID, body UpdateRecordingJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -25116,7 +25242,26 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/recordings (the `ListRecordings` operationId).
 	ListRecordingsWithResponse(ctx context.Context, params *ListRecordingsParams, reqEditors ...RequestEditorFn) (*ListRecordingsResponse, error)
 
-	// UpdateRecordingWithBodyWithResponse Change a recording's metadata
+	// DeleteRecordingWithResponse Delete a recording
+	//
+	// Stops the recording's playback at once and removes its files. This can't be undone. 409 `conflict` for a recording under
+	// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/recordings/{id} (the `DeleteRecording` operationId).
+	DeleteRecordingWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeleteRecordingResponse, error)
+
+	// GetRecordingWithResponse Get a recording
+	//
+	// Returns a recording. A deleted one is returned too, DELETED.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/recordings/{id} (the `GetRecording` operationId).
+	GetRecordingWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetRecordingResponse, error)
+
+	// UpdateRecordingWithBodyWithResponse Change a recording's name and metadata
 	//
 	// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a DELETED recording.
 	//
@@ -25125,7 +25270,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
 	UpdateRecordingWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateRecordingResponse, error)
 
-	// UpdateRecordingWithResponse Change a recording's metadata
+	// UpdateRecordingWithResponse Change a recording's name and metadata
 	//
 	// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a DELETED recording.
 	//
@@ -25837,7 +25982,8 @@ type ClientWithResponsesInterface interface {
 	// StartRecordingWithBodyWithResponse Start recording a stream
 	//
 	// The recording begins with the next key frame of the broadcast. It lasts until it is stopped or the broadcast ends, and
-	// continues through a reconnect window. 409 `conflict` if the stream isn't on air or is being recorded already.
+	// continues through a reconnect window. 409 `conflict` if the stream isn't on air, is being recorded already, or is published
+	// on an SRS server without an outside recorder (RECORDER_URL).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -25847,7 +25993,8 @@ type ClientWithResponsesInterface interface {
 	// StartRecordingWithResponse Start recording a stream
 	//
 	// The recording begins with the next key frame of the broadcast. It lasts until it is stopped or the broadcast ends, and
-	// continues through a reconnect window. 409 `conflict` if the stream isn't on air or is being recorded already.
+	// continues through a reconnect window. 409 `conflict` if the stream isn't on air, is being recorded already, or is published
+	// on an SRS server without an outside recorder (RECORDER_URL).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26417,7 +26564,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
 	// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
-	// effect; later ones change nothing. 401 if the signature is missing or wrong.
+	// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
+	// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26428,7 +26576,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
 	// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
-	// effect; later ones change nothing. 401 if the signature is missing or wrong.
+	// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
+	// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -34405,6 +34554,102 @@ func (r ListRecordingsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListRecordingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteRecordingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Recording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteRecordingResponse) GetJSON200() *Recording {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteRecordingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteRecordingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteRecordingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteRecordingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteRecordingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetRecordingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Recording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetRecordingResponse) GetJSON200() *Recording {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetRecordingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetRecordingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRecordingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRecordingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetRecordingResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -42470,7 +42715,38 @@ func (c *ClientWithResponses) ListRecordingsWithResponse(ctx context.Context, pa
 	return ParseListRecordingsResponse(rsp)
 }
 
-// UpdateRecordingWithBodyWithResponse Change a recording's metadata
+// DeleteRecordingWithResponse Delete a recording
+//
+// Stops the recording's playback at once and removes its files. This can't be undone. 409 `conflict` for a recording under
+// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/recordings/{id} (the `DeleteRecording` operationId).
+func (c *ClientWithResponses) DeleteRecordingWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeleteRecordingResponse, error) {
+	rsp, err := c.DeleteRecording(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteRecordingResponse(rsp)
+}
+
+// GetRecordingWithResponse Get a recording
+//
+// Returns a recording. A deleted one is returned too, DELETED.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/recordings/{id} (the `GetRecording` operationId).
+func (c *ClientWithResponses) GetRecordingWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetRecordingResponse, error) {
+	rsp, err := c.GetRecording(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRecordingResponse(rsp)
+}
+
+// UpdateRecordingWithBodyWithResponse Change a recording's name and metadata
 //
 // `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a DELETED recording.
 //
@@ -42485,7 +42761,7 @@ func (c *ClientWithResponses) UpdateRecordingWithBodyWithResponse(ctx context.Co
 	return ParseUpdateRecordingResponse(rsp)
 }
 
-// UpdateRecordingWithResponse Change a recording's metadata
+// UpdateRecordingWithResponse Change a recording's name and metadata
 //
 // `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a DELETED recording.
 //
@@ -43539,7 +43815,8 @@ func (c *ClientWithResponses) ListStreamRecordingsWithResponse(ctx context.Conte
 // StartRecordingWithBodyWithResponse Start recording a stream
 //
 // The recording begins with the next key frame of the broadcast. It lasts until it is stopped or the broadcast ends, and
-// continues through a reconnect window. 409 `conflict` if the stream isn't on air or is being recorded already.
+// continues through a reconnect window. 409 `conflict` if the stream isn't on air, is being recorded already, or is published
+// on an SRS server without an outside recorder (RECORDER_URL).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43555,7 +43832,8 @@ func (c *ClientWithResponses) StartRecordingWithBodyWithResponse(ctx context.Con
 // StartRecordingWithResponse Start recording a stream
 //
 // The recording begins with the next key frame of the broadcast. It lasts until it is stopped or the broadcast ends, and
-// continues through a reconnect window. 409 `conflict` if the stream isn't on air or is being recorded already.
+// continues through a reconnect window. 409 `conflict` if the stream isn't on air, is being recorded already, or is published
+// on an SRS server without an outside recorder (RECORDER_URL).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -44407,7 +44685,8 @@ func (c *ClientWithResponses) ConnectRealtimeWithResponse(ctx context.Context, r
 //
 // Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
 // sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
-// effect; later ones change nothing. 401 if the signature is missing or wrong.
+// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
+// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -44424,7 +44703,8 @@ func (c *ClientWithResponses) FinalizeRecordingWithBodyWithResponse(ctx context.
 //
 // Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
 // sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
-// effect; later ones change nothing. 401 if the signature is missing or wrong.
+// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
+// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -50097,6 +50377,72 @@ func ParseListRecordingsResponse(rsp *http.Response) (*ListRecordingsResponse, e
 			headers.Link = &value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteRecordingResponse parses an HTTP response from a DeleteRecordingWithResponse call
+func ParseDeleteRecordingResponse(rsp *http.Response) (*DeleteRecordingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteRecordingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Recording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetRecordingResponse parses an HTTP response from a GetRecordingWithResponse call
+func ParseGetRecordingResponse(rsp *http.Response) (*GetRecordingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRecordingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Recording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil

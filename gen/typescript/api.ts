@@ -3535,14 +3535,23 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get a recording
+         * @description Returns a recording. A deleted one is returned too, DELETED.
+         */
+        get: operations["getRecording"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete a recording
+         * @description Stops the recording's playback at once and removes its files. This can't be undone. 409 `conflict` for a recording under
+         *     legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
+         */
+        delete: operations["deleteRecording"];
         options?: never;
         head?: never;
         /**
-         * Change a recording's metadata
+         * Change a recording's name and metadata
          * @description `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a DELETED recording.
          */
         patch: operations["updateRecording"];
@@ -4386,7 +4395,8 @@ export interface paths {
         /**
          * Start recording a stream
          * @description The recording begins with the next key frame of the broadcast. It lasts until it is stopped or the broadcast ends, and
-         *     continues through a reconnect window. 409 `conflict` if the stream isn't on air or is being recorded already.
+         *     continues through a reconnect window. 409 `conflict` if the stream isn't on air, is being recorded already, or is published
+         *     on an SRS server without an outside recorder (RECORDER_URL).
          */
         post: operations["startRecording"];
         delete?: never;
@@ -5080,7 +5090,8 @@ export interface paths {
          * Report the end of a recording
          * @description Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
          *     sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
-         *     effect; later ones change nothing. 401 if the signature is missing or wrong.
+         *     effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
+         *     401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
          */
         post: operations["finalizeRecording"];
         delete?: never;
@@ -5462,7 +5473,8 @@ export interface components {
             /** @description The admin's reason for the deletion; null if the tenant or the retention time deleted it. */
             deletedReason: string | null;
             /**
-             * @description Length in seconds, to the millisecond; null until the recording has stopped.
+             * Format: double
+             * @description Length in seconds, to the millisecond; null until the recording is READY.
              * @example 1824.52
              */
             durationSec: number | null;
@@ -5475,6 +5487,8 @@ export interface components {
             error: string | null;
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
+            /** @description Why a READY recording is not complete, such as a full disk; null if nothing is known to be missing. */
+            incompleteReason: string | null;
             /**
              * @description Whether the recording must not be deleted.
              * @example false
@@ -5493,7 +5507,7 @@ export interface components {
             sizeBytes: number | null;
             /**
              * Format: date-time
-             * @description The time of the recording's first frame (second 0).
+             * @description The time of the recording's first frame (second 0). Until that is stored, the time at which the recording was requested.
              */
             startedAt: string;
             status: components["schemas"]["RecordingStatus"];
@@ -9956,6 +9970,12 @@ export interface components {
         /** @description A URL to watch a stream. */
         PlaybackUrl: {
             /**
+             * @description The URL of an HLS playlist from the start of the recording that is being made; null while the stream isn't recorded. It
+             *     expires with `url`.
+             * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
+             */
+            dvrUrl: string | null;
+            /**
              * Format: date-time
              * @description When the URL expires. No viewer can start to watch after that; viewers who are watching a broadcast can continue to its end.
              */
@@ -10202,6 +10222,7 @@ export interface components {
             /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
             productId: string;
             /**
+             * Format: double
              * @description Seconds since the recording's start.
              * @example 93.4
              */
@@ -10855,7 +10876,8 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             /**
-             * @description Length in seconds, to the millisecond; null until the recording has stopped.
+             * Format: double
+             * @description Length in seconds, to the millisecond; null until the recording is READY.
              * @example 1824.52
              */
             durationSec: number | null;
@@ -10868,8 +10890,19 @@ export interface components {
             error: string | null;
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
+            /** @description Why a READY recording is not complete, such as a full disk; null if nothing is known to be missing. */
+            incompleteReason: string | null;
             metadata: components["schemas"]["Metadata"];
-            /** @description One entry for each product that was pinned during the recording, in the order of pinning. */
+            /**
+             * @description A name for people; null if it has none.
+             * @example Launch
+             */
+            name: string | null;
+            /**
+             * @description One entry for each product that was pinned in the stream's room during the recording, in the order of pinning, 1000 at
+             *     most. The product that was pinned at the recording's start has `ts` 0. While the encoder was gone, nothing was recorded,
+             *     so a product that was pinned meanwhile has the time at which the recording continues.
+             */
             productTimeline: components["schemas"]["ProductTimelineEntry"][];
             /**
              * Format: date-time
@@ -10884,7 +10917,7 @@ export interface components {
             sizeBytes: number | null;
             /**
              * Format: date-time
-             * @description The time of the recording's first frame (second 0).
+             * @description The time of the recording's first frame (second 0). Until that is stored, the time at which the recording was requested.
              */
             startedAt: string;
             status: components["schemas"]["RecordingStatus"];
@@ -10920,6 +10953,7 @@ export interface components {
         /** @description The result of a recording. */
         RecordingFinalization: {
             /**
+             * Format: double
              * @description Length in seconds; required for ready.
              * @example 1824.52
              */
@@ -10943,12 +10977,22 @@ export interface components {
         /** @description Options of a new recording. */
         RecordingInput: {
             metadata?: components["schemas"]["Metadata"];
+            /**
+             * @description A name for people; up to 200 characters.
+             * @example Launch
+             */
+            name?: string | null;
         };
         /** @description Recordings, newest first. */
         RecordingList: components["schemas"]["Recording"][];
         /** @description Changes of a recording; absent fields don't change. */
         RecordingPatch: {
             metadata?: components["schemas"]["Metadata"];
+            /**
+             * @description A name for people; up to 200 characters; null to remove it.
+             * @example Launch
+             */
+            name?: string | null;
         };
         /**
          * @description HLS: a complete playlist of the whole recording, so that players can seek.
@@ -10959,9 +11003,15 @@ export interface components {
         RecordingPlaybackUrl: {
             /**
              * Format: date-time
-             * @description When the URL expires, an hour from now. Request a new one before that.
+             * @description When the URLs expire, an hour from now. Request new ones before that.
              */
             expiresAt: string;
+            /** @description The recording as one file (MP4); null until it exists. */
+            mp4Url: string | null;
+            /** @description A picture of the recording (JPEG); null until it exists. */
+            posterUrl: string | null;
+            /** @description Small pictures for a player's seek bar (WebVTT); null until they exist. */
+            storyboardUrl: string | null;
             type: components["schemas"]["RecordingPlaybackType"];
             /**
              * @description The URL of an HLS playlist. The signature is part of the path, so it also covers all files that the playlist names.
@@ -11040,8 +11090,8 @@ export interface components {
         };
         /**
          * @description RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` can be played. FAILED:
-         *     nothing can be played, and `error` says why; also after 60 seconds without a heartbeat of the recorder. DELETED: the files
-         *     are deleted.
+         *     nothing can be played, and `error` says why. A recording whose recorder sends no heartbeat for 60 seconds ends: READY with
+         *     what was stored and an `incompleteReason`, or FAILED if nothing was. DELETED: it can't be played, and its files are deleted.
          * @enum {string}
          */
         RecordingStatus: "RECORDING" | "PROCESSING" | "READY" | "FAILED" | "DELETED";
@@ -12789,7 +12839,7 @@ export interface components {
              */
             reconnectWindowSec?: number;
             /**
-             * @description Whether each broadcast is recorded from its first key frame to its end. This version stores the value but doesn't use it.
+             * @description Whether each broadcast is recorded from its first key frame to its end. Broadcasts on an SRS server are recorded by the outside recorder (RECORDER_URL), if there is one.
              * @default false
              */
             recordingEnabled?: boolean;
@@ -19384,6 +19434,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RecordingList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRecording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recording. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recording"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteRecording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recording, DELETED. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recording"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -21,20 +21,22 @@ import (
 
 // Names of the security schemes in the API document.
 const (
-	tenantToken      = "tenantToken"
-	userToken        = "userToken"
-	adminToken       = "adminToken"
-	participantToken = "participantToken"
-	ingestSecret     = "ingestSecret"
-	ingestSignature  = "ingestSignature"
+	tenantToken       = "tenantToken"
+	userToken         = "userToken"
+	adminToken        = "adminToken"
+	participantToken  = "participantToken"
+	ingestSecret      = "ingestSecret"
+	ingestSignature   = "ingestSignature"
+	recorderSignature = "recorderSignature"
 )
 
 // authenticator checks the credentials of the API document's security schemes.
 type authenticator struct {
-	credentials   Credentials
-	limits        *limits
-	ingestSecret  string
-	trustLoopback bool
+	credentials    Credentials
+	limits         *limits
+	ingestSecret   string
+	trustLoopback  bool
+	recorderSecret string
 }
 
 // authenticate passes a request on if one of the security alternatives of its
@@ -156,6 +158,8 @@ func (a authenticator) check(e echo.Context, scheme string, scopes []string) (co
 		return unnamed(r, a.secret(r))
 	case ingestSignature:
 		return unnamed(r, a.signature(r))
+	case recorderSignature:
+		return unnamed(r, workerSignature(r, "X-Recorder-Signature", a.recorderSecret))
 	default:
 		// The schemes of operations that aren't built yet.
 		return nil, problem.New(problem.Unauthenticated, "unauthenticated", "this operation can't be called yet: nothing issues its credential")
@@ -257,23 +261,45 @@ func (a authenticator) secret(r *http.Request) error {
 	return wrongIngestCredential()
 }
 
-// signature checks the body's HMAC. It reads the body and puts it back for the handler.
+// signature checks the body's HMAC.
 func (a authenticator) signature(r *http.Request) error {
 	given := r.Header.Get("X-Ingest-Signature")
 	if a.ingestSecret == "" || given == "" {
 		return a.secret(r)
 	}
+	ok, err := isSigned(r, given, a.ingestSecret)
+	if err == nil && !ok {
+		err = wrongIngestCredential()
+	}
+	return err
+}
+
+// workerSignature checks the body's HMAC, as an outside worker sends it in a header. Without a secret nobody may call.
+func workerSignature(r *http.Request, header, secret string) error {
+	given := r.Header.Get(header)
+	ok := false
+	if secret != "" && given != "" {
+		var err error
+		if ok, err = isSigned(r, given, secret); err != nil {
+			return err
+		}
+	}
+	if !ok {
+		return problem.New(problem.Unauthenticated, "unauthenticated", "the signature %s is missing or wrong", strings.ToLower(header))
+	}
+	return nil
+}
+
+// isSigned reports whether a signature is the body's HMAC. It reads the body and puts it back for the handler.
+func isSigned(r *http.Request, given, secret string) (bool, error) {
 	body, err := readBody(r)
 	if err != nil {
-		return err
+		return false, err
 	}
-	m := hmac.New(sha256.New, []byte(a.ingestSecret))
+	m := hmac.New(sha256.New, []byte(secret))
 	m.Write(body)
 	want := "sha256=" + hex.EncodeToString(m.Sum(nil))
-	if hmac.Equal([]byte(given), []byte(want)) {
-		return nil
-	}
-	return wrongIngestCredential()
+	return hmac.Equal([]byte(given), []byte(want)), nil
 }
 
 func wrongIngestCredential() error {

@@ -38,6 +38,7 @@ import (
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/streams/mediagate"
 	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy/setting"
 	"showfloor/internal/testkit/dbtest"
@@ -78,6 +79,10 @@ type Options struct {
 	// IngestSecret authenticates SRS servers; if it is empty, only callers on this
 	// machine are accepted.
 	IngestSecret string
+	// RecorderSecret is the key of an outside recorder's signatures, and RecorderURL its URL; none by default.
+	RecorderSecret, RecorderURL string
+	// Files is the store of recorded files; one without files by default.
+	Files recording.Files
 	// Schedule holds the pauses between delivery attempts; the default schedule if nil.
 	Schedule []time.Duration
 	// SFU starts an SFU on loopback; SFUURL is its address then. The database is one that
@@ -171,8 +176,9 @@ func New(t testing.TB, o Options) *Server {
 	router, err := handlers.New(handlers.Config{
 		Pipeline: pipeline.Config{
 			Settings: pipeline.Settings{
-				PublicURL: publicURL, Origins: o.Origins, IngestSecret: o.IngestSecret, TrustLoopback: !o.Production,
-				RequestTime: cmp.Or(o.RequestTime, time.Minute), TrustedProxies: o.TrustedProxies, Limits: o.Limits,
+				PublicURL: publicURL, Origins: o.Origins, IngestSecret: o.IngestSecret, RecorderSecret: o.RecorderSecret,
+				TrustLoopback: !o.Production,
+				RequestTime:   cmp.Or(o.RequestTime, time.Minute), TrustedProxies: o.TrustedProxies, Limits: o.Limits,
 			},
 			Unfinished: &s.Unfinished, RefuseStorage: o.RefuseStorage, Observe: o.Observe, Log: o.Log,
 		},
@@ -254,12 +260,13 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	s.Areas, err = areas.Open(t.Context(), areas.Config{
 		Settings: areas.Settings{
 			PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL,
+			RecorderURL: o.RecorderURL,
 			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee,
 			MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"},
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production,
 		},
 		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node, Engine: mediagate.Engine{Hub: s.Hub},
-		Processor: s.Sandbox.Client, Realtime: &s.published, CheckEvent: eventCheck(t),
+		Files: cmp.Or[recording.Files](o.Files, noFiles{}), Processor: s.Sandbox.Client, Realtime: &s.published, CheckEvent: eventCheck(t),
 		PasswordMemory: cmp.Or(o.PasswordMemory, 64),
 	})
 	must(t, err)
@@ -268,6 +275,12 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	}
 	return playlist
 }
+
+// noFiles is a store that has no files, so that there is nothing to delete.
+type noFiles struct{}
+
+// DeletePrefix implements recording.Files.
+func (noFiles) DeletePrefix(context.Context, string) error { return nil }
 
 // listenForStops starts the listener and returns when it listens.
 func (s *Server) listenForStops(t testing.TB, log *slog.Logger) {
