@@ -38,6 +38,7 @@ const (
 	ringingEvery   = 30 * time.Second // calls that ring for too long
 	breakoutsEvery = 30 * time.Second // breakout rooms whose time has ended
 	sumsEvery      = 5 * time.Minute  // sums of closed hours
+	sweepEvery     = 10 * time.Second // recordings that no process finishes
 )
 
 // Config of the workers.
@@ -130,6 +131,7 @@ func (c Config) River() *river.Config {
 		every(ringingEvery, MissOverdueArgs{}),
 		every(breakoutsEvery, CloseOverdueBreakoutsArgs{}),
 		every(rescueEvery, RescueArgs{}),
+		every(sweepEvery, SweepRecordingsArgs{}),
 	}
 	config.PeriodicJobs = slices.Concat(config.PeriodicJobs, sumJobs(), retentionJobs(c.Areas.Keepers()))
 	config.FetchCooldown, config.FetchPollInterval = 10*time.Millisecond, pollEvery
@@ -168,6 +170,9 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &missCall{calls: c.Areas.Calls})
 	river.AddWorker(workers, &missOverdue{calls: c.Areas.Calls})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers(), clock: clock, log: c.Log})
+	river.AddWorker(workers, &finalizeRecording{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &deleteRecordingFiles{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &sweepRecordings{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &rescue{pool: c.Pool})
 	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers

@@ -1,0 +1,53 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/streams/recording"
+)
+
+// finalizeRecording makes an ended recording READY or FAILED.
+type finalizeRecording struct {
+	river.WorkerDefaults[recording.FinalizeArgs]
+	recordings *recording.Service
+}
+
+// Work finalizes it.
+func (w *finalizeRecording) Work(ctx context.Context, job *river.Job[recording.FinalizeArgs]) error {
+	return outcome(w.recordings.Finalize(ctx, job.Args.RecordingID))
+}
+
+// deleteRecordingFiles deletes the files of a deleted recording.
+type deleteRecordingFiles struct {
+	river.WorkerDefaults[recording.DeleteFilesArgs]
+	recordings *recording.Service
+}
+
+// Timeout is long enough for the thousands of files of a long recording.
+func (*deleteRecordingFiles) Timeout(*river.Job[recording.DeleteFilesArgs]) time.Duration {
+	return 10 * time.Minute
+}
+
+// Work deletes them.
+func (w *deleteRecordingFiles) Work(ctx context.Context, job *river.Job[recording.DeleteFilesArgs]) error {
+	return outcome(w.recordings.DeleteFiles(ctx, job.Args.RecordingID))
+}
+
+// SweepRecordingsArgs is the periodic job that finishes recordings that no process finishes by itself.
+type SweepRecordingsArgs struct{}
+
+// Kind names the job.
+func (SweepRecordingsArgs) Kind() string { return "recording_sweep" }
+
+type sweepRecordings struct {
+	river.WorkerDefaults[SweepRecordingsArgs]
+	recordings *recording.Service
+}
+
+// Work finishes them.
+func (w *sweepRecordings) Work(ctx context.Context, _ *river.Job[SweepRecordingsArgs]) error {
+	return outcome(w.recordings.Sweep(ctx))
+}
