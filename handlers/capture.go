@@ -14,11 +14,15 @@ import (
 	"showfloor/internal/outflow/tester"
 )
 
-// capturePath is the path of capture URLs; the token follows it.
-const capturePath = "/v1/webhooks/capture/"
+const (
+	// capturePath is the path of capture URLs; the token follows it.
+	capturePath = "/v1/webhooks/capture/"
+	// testerPath and deletePath enclose the token in the path that deletes a capture URL.
+	testerPath, deletePath = "/v1/me/webhook-tester/", "/delete"
+)
 
-// addCaptures adds the routes that the document leaves out: TRACE, which some client generators refuse, and for capture
-// URLs, which the document can't express, all other methods and the paths behind the token.
+// addCaptures adds the routes of capture URLs that the document can't express: all other methods, and the paths behind
+// the token.
 func (s *Server) addCaptures(e *echo.Echo) {
 	capture := func(c echo.Context) error {
 		receipt, err := s.capture(c.Request().Context())
@@ -31,12 +35,23 @@ func (s *Server) addCaptures(e *echo.Echo) {
 	// ends up at RouteNotFound.
 	e.RouteNotFound(capturePath+":token", capture)
 	e.RouteNotFound(capturePath+":token/*", capture)
-	e.TRACE("/v1/me/webhook-tester/:token/delete", func(c echo.Context) error {
-		out, err := s.deleteCaptureURL(c.Request().Context(), c.Param("token"))
-		if err != nil {
-			return err
+}
+
+// deleteByAnyMethod treats every method that the document doesn't list as DELETE, at the path that deletes a capture URL.
+// These are TRACE, which some client generators refuse, and methods that HTTP doesn't define.
+func deleteByAnyMethod(router http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		default:
+			if behind, ok := strings.CutPrefix(echo.GetPath(r), testerPath); ok {
+				if token, ok := strings.CutSuffix(behind, deletePath); ok && token != "" && !strings.Contains(token, "/") {
+					r = r.WithContext(r.Context()) // a copy: a handler must not change the request that it gets
+					r.Method = http.MethodDelete
+				}
+			}
 		}
-		return c.JSON(http.StatusOK, out)
+		router.ServeHTTP(w, r)
 	})
 }
 

@@ -83,7 +83,7 @@ func New(c Config) (http.Handler, error) {
 	})
 	mailbox{c.Areas.Mails, settings.TrustLoopback}.mount(e, c.Pages)
 	e.Any("/live/*", echo.WrapHandler(c.Live))
-	wrapped := steps.Wrap(e)
+	wrapped := deleteByAnyMethod(steps.Wrap(e))
 	e.HTTPErrorHandler = orPage(c.MissingPage, e.HTTPErrorHandler)
 	return wrapped, nil
 }

@@ -103,7 +103,7 @@ func TestEveryMethodDeletesACaptureURL(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"} {
+	for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND", "FOO", "get", "M-SEARCH"} {
 		u := owner.CaptureURL(t)
 		s.Send(t, u, "POST", "", []byte("x"))
 		path := "/v1/me/webhook-tester/" + u.Token
@@ -119,14 +119,17 @@ func TestEveryMethodDeletesACaptureURL(t *testing.T) {
 		}
 	}
 	require.JSONEq(t, "[]", string(owner.Call(t, "GET", "/v1/me/webhook-tester", nil).Body))
+	for _, path := range []string{"/v1/me/webhook-tester/delete", "/v1/me/webhook-tester/a/b/delete", "/v1/me/webhook-tester/a/deleted"} {
+		owner.Call(t, "FOO", path, nil).Problem(t, 404, "not_found")
+	}
 	entries, err := db.New(s.Pool).ListAuditEntries(t.Context(), db.ListAuditEntriesParams{TenantID: owner.TenantID, MaxRows: 100})
 	require.NoError(t, err)
 	actions := map[string]int{}
 	for _, e := range entries {
 		actions[e.Action]++
 	}
-	require.Equal(t, 8, actions["capture_url.create"])
-	require.Equal(t, 8, actions["capture_url.delete"], "once each")
+	require.Equal(t, 12, actions["capture_url.create"])
+	require.Equal(t, 12, actions["capture_url.delete"], "once each")
 }
 
 func TestTwentyCaptureURLs(t *testing.T) {

@@ -3439,7 +3439,8 @@ type ClientInterface interface {
 	// DeleteCaptureURL Delete a capture URL
 	//
 	// Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-	// answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
+	// answers 200, also methods that are not listed: TRACE, which some generators refuse, and methods that HTTP doesn't define.
+	// A second call within 7 days has no effect.
 	//
 	// Corresponds with DELETE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURL` operationId).
 	DeleteCaptureURL(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10285,7 +10286,8 @@ func (c *Client) ReplayCapture(ctx context.Context, token CaptureToken, captureI
 // DeleteCaptureURL Delete a capture URL
 //
 // Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-// answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
+// answers 200, also methods that are not listed: TRACE, which some generators refuse, and methods that HTTP doesn't define.
+// A second call within 7 days has no effect.
 //
 // Corresponds with DELETE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURL` operationId).
 func (c *Client) DeleteCaptureURL(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -26249,7 +26251,8 @@ type ClientWithResponsesInterface interface {
 	// DeleteCaptureURLWithResponse Delete a capture URL
 	//
 	// Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-	// answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
+	// answers 200, also methods that are not listed: TRACE, which some generators refuse, and methods that HTTP doesn't define.
+	// A second call within 7 days has no effect.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -44226,7 +44229,8 @@ func (c *ClientWithResponses) ReplayCaptureWithResponse(ctx context.Context, tok
 // DeleteCaptureURLWithResponse Delete a capture URL
 //
 // Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-// answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
+// answers 200, also methods that are not listed: TRACE, which some generators refuse, and methods that HTTP doesn't define.
+// A second call within 7 days has no effect.
 //
 // Returns a wrapper object for the known response body format(s).
 //

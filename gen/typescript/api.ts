@@ -4767,7 +4767,8 @@ export interface paths {
         /**
          * Delete a capture URL
          * @description Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-         *     answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
+         *     answers 200, also methods that are not listed: TRACE, which some generators refuse, and methods that HTTP doesn't define.
+         *     A second call within 7 days has no effect.
          */
         delete: operations["deleteCaptureUrl"];
         /**

@@ -85,9 +85,6 @@ func newContract() (*contract, error) {
 				c.operations[anyMethod+" "+echoRoute(path)] = o
 				c.operations[anyMethod+" "+echoRoute(path)+anyPath] = o
 			}
-			if op.Extensions["x-trace"] == true { // TRACE is answered like this method
-				c.operations[http.MethodTrace+" "+echoRoute(path)] = o
-			}
 		}
 	}
 	return c, nil
