@@ -42,7 +42,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 	s.http = listener.Addr()
 	handler := refuseBy(router, s.withNodes(s.withSFU(s.withSandbox(router))))
 	srv := newHTTPServer(handler)
-	s.serve("API", s.bounds.http.Bound(srv, listener), srv)
+	s.serve("API", pipeline.AnswerUnread(srv, s.bounds.http.Bound(srv, listener)), srv)
 	if err := s.startHTTPS(ctx, handler); err != nil {
 		return err
 	}
