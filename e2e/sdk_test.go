@@ -72,6 +72,9 @@ func useGoClient(t *testing.T, url string, later unbuilt) {
 	made, err := c.CreateStreamWithResponse(t.Context(), api.StreamInput{Name: "Launch"})
 	require.NoError(t, err)
 	require.Equal(t, api.StreamModeLOWLATENCY, made.JSON201.Mode)
+	stream, err := showfloor.Unwrap(made.JSON201, made.ApplicationProblemJSONDefault)
+	require.NoError(t, err)
+	require.Equal(t, "Launch", stream.Name)
 	list, err := c.ListStreamsWithResponse(t.Context(), &api.ListStreamsParams{Limit: new(10)})
 	require.NoError(t, err)
 	require.Len(t, *list.JSON200, 1)
@@ -84,6 +87,10 @@ func useGoClient(t *testing.T, url string, later unbuilt) {
 	require.Equal(t, 404, problem.Status)
 	require.Equal(t, "not_found", problem.Code)
 	require.Equal(t, "not_found: stream not found", problem.Error())
+	_, err = showfloor.Unwrap(missing.JSON200, missing.ApplicationProblemJSONDefault)
+	require.ErrorAs(t, err, &problem)
+	_, err = showfloor.Unwrap[api.Stream](nil, nil)
+	require.ErrorIs(t, err, showfloor.ErrNoProblem)
 
 	if later.name != "" {
 		require.Equal(t, "not_implemented", later.call(t, c).Code)

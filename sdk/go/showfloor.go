@@ -4,15 +4,17 @@
 //
 //	c, err := showfloor.New("https://live.example.com", os.Getenv("SHOWFLOOR_KEY"))
 //	r, err := c.CreateStreamWithResponse(ctx, api.StreamInput{Name: "Launch"})
-//	if r.JSON201 == nil {
-//		return showfloor.AsError(r.ApplicationProblemJSONDefault)
+//	if err != nil {
+//		return err
 //	}
+//	stream, err := showfloor.Unwrap(r.JSON201, r.ApplicationProblemJSONDefault)
 //
 // Bodies and results are types of showfloor/gen/api.
 package showfloor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -66,4 +68,20 @@ func AsError(p *api.Problem) error {
 		return nil
 	}
 	return &Error{*p}
+}
+
+// ErrNoProblem is Unwrap's error for an answer that is neither the result nor a problem, such as a proxy's.
+var ErrNoProblem = errors.New("the answer is neither the documented result nor a problem")
+
+// Unwrap returns the result of a call: pass the answer's JSON200 or JSON201, and its ApplicationProblemJSONDefault. The
+// error is an *Error with the problem, or ErrNoProblem.
+func Unwrap[T any](result *T, p *api.Problem) (T, error) {
+	if result != nil {
+		return *result, nil
+	}
+	var none T
+	if p != nil {
+		return none, AsError(p)
+	}
+	return none, ErrNoProblem
 }

@@ -3,15 +3,15 @@
  * from the API document; see https://openapi-ts.dev/openapi-fetch for the calls.
  *
  *     const api = createShowfloor({ baseUrl: 'https://live.example.com', token: process.env.SHOWFLOOR_KEY });
- *     const { data, error } = await api.POST('/v1/me/streams', { body: { name: 'Launch' } });
- *     if (error) throw new Error(`${error.code}: ${error.message}`);
- *     console.log(data.streamKey);
+ *     const stream = await unwrap(api.POST('/v1/me/streams', { body: { name: 'Launch' } }));
+ *     console.log(stream.streamKey);
  */
 import createClient, { type Client } from 'openapi-fetch';
 
 import type { WebhookEvent, paths } from './gen/api.js';
 
 export type * from './gen/api.js';
+export { ProblemError, unwrap } from './problems.js';
 export { InvalidDelivery, verifyWebhook, type Delivery } from './webhooks.js';
 
 /** All operations, by method and path. */
@@ -26,7 +26,7 @@ export interface ShowfloorOptions {
   fetch?: (request: Request) => Promise<Response>;
 }
 
-/** Makes a client, without opening a connection. Its calls throw only after network errors; they return problems as `error`. */
+/** Makes a client, without opening a connection. Its calls throw only after network errors; they return problems as `error`, which unwrap throws. */
 export function createShowfloor(options: ShowfloorOptions): Showfloor {
   const client = createClient<paths>({
     baseUrl: options.baseUrl,

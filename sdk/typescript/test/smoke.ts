@@ -4,7 +4,7 @@
  *
  *     node dist/test/smoke.js <base URL> [<path of a GET operation that is not built>]
  */
-import { createShowfloor, type EventOf, type Problem, type Stream } from '../src/index.js';
+import { createShowfloor, ProblemError, unwrap, type EventOf, type Problem, type Stream } from '../src/index.js';
 
 declare const process: { argv: string[] }; // a global of Node, whose types aren't installed
 
@@ -33,6 +33,15 @@ const { error: missing, response } = await api.GET('/v1/me/streams/{id}', { para
 must(missing !== undefined && response.status === 404, 'a stream that is not there is a problem');
 const problem: Problem = missing;
 must(problem.code === 'not_found' && problem.status === 404 && problem.requestId !== '', `not_found, not ${problem.code}`);
+
+const found: Stream = await unwrap(api.GET('/v1/me/streams/{id}', { params: { path: { id: made.id } } }));
+must(found.id === made.id, 'unwrap returns the data');
+const thrown = await unwrap(api.GET('/v1/me/streams/{id}', { params: { path: { id: 'str_none' } } })).catch((error: unknown) => error);
+must(thrown instanceof ProblemError && thrown.problem.code === 'not_found', 'unwrap throws the problem');
+must(thrown.message === 'not_found: stream not found', `the error says what is wrong, not ${thrown.message}`);
+const behindProxy = createShowfloor({ baseUrl, fetch: async () => new Response('<h1>Bad Gateway</h1>', { status: 502 }) });
+const foreign = await unwrap(behindProxy.GET('/v1/me')).catch((error: unknown) => error);
+must(foreign instanceof Error && !(foreign instanceof ProblemError) && foreign.message.includes('502'), "unwrap throws a proxy's error");
 
 const { error: refused } = await anyone.GET('/v1/me');
 must(refused?.code === 'unauthenticated', 'a call without a token is refused');
