@@ -70,7 +70,7 @@ func TestStreamsShareTheMemory(t *testing.T) {
 	if used := tight.used.Load(); used > total {
 		t.Errorf("%d bytes instead of %d", used, total)
 	}
-	if d := listed(windows[2]); d < 14*second {
+	if d := listed(windows[2]); d < lowLatencyList {
 		t.Errorf("the small stream pays for the others: %v listed", d)
 	}
 	// Media that playlists need is kept even if it exceeds the budget.

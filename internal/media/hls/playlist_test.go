@@ -73,6 +73,31 @@ func TestLowLatencyPlaylist(t *testing.T) {
 	}
 }
 
+// TestLowLatencyWindow checks how much a low-latency stream lists and keeps.
+func TestLowLatencyWindow(t *testing.T) {
+	t.Parallel()
+	v, a := stillTracks(t)
+	for _, gop := range []float64{1, 1.5, 2} {
+		w := newWindow(true, 0, math.MaxInt, &budget{total: math.MaxInt64})
+		b := &bench{t: t, w: w, seg: segmenter.New(segmenter.Config{Sink: w, PartTarget: partTarget, SegmentTarget: segmentTarget, Log: slog.New(slog.DiscardHandler)})}
+		length := time.Duration(gop * float64(second))
+		for _, u := range synthetic(v, a, 30, gop, 40*second, time.Millisecond) {
+			b.push(u)
+			if u.DTS < 30*second {
+				continue
+			}
+			d, kept := listed(w), time.Duration(0)
+			for _, s := range w.segments[:w.listed] {
+				kept += s.duration
+			}
+			require.GreaterOrEqual(t, d, skipTargets*w.targetDuration(), "GOP %v s", gop)
+			require.Less(t, d, lowLatencyList+length)
+			require.GreaterOrEqual(t, kept, w.targetDuration()+time.Second, "a list that was loaded a target duration ago")
+			require.Less(t, kept, lowLatencyKept+length+100*time.Millisecond)
+		}
+	}
+}
+
 // TestAnOldStateStaysAsItWas renders states at once and again when the window has moved on.
 func TestAnOldStateStaysAsItWas(t *testing.T) {
 	t.Parallel()

@@ -219,6 +219,7 @@ func newTheatre(t *testing.T) *theatre {
 	})})
 	v, _ := stillTracks(t)
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	s.hls.newest("a").window.listFor = 14 * second // so long that a delta update skips a segment
 	write(t, p, synthetic(v, nil, 30, 2, 20*second, time.Millisecond))
 	s.run, _, _ = strings.Cut(mediaLine.FindString(s.get("/live/good/index.m3u8")), "/")
 	s.base = "/live/good/" + s.run + "/source/"

@@ -71,6 +71,19 @@ const (
 	maxTarget = 10
 )
 
+// The media of a low-latency window, which is most of a stream's memory.
+const (
+	// lowLatencyList is six target durations: three that the standard requires (RFC 8216bis, 6.2.2), and three for a player
+	// without low latency, which starts three before the end and may stall for as long. It is also CAN-SKIP-UNTIL: a
+	// longer list only adds segments that delta updates skip.
+	lowLatencyList = skipTargets * lowLatencyTarget * time.Second
+	// lowLatencyKept is how long a segment remains that a player may still have in its list. A low-latency player reloads
+	// at each part, another one at each target duration, and its request takes a second at most. The standard's time
+	// (6.2.2), the duration of the whole list, is for players that load old segments of a list that they don't reload:
+	// they get a 404 and go on with a newer segment.
+	lowLatencyKept = (lowLatencyTarget + 1) * time.Second
+)
+
 // targetSlack is how much longer than the target duration a segment may be, since its duration
 // counts rounded to the nearest second (RFC 8216bis, 4.4.3.1).
 const targetSlack = 400 * time.Millisecond
@@ -89,7 +102,7 @@ func newWindow(lowLatency bool, first uint64, maxBytes int, shared *budget) *win
 	}
 	if lowLatency {
 		w.decided = true
-		w.target, w.listFor, w.keepFor = lowLatencyTarget, 14*time.Second, 6*time.Second
+		w.target, w.listFor, w.keepFor = lowLatencyTarget, lowLatencyList, lowLatencyKept
 		w.nextMSN += leadingGaps
 	}
 	return w
