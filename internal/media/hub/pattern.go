@@ -1,6 +1,9 @@
 package hub
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // pattern derives an encoder's settings from the order of its pictures. Its owner serializes
 // access.
@@ -38,4 +41,13 @@ func (p *pattern) keyInterval() time.Duration {
 		return 0
 	}
 	return max(p.interval, p.decoded-p.key)
+}
+
+// nextKey is the DTS of the next key picture, if the encoder's interval stays the same; the largest
+// time if there is no interval, or if the next key picture is overdue.
+func (p *pattern) nextKey() time.Duration {
+	if next := p.key + p.interval; p.interval > 0 && next > p.decoded {
+		return next
+	}
+	return math.MaxInt64
 }

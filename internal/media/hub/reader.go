@@ -111,6 +111,16 @@ func (r *Reader) setQuiet(quiet Quiet) bool {
 	return r.head == len(r.queue)
 }
 
+// sleeps returns the units that don't wake the reader; the zero Quiet if so many wait that each one wakes it.
+func (r *Reader) sleeps() Quiet {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue)-r.head >= quietUnits || r.bytes >= quietBytes {
+		return Quiet{}
+	}
+	return r.quiet
+}
+
 func (r *Reader) pop() (u *Unit, ok, end bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -45,6 +45,7 @@ type Stream struct {
 	converted Codec // the second codec of the publisher's audio; empty for none
 	meter     meter
 	pattern   pattern
+	pace      pace
 	group     group
 	window    *time.Timer
 	isSealed  bool
@@ -197,6 +198,7 @@ func (s *Stream) write(p *Publisher, u *Unit) error {
 		}
 		s.video, s.hasVideo = u.Track, true
 		s.pattern.add(u)
+		s.pace.add(u)
 		s.group.add(u)
 	case !u.Track.Converted:
 		s.audio = u.Track

@@ -69,7 +69,8 @@ type Unit struct {
 	// Data is a sequence of NAL units, each after its length in 4 bytes (H.264, H.265), one raw
 	// AAC frame without ADTS, or one Opus packet.
 	Data []byte
-	// Arrived is when the last byte of the unit was received.
+	// Arrived is when the input received the last byte of the unit. An input that leaves data unread, see
+	// Publisher.Idle, sets the time at which it read that byte.
 	Arrived time.Time
 }
 

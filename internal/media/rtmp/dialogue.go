@@ -168,6 +168,9 @@ func (s *session) publish(ctx context.Context, c command) error {
 		return err
 	}
 	s.chunks.media, s.in.allowed = true, 0
+	if !s.secure { // a TLS connection returns one record per read, so a short read doesn't mean that the socket is empty
+		s.in.rest = s.rest
+	}
 	s.server.publishing(1)
 	s.server.config.Log.Info("rtmp publisher on air", "conn", s.id, "stream", b.StreamID, "ip", s.ip, "secure", s.secure)
 	var r replies

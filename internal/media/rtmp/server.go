@@ -30,6 +30,8 @@ type Server struct {
 	places *places
 	noise  []byte // the handshake's random data
 	run    string // makes connection ids unique over restarts
+	// started is the time from which the ends of rests are counted.
+	started time.Time
 
 	ctx       context.Context // ends with the server
 	cancel    context.CancelFunc
@@ -70,7 +72,7 @@ func New(config Config) (*Server, error) {
 	s := &Server{
 		config: config, places: newPlaces(config.Limits),
 		noise: make([]byte, 1528), run: rand.Text()[:10],
-		sessions: map[*session]struct{}{}, stats: Stats{Refused: map[string]uint64{}}, crowded: map[string]crowdNote{},
+		started: time.Now(), sessions: map[*session]struct{}{}, stats: Stats{Refused: map[string]uint64{}}, crowded: map[string]crowdNote{},
 	}
 	_, _ = rand.Read(s.noise) // never fails
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -213,7 +215,7 @@ func (s *Server) accept(l net.Listener, secure bool) {
 // serve starts a session. Without a place for it, it closes the connection at once, before the
 // handshakes, since encoders reconnect at once and forever.
 func (s *Server) serve(conn net.Conn, secure bool) {
-	x := &session{server: s, conn: conn, secure: secure}
+	x := &session{server: s, conn: conn, secure: secure, woken: make(chan struct{})}
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		x.ip = a.AddrPort().Addr().Unmap()
 	}

@@ -42,18 +42,16 @@ type session struct {
 	published bool // the gate has accepted, so Unpublish must be called
 
 	window, acked uint32
+	rests         rests
 
 	mu     sync.Mutex
-	ending error // set once by end
+	ending error         // set once by end
+	woken  chan struct{} // closed when ending is set
 }
 
 // end makes the session stop for a reason. It is safe for concurrent use and doesn't wait.
 func (s *session) end(reason error) {
-	s.mu.Lock()
-	if s.ending == nil {
-		s.ending = reason
-	}
-	s.mu.Unlock()
+	s.setEnding(reason)
 	// This wakes a blocked read. The session checks ending after it sets a deadline, so that a
 	// new deadline can't undo this one.
 	_ = s.conn.SetReadDeadline(time.Unix(1, 0))
@@ -62,12 +60,17 @@ func (s *session) end(reason error) {
 // evict closes the connection at once, to free its file descriptor. conn is the connection
 // below TLS, whose own Close could wait for the client.
 func (s *session) evict(conn net.Conn, reason string) {
-	s.mu.Lock()
-	if s.ending == nil {
-		s.ending = &crowdedError{reason: reason}
-	}
-	s.mu.Unlock()
+	s.setEnding(&crowdedError{reason: reason})
 	_ = conn.Close()
+}
+
+func (s *session) setEnding(reason error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending == nil {
+		s.ending = reason
+		close(s.woken)
+	}
 }
 
 func (s *session) endReason() error {

@@ -12,15 +12,21 @@ type source struct {
 	allowed  int64     // bytes in total, 0: any number
 	last     time.Time // of the last read
 	extended time.Time // when the deadline was last moved
+	// rest is called before a read that would most likely wait, because the last one emptied the socket; nil for none.
+	rest    func()
+	emptied bool
 }
 
 func (s *source) Read(p []byte) (int, error) {
 	if s.allowed > 0 && s.total >= s.allowed {
 		return 0, errNotPublished
 	}
+	if s.emptied && s.rest != nil {
+		s.rest()
+	}
 	n, err := s.r.Read(p)
 	s.total += int64(n)
-	s.last = time.Now()
+	s.last, s.emptied = time.Now(), n < len(p)
 	return n, err
 }
 
