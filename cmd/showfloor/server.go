@@ -277,7 +277,9 @@ func (s *server) recoverNode(ctx context.Context) error {
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
 	work.Go(func() { s.reports.Watch(watching) })
-	work.Go(func() { s.reports.Share(watching) })
+	if s.config.NodeURL != "" {
+		work.Go(func() { s.reports.Share(watching) })
+	}
 	work.Go(func() { s.reports.RecallKeys(watching, s.rtmp) })
 	work.Go(func() { listener.Run(watching) })
 	s.onStop("heartbeat", func(context.Context) error {

@@ -53,6 +53,8 @@ type causes struct {
 	counts map[cause]*count
 	// shapes is the number of causes that differ only in the error.
 	shapes map[cause]int
+	// counting receives a value when the first count begins.
+	counting chan struct{}
 }
 
 // cause is the key by which lines are counted.
@@ -92,7 +94,9 @@ func New(next slog.Handler, period time.Duration, now func() time.Time) *Handler
 	if now == nil {
 		now = time.Now
 	}
-	return &Handler{next, &causes{period: period, now: now, counts: map[cause]*count{}, shapes: map[cause]int{}}}
+	return &Handler{next, &causes{
+		period: period, now: now, counts: map[cause]*count{}, shapes: map[cause]int{}, counting: make(chan struct{}, 1),
+	}}
 }
 
 // Enabled implements slog.Handler.
@@ -130,8 +134,13 @@ func (h *Handler) Run(ctx context.Context) {
 	ticker := time.NewTicker(h.period / 10)
 	defer ticker.Stop()
 	for {
+		var tick <-chan time.Time
+		if h.any() { // otherwise there is nothing to end, and the ticks would only wake an idle server
+			tick = ticker.C
+		}
 		select {
-		case <-ticker.C:
+		case <-h.counting:
+		case <-tick:
 			h.Sum(h.now().Add(-h.period))
 		case <-ctx.Done():
 			h.Sum(h.now())
@@ -181,11 +190,24 @@ func (c *causes) find(of cause, now time.Time) *count {
 	}
 	n := c.counts[of]
 	if n == nil {
+		if len(c.counts) == 0 {
+			select {
+			case c.counting <- struct{}{}:
+			default:
+			}
+		}
 		n = &count{began: now}
 		c.counts[of] = n
 		c.shapes[of.withoutShape()]++
 	}
 	return n
+}
+
+// any reports whether there are counts.
+func (c *causes) any() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.counts) > 0
 }
 
 // take deletes the counts that began at or before a time, and returns those with

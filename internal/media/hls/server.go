@@ -267,10 +267,18 @@ func (s *Server) byRun(streamID, run string) *muxer {
 	return nil
 }
 
+// housekeeping sweeps each second until the server closes. While a single node has no streams, it doesn't wake up.
 func (s *Server) housekeeping() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
+		if opened, none := s.none(); none && s.edge == nil {
+			select {
+			case <-opened:
+			case <-s.ctx.Done():
+				return
+			}
+		}
 		select {
 		case <-tick.C:
 			s.sweep(s.config.Now())
@@ -281,6 +289,13 @@ func (s *Server) housekeeping() {
 			return
 		}
 	}
+}
+
+// none reports whether there are no streams, and returns the channel that is closed when the next one opens.
+func (s *Server) none() (opened <-chan struct{}, none bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.opened, len(s.muxers) == 0
 }
 
 // sweep removes players that have gone and streams whose Linger is over.

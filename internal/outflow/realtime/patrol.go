@@ -26,10 +26,19 @@ const (
 // patrol checks every connection once per CheckEvery until the server stops, and
 // disconnects clients whose credential is no longer valid. RoomChanged handles
 // changes of rooms at once; patrol covers everything else and lost notifications.
+// Without connections it doesn't wake up: on an idle server its ticks would cost as
+// much as all other timers of ours.
 func (s *Server) patrol() {
 	ticker := time.NewTicker(max(s.config.CheckEvery/rounds, time.Millisecond))
 	defer ticker.Stop()
 	for round := uint64(0); ; round = (round + 1) % rounds {
+		if s.conns.empty() {
+			select {
+			case <-s.conns.begun:
+			case <-s.ctx.Done():
+				return
+			}
+		}
 		select {
 		case <-ticker.C:
 			s.look(s.ctx, func(key string) bool { return maphash.String(s.roomSeed, key)%rounds == round })

@@ -56,16 +56,31 @@ type registry struct {
 	holders map[holder][]*conn
 	// rooms holds participants' connections by room.
 	rooms map[string]map[*conn]struct{}
+	// begun receives a value when the first connection is added.
+	begun chan struct{}
 }
 
 func newRegistry() *registry {
-	return &registry{holders: map[holder][]*conn{}, rooms: map[string]map[*conn]struct{}{}}
+	return &registry{holders: map[holder][]*conn{}, rooms: map[string]map[*conn]struct{}{}, begun: make(chan struct{}, 1)}
+}
+
+// empty reports whether there are no connections.
+func (r *registry) empty() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.holders) == 0
 }
 
 // add stores a connection. If its holder has too many, it returns the oldest.
 func (r *registry) add(c *conn) (oldest *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.holders) == 0 {
+		select {
+		case r.begun <- struct{}{}:
+		default:
+		}
+	}
 	h := c.holder()
 	list, limit := r.holders[h], connsPerHolder
 	if c.who.participant() {

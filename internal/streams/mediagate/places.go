@@ -21,7 +21,8 @@ func Edge(node, nodeURL string, keys [][]byte, streams func() *stream.Service) *
 	}}
 }
 
-// Share repeatedly stores the state of this node's streams for the other nodes, until ctx ends.
+// Share repeatedly stores the state of this node's streams for the other nodes, until ctx ends. A single node needn't
+// call it.
 func (r *Reports) Share(ctx context.Context) {
 	ticker := time.NewTicker(stream.ShareEvery)
 	defer ticker.Stop()
