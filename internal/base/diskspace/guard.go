@@ -25,8 +25,10 @@ const (
 // Config of a Guard.
 type Config struct {
 	// Dirs are the folders whose file systems are watched.
-	Dirs  []string
-	Marks Marks
+	Dirs []string
+	// Others are watched and reported too, but nothing is refused while they are full: the database isn't there.
+	Others []string
+	Marks  Marks
 	// Measure returns the space of the file system that holds a folder; Measure by
 	// default.
 	Measure func(dir string) (Space, error)
@@ -53,8 +55,9 @@ type Guard struct {
 	levels   []Level
 	reported *Level
 
-	mu     sync.RWMutex
-	status Status
+	mu sync.RWMutex
+	// status is that of all folders, own that of Dirs.
+	status, own Status
 }
 
 // New makes a guard. Its status is unknown until the first Check.
@@ -62,7 +65,7 @@ func New(c Config) *Guard {
 	if c.Measure == nil {
 		c.Measure = Measure
 	}
-	return &Guard{config: c, levels: make([]Level, len(c.Dirs))}
+	return &Guard{config: c, levels: make([]Level, len(c.Dirs)+len(c.Others))}
 }
 
 // Status returns the result of the last measurement.
@@ -72,10 +75,17 @@ func (g *Guard) Status() Status {
 	return g.status
 }
 
+// ownStatus returns the last measurement of Dirs.
+func (g *Guard) ownStatus() Status {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.own
+}
+
 // Refuse returns the problem disk_space_low while writes that can wait, such as captured
 // requests, are refused; otherwise nil.
 func (g *Guard) Refuse() error {
-	if g.Status().Level < Low {
+	if g.ownStatus().Level < Low {
 		return nil
 	}
 	return problem.New(problem.Unavailable, "disk_space_low",
@@ -85,7 +95,7 @@ func (g *Guard) Refuse() error {
 // RefuseMore returns a problem disk_space_low below the lower mark, else nil. Operations
 // with x-stores: true are refused with it; payments and live media continue.
 func (g *Guard) RefuseMore() error {
-	if g.Status().Level < VeryLow {
+	if g.ownStatus().Level < VeryLow {
 		return nil
 	}
 	return problem.New(problem.Unavailable, "disk_space_low",
@@ -105,7 +115,7 @@ func (g *Guard) Ready(context.Context) error {
 
 // Writable fails while the space is too low for any write of the database.
 func (g *Guard) Writable(context.Context) error {
-	s := g.Status()
+	s := g.ownStatus()
 	if s.Space.Total == 0 || s.Space.Free >= reserve {
 		return nil
 	}
@@ -129,9 +139,11 @@ func (g *Guard) Run(ctx context.Context) {
 // Check measures once, logs a change of the level and reports it. Only one call may
 // run at a time.
 func (g *Guard) Check(ctx context.Context) {
-	worst, before := g.measure(), g.Status().Level
+	before := g.Status().Level
+	own := g.measure(0, g.config.Dirs)
+	worst := fuller(own, g.measure(len(g.config.Dirs), g.config.Others))
 	g.mu.Lock()
-	g.status = worst
+	g.status, g.own = worst, own
 	g.mu.Unlock()
 	switch {
 	case worst.Level > before:
@@ -154,22 +166,29 @@ func (g *Guard) Check(ctx context.Context) {
 	g.reported = &worst.Level
 }
 
-// measure returns the status of the fullest file system.
-func (g *Guard) measure() (worst Status) {
-	for i, dir := range g.config.Dirs {
+// measure returns the status of the fullest of the file systems of dirs, whose levels begin at first.
+func (g *Guard) measure(first int, dirs []string) (worst Status) {
+	for i, dir := range dirs {
 		space, err := g.config.Measure(dir)
 		if err != nil {
 			g.config.Log.Warn("could not measure the disk's free space", "folder", dir, "error", err)
 			continue
 		}
-		g.levels[i] = g.config.Marks.next(g.levels[i], space)
-		s := Status{Level: g.levels[i], Space: space, Dir: dir, Mark: g.config.Marks.Low.Of(space.Total)}
+		level := g.config.Marks.next(g.levels[first+i], space)
+		g.levels[first+i] = level
+		s := Status{Level: level, Space: space, Dir: dir, Mark: g.config.Marks.Low.Of(space.Total)}
 		if s.Level == VeryLow {
 			s.Mark = g.config.Marks.VeryLow.Of(space.Total)
 		}
-		if worst.Dir == "" || s.Level > worst.Level || s.Level == worst.Level && s.Space.Free < worst.Space.Free {
-			worst = s
-		}
+		worst = fuller(worst, s)
 	}
 	return worst
+}
+
+// fuller returns the status with less space; b if a is none.
+func fuller(a, b Status) Status {
+	if b.Dir != "" && (a.Dir == "" || b.Level > a.Level || b.Level == a.Level && b.Space.Free < a.Space.Free) {
+		return b
+	}
+	return a
 }

@@ -80,6 +80,37 @@ func TestLevelsHaveHysteresis(t *testing.T) {
 	require.Equal(t, "/database", guard.Status().Dir, "a folder that can't be measured hides no other")
 }
 
+// TestOtherFoldersRefuseNothing: while only the disk of files is full, the database can write.
+func TestOtherFoldersRefuseNothing(t *testing.T) {
+	t.Parallel()
+	free := map[string]uint64{"/data": 5 << 30, "/files": 5 << 30}
+	var reports []string
+	guard := diskspace.New(diskspace.Config{
+		Dirs: []string{"/data"}, Others: []string{"/files"}, Marks: diskspace.Marks{Low: mark(t, "1GiB"), VeryLow: mark(t, "500MiB")},
+		Measure: func(dir string) (diskspace.Space, error) {
+			return diskspace.Space{Free: free[dir], Total: 50 << 30}, nil
+		},
+		Report: func(_ context.Context, s diskspace.Status) error {
+			reports = append(reports, s.Level.String()+" "+s.Dir)
+			return nil
+		},
+		Log: slog.New(slog.DiscardHandler),
+	})
+	guard.Check(t.Context())
+	free["/files"] = 0
+	guard.Check(t.Context())
+	require.NoError(t, guard.Refuse())
+	require.NoError(t, guard.RefuseMore())
+	require.NoError(t, guard.Writable(t.Context()))
+	require.True(t, problem.Is(guard.Ready(t.Context()), "disk_space_low"))
+	require.Equal(t, []string{"enough /data", "very low /files"}, reports)
+	free["/data"], free["/files"] = 0, 5<<30
+	guard.Check(t.Context())
+	require.True(t, problem.Is(guard.Refuse(), "disk_space_low"))
+	require.True(t, problem.Is(guard.RefuseMore(), "disk_space_low"))
+	require.True(t, problem.Is(guard.Writable(t.Context()), "disk_full"))
+}
+
 // TestReportIsRepeatedUntilItSucceeds: the database may be unavailable at the first report.
 func TestReportIsRepeatedUntilItSucceeds(t *testing.T) {
 	t.Parallel()
