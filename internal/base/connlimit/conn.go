@@ -3,6 +3,7 @@ package connlimit
 import (
 	"container/list"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -41,6 +42,14 @@ func (c *Conn) Close() error {
 	defer c.limiter.mu.Unlock()
 	c.limiter.remove(c)
 	return err
+}
+
+// ReadFrom lets the kernel send a file (sendfile), for which net/http looks for this method.
+func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
+	if direct, ok := c.Conn.(io.ReaderFrom); ok {
+		return direct.ReadFrom(r)
+	}
+	return io.Copy(struct{ io.Writer }{c.Conn}, r)
 }
 
 // CloseWrite closes the sending side, as net/http does before it closes a connection

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -155,6 +156,39 @@ func overTLS(s *httptest.Server) { s.TLS = &tls.Config{MinVersion: tls.VersionTL
 func overHTTP2(s *httptest.Server) {
 	overTLS(s)
 	s.EnableHTTP2 = true
+}
+
+// TestFilesGoToTheConnectionItself: net/http looks for ReadFrom, with which the kernel sends a file.
+func TestFilesGoToTheConnectionItself(t *testing.T) {
+	t.Parallel()
+	inner := &directConn{}
+	n, err := (&Conn{Conn: inner}).ReadFrom(strings.NewReader("12345"))
+	require.NoError(t, err)
+	require.Equal(t, int64(5), n)
+	require.Equal(t, int64(5), inner.direct)
+
+	near, far := net.Pipe() // has no ReadFrom
+	go func() {
+		_, _ = (&Conn{Conn: near}).ReadFrom(strings.NewReader("12345"))
+		_ = near.Close()
+	}()
+	text, err := io.ReadAll(far)
+	require.NoError(t, err)
+	require.Equal(t, "12345", string(text))
+}
+
+// directConn counts what it reads from files itself.
+type directConn struct {
+	net.Conn
+
+	direct int64
+}
+
+// ReadFrom implements io.ReaderFrom.
+func (c *directConn) ReadFrom(r io.Reader) (int64, error) {
+	n, err := io.Copy(io.Discard, r)
+	c.direct += n
+	return n, err
 }
 
 func TestBusyAddressIsRefused(t *testing.T) {
