@@ -41,6 +41,7 @@ func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword strin
 	line("rooms", s.config.sfuURL()+"/?token=…&room=…, media on "+s.sfu.Addr().String()+" (UDP and TCP)")
 	line("metrics", "http://"+s.config.AdminAddr+"/metrics, profiles at /debug/pprof")
 	line("data", dir)
+	line("files", s.files.String())
 	fmt.Fprintln(w)
 	for _, e := range s.engines {
 		line(e.part, e.engine)

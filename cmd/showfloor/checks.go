@@ -18,6 +18,7 @@ func (s *server) checks() []handlers.Check {
 		database: s.pool.Ping,
 		queue:    func(ctx context.Context) error { return jobs.Check(ctx, s.pool) },
 		files:    s.checkFiles,
+		storage:  s.checkStorage,
 		ingest:   func(context.Context) error { return serving(s.rtmp.Addr()) },
 		mailing:  s.areas.Mails.Check,
 		payments: s.processor.Check,
@@ -34,7 +35,7 @@ func (s *server) checks() []handlers.Check {
 		if run, ok := asked[e.part]; ok {
 			check := handlers.Check{Name: e.part, Engine: func() string { return e.engine }, Run: run}
 			// The server is useful without these parts.
-			check.Deferred = slices.Contains([]string{mailing, payments, channel, timing, disk}, e.part)
+			check.Deferred = slices.Contains([]string{storage, mailing, payments, channel, timing, disk}, e.part)
 			switch e.part { // their engine changes while Redis is away
 			case limits:
 				check.Engine = limiter.Engine

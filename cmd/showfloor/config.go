@@ -48,7 +48,6 @@ type config struct {
 	DatabaseURL string `env:"DATABASE_URL"`
 	PGBin       string `env:"PG_BIN"`
 	RedisURL    string `env:"REDIS_URL"`
-	StorageURL  string `env:"STORAGE_URL"`
 	SMTPURL     string `env:"SMTP_URL"`
 	MailFrom    string `env:"MAIL_FROM"`
 
@@ -67,6 +66,7 @@ type config struct {
 
 	UsageRetentionDays string `env:"USAGE_RETENTION_DAYS" envDefault:"92"`
 
+	StorageSettings
 	DiskSettings
 	RetentionSettings
 	ProcessorSettings
@@ -118,7 +118,7 @@ func (c *config) check() error {
 		optionalLink("RECORDER_URL", c.RecorderURL, "http", "https"),
 		optionalLink("DATABASE_URL", c.DatabaseURL, "postgres", "postgresql"),
 		optionalLink("REDIS_URL", c.RedisURL, "redis", "rediss", "unix"),
-		optionalLink("STORAGE_URL", c.StorageURL, "file", "s3"),
+		c.readStorage(),
 		c.readMail(),
 		c.checkTLS(),
 		c.readSchedule(),
@@ -256,18 +256,6 @@ func (c *config) checkAdmin() error {
 		return errors.New("ADMIN_PASSWORD: must have 10 to 128 characters")
 	}
 	return nil
-}
-
-// unused lists the settings that are set for parts that this version doesn't have.
-func (c *config) unused() []string {
-	var names []string
-	for name, value := range map[string]string{"STORAGE_URL": c.StorageURL} {
-		if value != "" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // derivePublicURL returns the API's URL for programs on this machine.

@@ -15,6 +15,7 @@ import (
 
 	"showfloor/handlers/pipeline"
 	"showfloor/internal/areas"
+	"showfloor/internal/base/blob"
 	"showfloor/internal/base/diskspace"
 	"showfloor/internal/base/netaddr"
 	"showfloor/internal/base/ratelimit"
@@ -37,7 +38,8 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, config{
 		AppEnv: "development", DataDir: "./data", LogLevel: "info",
 		HTTPAddr: ":8080", PublicURL: "http://localhost:8080", AdminAddr: "127.0.0.1:6060",
-		CORSOrigins: "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
+		StorageSettings: StorageSettings{StorageDelivery: "proxy"},
+		CORSOrigins:     "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
 		PlatformFeePct: "0", CapturesTotalBytes: "10737418240",
 		ProcessorSettings:  ProcessorSettings{ProcessorURL: "https://api.stripe.com"},
 		UsageRetentionDays: "92",
@@ -71,7 +73,6 @@ func TestDefaults(t *testing.T) {
 		},
 	}, c)
 	require.Equal(t, "ws://localhost:8080/sfu", c.sfuURL())
-	require.Empty(t, c.unused())
 	require.NoError(t, c.checkServing())
 }
 
@@ -176,9 +177,32 @@ func TestGoodSettings(t *testing.T) {
 			require.NotNil(t, c.areas.MailServer)
 			require.Equal(t, mail.Address{Name: "Acme Live", Address: "live@acme.example"}, *c.areas.MailFrom)
 		}},
-		{[]string{"STORAGE_URL=file:///data"}, func(t *testing.T, c config) {
+		{[]string{"STORAGE_URL=file:///files", "MEDIA_URL=https://cdn.example/live/"}, func(t *testing.T, c config) {
 			t.Helper()
-			require.Equal(t, []string{"STORAGE_URL"}, c.unused())
+			storage := c.storage()
+			require.Equal(t, "/files", storage.Folder())
+			require.False(t, storage.Redirect)
+			require.Equal(t, "the folder at STORAGE_URL", c.storageEngine())
+			require.Equal(t, "https://cdn.example/live", c.MediaURL)
+		}},
+		{[]string{"DATA_DIR=/srv/data", "MEDIA_URL=https://cdn.example/"}, func(t *testing.T, c config) {
+			t.Helper()
+			storage := c.storage()
+			require.Equal(t, "/srv/data/files", storage.Folder())
+			require.Equal(t, "the data folder", c.storageEngine())
+			require.Equal(t, "https://cdn.example", c.MediaURL)
+		}},
+		{[]string{
+			"STORAGE_URL=s3://media/live?endpoint=http://127.0.0.1:9000&path_style=true", "STORAGE_DELIVERY=redirect", "AWS_ACCESS_KEY_ID=id",
+			"AWS_SECRET_ACCESS_KEY=hunter2", "AWS_SESSION_TOKEN=token", "AWS_DEFAULT_REGION=eu-central-1",
+		}, func(t *testing.T, c config) {
+			t.Helper()
+			storage := c.storage()
+			require.Empty(t, storage.Folder())
+			require.True(t, storage.Redirect)
+			require.Equal(t, blob.Keys{ID: "id", Secret: "hunter2", SessionToken: "token"}, storage.Keys)
+			require.Equal(t, "eu-central-1", storage.Region)
+			require.Equal(t, "S3 at STORAGE_URL, with redirects", c.storageEngine())
 		}},
 	} {
 		t.Run(strings.Join(tt.environ, " "), func(t *testing.T) {
@@ -240,7 +264,22 @@ func TestMalformedSettings(t *testing.T) {
 		{"RATE_LIMIT_GUESSES", "1/h:99", `RATE_LIMIT_GUESSES: "1/h:99": a bucket that is empty would take longer than 24h0m0s to fill`},
 		{"TRUSTED_PROXIES", "10.0.0.0/33", `TRUSTED_PROXIES: "10.0.0.0/33" is no address or network; write 10.0.0.0/8,2001:db8::1 or the like`},
 		{"TRUSTED_PROXIES", "proxy", `TRUSTED_PROXIES: "proxy" is no address or network; write 10.0.0.0/8,2001:db8::1 or the like`},
-		{"STORAGE_URL", "s3://", "STORAGE_URL: not a URL that begins with file:// or s3://"},
+		{"STORAGE_URL", "s3://", "STORAGE_URL: the bucket's name, behind s3://, must have 3 to 63 lower-case letters, digits, dots and hyphens"},
+		{"STORAGE_URL", "/srv/files", "STORAGE_URL: must begin with file:// or s3://"},
+		{"STORAGE_URL", "https://u:hunter2@h", "STORAGE_URL: contains a user or a key; keys belong into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"},
+		{"STORAGE_URL", "file://files", "STORAGE_URL: a folder is written as file:///path, with three slashes and nothing behind the path"},
+		{"STORAGE_URL", "s3://media?secret_key=hunter2", `STORAGE_URL: the parameter "secret_key" is not known; use region, endpoint, path_style`},
+		{"STORAGE_URL", "s3://media/../x", "STORAGE_URL: the prefix, behind the bucket, may have letters, digits and . - _, with slashes between its parts"},
+		{"STORAGE_URL", "s3://media?endpoint=http://u:hunter2@h", "STORAGE_URL: endpoint must be a host, such as endpoint=minio.example:9000, or endpoint=http://127.0.0.1:9000 for HTTP without TLS"},
+		{"STORAGE_DELIVERY", "cdn", `STORAGE_DELIVERY: "cdn" is not known; use one of proxy, redirect`},
+		{"STORAGE_DELIVERY", "redirect", "STORAGE_DELIVERY: redirect needs a STORAGE_URL that begins with s3://, because a folder can't serve clients"},
+		{"AWS_SECRET_ACCESS_KEY", "hunter2", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set together"},
+		{"MEDIA_URL", "cdn.example", "MEDIA_URL: not a URL that begins with http:// or https://"},
+		{"MEDIA_URL", "https://u:hunter2@cdn.example", "MEDIA_URL: must have no user, query or fragment"},
+		{"MEDIA_URL", "https://cdn.example/?hunter2", "MEDIA_URL: must have no user, query or fragment"},
+		{"MEDIA_URL", "https://cdn.example/a/../b", "MEDIA_URL: its path must have no dots, empty parts or escaped slashes"},
+		{"MEDIA_URL", "https://cdn.example/a%2f..%2fb", "MEDIA_URL: its path must have no dots, empty parts or escaped slashes"},
+		{"MEDIA_URL", "https://cdn.example/a/%2e%2e/b", "MEDIA_URL: its path must have no dots, empty parts or escaped slashes"},
 		{"SMTP_URL", "smtp:hunter2", "SMTP_URL: not of the form smtp://user:password@host:port"},
 		{"SMTP_URL", "http://user:hunter2@mail", "SMTP_URL: not a URL that begins with smtp:// or smtps://"},
 		{"SMTP_URL", "smtp://mail?tls=hunter2", "SMTP_URL: has unknown parameters; the only one is ?tls=off, with smtp://"},

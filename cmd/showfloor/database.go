@@ -44,7 +44,7 @@ func (s *server) openDatabase(ctx context.Context) error {
 	}
 	s.engines = []engineNote{
 		{database, engine}, {queue, "River in the database"},
-		{ingest, "built in"}, {playback, "built in, HLS and LL-HLS"}, {files, "the data folder"},
+		{ingest, "built in"}, {playback, "built in, HLS and LL-HLS"}, {files, "the data folder"}, {storage, s.config.storageEngine()},
 		{timing, "the database's"}, {disk, "the data folder's"},
 	}
 	if s.pool, err = postgres.Open(ctx, url, options); err != nil {

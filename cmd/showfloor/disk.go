@@ -16,7 +16,12 @@ func (s *server) openDisk() {
 	if s.cluster != nil {
 		dirs = append(dirs, s.cluster.DataDir())
 	}
-	s.disk = diskspace.New(diskspace.Config{Dirs: dirs, Marks: s.config.diskMarks, Report: s.reportDisk, Log: s.log})
+	var others []string
+	storage := s.config.storage()
+	if dir := storage.Folder(); dir != "" {
+		others = append(others, dir)
+	}
+	s.disk = diskspace.New(diskspace.Config{Dirs: dirs, Others: others, Marks: s.config.diskMarks, Report: s.reportDisk, Log: s.log})
 }
 
 // refuseCaptures returns an error while captured requests can't be stored, and nil

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"showfloor/internal/base/blob"
 	"showfloor/internal/base/postgres/embedded"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
@@ -26,6 +27,8 @@ type metrics struct {
 	deliveries *prometheus.HistogramVec
 	mails      *prometheus.CounterVec
 	orders     *prometheus.CounterVec
+	storage    *prometheus.HistogramVec
+	stored     *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -47,8 +50,16 @@ func newMetrics() *metrics {
 			Help: "Checkouts that were begun (PENDING), orders that were paid, expired or put into REVIEW, " +
 				"and payments that belong to no order (UNMATCHED), on this node, by status.",
 		}, []string{"status"}),
+		storage: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "showfloor_storage_seconds",
+			Help:    "Time of operations on files, with their retries, by operation and outcome. serve and open include the time of the reader.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120},
+		}, []string{"operation", "outcome"}),
+		stored: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "showfloor_storage_bytes_total", Help: "Bytes of files that were written (put) and read (open, serve), by operation.",
+		}, []string{"operation"}),
 	}
-	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders,
+	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders, m.storage, m.stored,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -68,6 +79,14 @@ func (m *metrics) observeMail(outcome string) { m.mails.WithLabelValues(outcome)
 
 // observeOrder counts an order's new status.
 func (m *metrics) observeOrder(status string) { m.orders.WithLabelValues(status).Inc() }
+
+// observeStorage counts an operation on files.
+func (m *metrics) observeStorage(o blob.Operation) {
+	m.storage.WithLabelValues(o.Name, o.Outcome).Observe(o.Took.Seconds())
+	if n := o.Read + o.Written; n > 0 {
+		m.stored.WithLabelValues(o.Name).Add(float64(n))
+	}
+}
 
 // gauge adds a gauge whose value is read at each scrape.
 func (m *metrics) gauge(name, help string, read func() float64) {

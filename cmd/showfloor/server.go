@@ -14,6 +14,7 @@ import (
 
 	"showfloor/handlers/pipeline"
 	"showfloor/internal/areas"
+	"showfloor/internal/base/blob"
 	"showfloor/internal/base/diskspace"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/postgres/embedded"
@@ -53,6 +54,8 @@ type server struct {
 	cluster *embedded.Server
 	// clock is the database's clock, used for all due times, expiries and stored timestamps.
 	clock *postgres.Clock
+	// files stores recordings and what is derived from them.
+	files blob.Store
 	// disk measures the free space on the disks with the server's data.
 	disk    *diskspace.Guard
 	box     *secret.Box
@@ -99,6 +102,7 @@ const (
 	database = "database"
 	queue    = "queue"
 	files    = "files"
+	storage  = "storage"
 	ingest   = "ingest"
 	mailing  = "mail"
 	playback = "playback"
@@ -131,6 +135,9 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 		return nil, err
 	}
 	s.openConns()
+	if err := s.openStorage(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.openDatabase(ctx); err != nil {
 		return nil, err
 	}
@@ -142,9 +149,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	}
 	s.watchClock(ctx)
 	s.watchDisk(ctx)
-	for _, setting := range c.unused() {
-		s.log.Warn("this setting was checked, but nothing in this version uses it", "setting", setting)
-	}
+	s.sweepStorage(ctx)
 	for _, step := range []func(context.Context) error{
 		s.recoverNode, s.startUsage, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin, s.followCertificates, s.startHTTP,
 	} {

@@ -227,7 +227,7 @@ func TestStorageThatIsAwayForAMinute(t *testing.T) {
 		return true
 	})
 	_, err := f.Stat(t.Context(), "a")
-	require.ErrorContains(t, err, "503", "reads give up after 10 s")
+	require.ErrorContains(t, err, "503", "reads end after 10 s")
 	require.NotErrorIs(t, err, blob.ErrNotFound)
 	require.NotErrorIs(t, err, blob.ErrFull)
 	require.Less(t, f.clock.Now().Sub(began), 11*time.Second)
@@ -243,7 +243,7 @@ func TestStorageThatIsAwayForAMinute(t *testing.T) {
 	f.inject(func(w http.ResponseWriter, r *http.Request) bool { refuse(503, "SlowDown")(w, r); return true })
 	began = f.clock.Now()
 	require.Error(t, f.Delete(t.Context(), "a", "c"))
-	require.InDelta(t, (2 * time.Minute).Seconds(), f.clock.Now().Sub(began).Seconds(), 11, "writes give up after 2 min")
+	require.InDelta(t, (2 * time.Minute).Seconds(), f.clock.Now().Sub(began).Seconds(), 11, "writes end after 2 min")
 	f.inject(times(2, isMethod(http.MethodPost), refuse(503, "SlowDown")))
 	require.NoError(t, f.Delete(t.Context(), "a", "c"))
 	require.Equal(t, []string{"b"}, keys(t, f, ""))
