@@ -41,8 +41,8 @@ func (b *bucket) retry(ctx context.Context, window time.Duration, do func() erro
 		if err == nil {
 			return nil
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if ctxErr := ctx.Err(); ctxErr != nil {
+			return fmt.Errorf("%w; the last attempt: %v", ctxErr, err) //nolint:errorlint // only ctx's error decides what follows
 		}
 		if code(err) == "ExpiredToken" {
 			b.keys.Expire()
@@ -51,8 +51,8 @@ func (b *bucket) retry(ctx context.Context, window time.Duration, do func() erro
 		if !passing(err) || b.now().Sub(began)+pause > window {
 			return translate(err)
 		}
-		if err := b.wait(ctx, pause); err != nil {
-			return err
+		if ctxErr := b.wait(ctx, pause); ctxErr != nil {
+			return fmt.Errorf("%w; the last attempt: %v", ctxErr, err) //nolint:errorlint // as above
 		}
 	}
 }

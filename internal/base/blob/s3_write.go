@@ -23,7 +23,7 @@ const (
 	// togetherParts is how many parts of one file are sent at the same time.
 	togetherParts = 3
 	// abortTime limits the attempt to remove the parts of an upload that failed; Sweep removes what is left.
-	abortTime = 10 * time.Second
+	abortTime = 2 * time.Second
 )
 
 // Put implements Writer. It holds one part in memory.
@@ -123,7 +123,7 @@ func (b *bucket) partSizeOf(size int64) int64 {
 }
 
 // putWhole stores a file with one request.
-func (b *bucket) putWhole(ctx context.Context, key string, r io.ReadSeeker, size int64) (Info, error) {
+func (b *bucket) putWhole(ctx context.Context, key string, r io.ReaderAt, size int64) (Info, error) {
 	err := b.retry(ctx, writeWindow, func() error {
 		return b.putObject(ctx, b.place.prefix+key, r, size, ContentType(key))
 	})
@@ -134,33 +134,55 @@ func (b *bucket) putWhole(ctx context.Context, key string, r io.ReadSeeker, size
 }
 
 // putObject makes one attempt. The checksum is that of the request's signature, which every storage checks.
-func (b *bucket) putObject(ctx context.Context, object string, r io.ReadSeeker, size int64, contentType string) error {
+func (b *bucket) putObject(ctx context.Context, object string, r io.ReaderAt, size int64, contentType string) error {
 	sum, err := checksum(r, size)
 	if err != nil {
 		return err
 	}
-	_, err = b.core.PutObject(ctx, b.place.bucket, object, r, size, "", sum,
+	body := newBody(r, size)
+	defer body.end()
+	_, err = b.core.PutObject(ctx, b.place.bucket, object, body, size, "", sum,
 		minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true})
 	return err
 }
 
-// checksum returns the SHA-256 of size bytes in hex, and rewinds r. A file that has become shorter is a lasting error.
-func checksum(r io.ReadSeeker, size int64) (string, error) {
-	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return "", lasting{err}
-	}
+// checksum returns the SHA-256 of size bytes in hex. A file that has become shorter is a lasting error.
+func checksum(r io.ReaderAt, size int64) (string, error) {
 	hash := sha256.New()
-	n, err := io.Copy(hash, r)
+	n, err := io.Copy(hash, io.NewSectionReader(r, 0, size))
 	if err == nil && n != size {
 		err = fmt.Errorf("the file changed while it was read: %d bytes instead of %d", n, size)
 	}
 	if err != nil {
 		return "", lasting{err}
 	}
-	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return "", lasting{err}
-	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// body is the body of one attempt. net/http may still read it after a request that failed, when the next attempt runs
+// and the buffer below is used for the next part; end stops that.
+type body struct {
+	mu    sync.Mutex
+	r     io.Reader
+	ended bool
+}
+
+func newBody(r io.ReaderAt, size int64) *body { return &body{r: io.NewSectionReader(r, 0, size)} }
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return 0, io.ErrClosedPipe
+	}
+	return b.r.Read(p)
+}
+
+func (b *body) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
 }
 
 // verify returns what the storage has under the key after an upload of size bytes.
@@ -198,16 +220,15 @@ func (b *bucket) begin(ctx context.Context, key string) (*upload, error) {
 }
 
 // send sends one part, again after a fault.
-func (u *upload) send(ctx context.Context, number int, r io.ReadSeeker, size int64) error {
+func (u *upload) send(ctx context.Context, number int, r io.ReaderAt, size int64) error {
 	sum, err := checksum(r, size)
 	if err != nil {
 		return err
 	}
 	return u.b.retry(ctx, writeWindow, func() error {
-		if _, err := r.Seek(0, io.SeekStart); err != nil {
-			return lasting{err}
-		}
-		part, err := u.b.core.PutObjectPart(ctx, u.b.place.bucket, u.b.place.prefix+u.key, u.id, number, r, size,
+		body := newBody(r, size)
+		defer body.end()
+		part, err := u.b.core.PutObjectPart(ctx, u.b.place.bucket, u.b.place.prefix+u.key, u.id, number, body, size,
 			minio.PutObjectPartOptions{Sha256Hex: sum, DisableContentSha256: true})
 		if err != nil {
 			return err
