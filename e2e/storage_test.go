@@ -30,7 +30,7 @@ func TestFilesInABucket(t *testing.T) {
 	status, answer := call(t, http.MethodGet, s.url+"/v1/health/ready", "", nil)
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, answer, `"engine":"S3 at STORAGE_URL, with redirects","name":"storage","status":"ok"`)
-	require.NotEqual(t, "", s.figure(t, `showfloor_storage_seconds_count{operation="check",outcome="ok"}`))
+	require.NotEmpty(t, s.figure(t, `showfloor_storage_seconds_count{operation="check",outcome="ok"}`))
 
 	storage.Stop(t)
 	until(t, "readiness shows it", func() bool {
@@ -38,7 +38,7 @@ func TestFilesInABucket(t *testing.T) {
 		return strings.Contains(answer, `"name":"storage","status":"failing"`)
 	})
 	require.Equal(t, http.StatusOK, status, "live media need no storage")
-	require.NotEqual(t, "", s.figure(t, `showfloor_storage_seconds_count{operation="check",outcome="error"}`))
+	require.NotEmpty(t, s.figure(t, `showfloor_storage_seconds_count{operation="check",outcome="error"}`))
 }
 
 // TestFilesInAFolder: they are in the data folder, or in another one.

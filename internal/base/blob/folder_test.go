@@ -163,7 +163,7 @@ func TestAWriterThatIsKilled(t *testing.T) {
 }
 
 // TestWriterProcess is the process that TestAWriterThatIsKilled kills. It writes what it reads, until it is killed.
-func TestWriterProcess(t *testing.T) { //nolint:paralleltest // it is a process of its own
+func TestWriterProcess(t *testing.T) {
 	dir := os.Getenv("BLOB_TEST_FOLDER")
 	if dir == "" {
 		t.Skip("runs as a part of TestAWriterThatIsKilled")

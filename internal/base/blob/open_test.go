@@ -138,7 +138,7 @@ func TestServersThatAreNoStorage(t *testing.T) {
 
 // TestKeysFromFilesAndRoles: without AWS_ACCESS_KEY_ID the keys come from the aws command's file; a metadata server
 // that doesn't answer delays the start by some seconds only.
-func TestKeysFromFilesAndRoles(t *testing.T) { //nolint:paralleltest // it sets the process's environment
+func TestKeysFromFilesAndRoles(t *testing.T) {
 	server := s3test.New(t)
 	c := config(t, server.URL(t, "media"))
 	c.Keys = blob.Keys{}

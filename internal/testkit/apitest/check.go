@@ -189,7 +189,9 @@ func (r *recorder) Write(b []byte) (int, error) {
 }
 
 // ReadFrom keeps a copy of what would go from a file to the connection directly.
-func (r *recorder) ReadFrom(src io.Reader) (int64, error) { return io.Copy(struct{ io.Writer }{r}, src) }
+func (r *recorder) ReadFrom(src io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{r}, src)
+}
 
 // Unwrap gives http.ResponseController access to the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
