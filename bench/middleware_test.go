@@ -100,9 +100,7 @@ func inRedis(b *testing.B, limits pipeline.Limits) pipeline.Limits {
 // bareCreate is POST /v1/me/streams with an empty handler behind the layers.
 func bareCreate(layers []pipeline.Layer) http.Handler {
 	e := echo.New()
-	for _, layer := range layers {
-		e.Use(layer.Func)
-	}
+	e.Use(pipeline.Chain(layers))
 	e.POST("/v1/me/streams", func(c echo.Context) error {
 		return c.Blob(http.StatusCreated, echo.MIMEApplicationJSON, []byte(`{}`))
 	})

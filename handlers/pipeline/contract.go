@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,8 @@ type contract struct {
 type operation struct {
 	route    *routers.Route
 	security openapi3.SecurityRequirements
+	// parameters are those of its path and its own.
+	parameters openapi3.Parameters
 	// hasBody: it reads a JSON body. The handler gets bodies of other types unchanged.
 	hasBody bool
 	unbuilt bool
@@ -100,9 +103,11 @@ func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) 
 	// copy of the operation without security.
 	open := *op
 	open.Security = openapi3.NewSecurityRequirements()
+	item := doc.Paths.Value(path)
 	o := &operation{
-		route:      &routers.Route{Spec: doc, Path: path, PathItem: doc.Paths.Value(path), Method: method, Operation: &open},
+		route:      &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
 		security:   security,
+		parameters: slices.Concat(item.Parameters, op.Parameters),
 		hasBody:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
 		bearer:     takesBearer(security, doc.Components.SecuritySchemes),
 		mixed:      isMixed(security),
@@ -142,8 +147,7 @@ func (c *contract) find(e echo.Context) *operation {
 }
 
 // validate checks parameters and body against the document. The handler gets the
-// validated values, with the document's defaults filled in. Echo builds the
-// middleware chain for each request, so slow preparation is in newContract.
+// validated values, with the document's defaults filled in.
 func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		op := c.find(e)

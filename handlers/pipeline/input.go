@@ -27,7 +27,7 @@ func checkQuery(e echo.Context, op *operation) error {
 	if err != nil {
 		return badInput("query", "must be percent-encoded name=value pairs")
 	}
-	for _, p := range slices.Concat(op.route.PathItem.Parameters, op.route.Operation.Parameters) {
+	for _, p := range op.parameters {
 		values := query[p.Value.Name]
 		switch {
 		case p.Value.In != openapi3.ParameterInQuery:
@@ -98,7 +98,7 @@ func replaceUnknown(c echo.Context, op *operation) {
 
 // isLong reports whether a path parameter is longer than its maximum, if that is longestID or more.
 func (o *operation) isLong(name, value string) bool {
-	for _, p := range slices.Concat(o.route.PathItem.Parameters, o.route.Operation.Parameters) {
+	for _, p := range o.parameters {
 		if p.Value.In == openapi3.ParameterInPath && p.Value.Name == name {
 			longest := p.Value.Schema.Value.MaxLength
 			return longest != nil && *longest >= longestID && uint64(utf8.RuneCountInString(value)) > *longest

@@ -8,6 +8,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -159,10 +160,18 @@ func (p *Pipeline) Layers() []Layer { return p.layers }
 // Wrap puts the layers and the error handler around the router's routes.
 func (p *Pipeline) Wrap(e *echo.Echo) http.Handler {
 	e.HTTPErrorHandler = p.problems.handle
-	for _, layer := range p.layers {
-		e.Use(layer.Func)
-	}
+	e.Use(Chain(p.layers))
 	return p.contract.headAsGet(e)
+}
+
+// Chain returns the layers as one middleware for echo.Echo.Use, outermost first. It builds the chain once: echo would
+// build it again for each request, with a closure for each layer. The chain ends with the handler of the matched route.
+func Chain(layers []Layer) echo.MiddlewareFunc {
+	chain := func(e echo.Context) error { return e.Handler()(e) }
+	for _, layer := range slices.Backward(layers) {
+		chain = layer.Func(chain)
+	}
+	return func(echo.HandlerFunc) echo.HandlerFunc { return chain }
 }
 
 func (c *contract) layers(config Config, s Services) []Layer {
