@@ -41,7 +41,7 @@ WITH given AS (
     SELECT $5, f.subject, f.events FROM marked m CROSS JOIN fresh f WHERE m.done ORDER BY f.subject COLLATE "C"
     ON CONFLICT (tenant_id, subject) DO UPDATE SET sequence = s.sequence + excluded.sequence
     RETURNING s.subject, s.sequence
-), matched AS (
+), matched AS MATERIALIZED (
     SELECT k.event, ARRAY(
         SELECT w.id FROM webhook_endpoints w
         WHERE w.tenant_id = $5 AND w.deleted_at IS NULL AND w.status = 'active' AND (cardinality(w.events) = 0 OR k.event = ANY (w.events))
@@ -79,6 +79,7 @@ type CreateEventsRow struct {
 // transactions that emit events of a subject already wait for each other at its row lock.
 // The subjects' counters stay locked until the commit; every transaction locks them in the same order. An event's position is
 // assigned after mark_emitting: each row of the last INSERT comes from a counter, and the counters come after the mark.
+// "matched" is MATERIALIZED so that the endpoints are read once for each name. Otherwise the planner reads them twice for each event.
 func (q *Queries) CreateEvents(ctx context.Context, arg CreateEventsParams) ([]CreateEventsRow, error) {
 	rows, err := q.db.Query(ctx, CreateEvents,
 		arg.Ids,

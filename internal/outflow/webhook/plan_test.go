@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,4 +92,17 @@ func TestFanOutReadsWaitingEventsOnly(t *testing.T) {
 		require.NotContains(t, plan, "events_feed_idx", name)
 		require.NotContains(t, plan, `"Seq Scan"`, name)
 	}
+}
+
+// TestEndpointsAreReadOnceForEachName checks that the statement that writes events reads the tenant's endpoints in one
+// place, "matched", and not once more for each event.
+func TestEndpointsAreReadOnceForEachName(t *testing.T) {
+	t.Parallel()
+	pool, texts := dbtest.New(t), make([]string, 500)
+	var plan string
+	require.NoError(t, pool.QueryRow(t.Context(), "EXPLAIN (FORMAT JSON) "+db.CreateEvents,
+		texts, texts, texts, texts, "ten_1", time.Now()).Scan(&plan))
+	require.Equal(t, 1, strings.Count(plan, `"Relation Name": "webhook_endpoints"`), plan)
+	_, matched, _ := strings.Cut(plan, `"CTE matched"`)
+	require.Contains(t, matched, `"Relation Name": "webhook_endpoints"`, plan)
 }
