@@ -23,6 +23,9 @@ const (
 // ErrPrivate is the tenant's error for an address that isn't public.
 var ErrPrivate = errors.New("the address is private or reserved; only public addresses are called")
 
+// Client makes requests with Do. It has no other method of http.Client.
+type Client http.Client
+
 // NewClient returns a client that follows no redirects, uses no proxy and, unless
 // allowPrivate is set, connects only to public addresses. The address is checked on
 // the socket, after the name's resolution, so that it can't change between the
@@ -30,7 +33,7 @@ var ErrPrivate = errors.New("the address is private or reserved; only public add
 //
 // At most idle connections stay open between requests, and at most half of them to
 // one host; at least 1 each. Further connections are closed after their request.
-func NewClient(allowPrivate bool, idle int) *http.Client {
+func NewClient(allowPrivate bool, idle int) *Client {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	if !allowPrivate {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
@@ -41,10 +44,11 @@ func NewClient(allowPrivate bool, idle int) *http.Client {
 			return nil
 		}
 	}
-	return &http.Client{
+	return &Client{
 		Timeout:       Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: noSwitching{&http.Transport{
+		// Without a wrapper: with an unknown http.RoundTripper, http.Client starts two more goroutines for each request.
+		Transport: &http.Transport{
 			DialContext:            dialer.DialContext,
 			ForceAttemptHTTP2:      true,
 			MaxIdleConns:           max(idle, 1), // 0 would mean no limit
@@ -53,18 +57,15 @@ func NewClient(allowPrivate bool, idle int) *http.Client {
 			TLSHandshakeTimeout:    connectTimeout,
 			DisableCompression:     true,
 			MaxResponseHeaderBytes: 64 << 10,
-		}},
+		},
 	}
 }
 
-// noSwitching closes the connection if the answer switches protocols, which no
-// request asked for: the bytes that follow are no body, and the client's timeout
-// doesn't cover them.
-type noSwitching struct{ http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (t noSwitching) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.RoundTripper.RoundTrip(r)
+// Do does the same as http.Client.Do. It closes the connection if the answer
+// switches protocols, which no request asked for: the bytes that follow are no body,
+// and the client's timeout doesn't cover them.
+func (c *Client) Do(r *http.Request) (*http.Response, error) {
+	resp, err := (*http.Client)(c).Do(r)
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body.Close()
 		resp.Body = http.NoBody

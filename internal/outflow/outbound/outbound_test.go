@@ -162,7 +162,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	var together sync.WaitGroup
 	together.Add(hosts * each)
 	client := NewClient(true, idle)
-	t.Cleanup(client.Transport.(noSwitching).RoundTripper.(*http.Transport).CloseIdleConnections)
+	t.Cleanup(client.Transport.(*http.Transport).CloseIdleConnections)
 	var work sync.WaitGroup
 	for range hosts {
 		sink := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -180,7 +180,11 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 		t.Cleanup(sink.Close)
 		for range each {
 			work.Go(func() {
-				resp, err := client.Get(sink.URL)
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, sink.URL, http.NoBody)
+				if !assert.NoError(t, err) {
+					return
+				}
+				resp, err := client.Do(req)
 				if assert.NoError(t, err) {
 					resp.Body.Close()
 				}
@@ -193,4 +197,29 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 		defer mu.Unlock()
 		return len(open) <= idle
 	}, time.Minute, 10*time.Millisecond)
+}
+
+// TestSwitchingProtocolsClosesTheConnection checks that the answer has no body, and that the endpoint's connection ends.
+func TestSwitchingProtocolsClosesTheConnection(t *testing.T) {
+	t.Parallel()
+	closed := make(chan struct{})
+	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		defer close(closed)
+		conn, stream, err := http.NewResponseController(w).Hijack()
+		if !assert.NoError(t, err) {
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nnot a body")
+		_, _ = io.Copy(io.Discard, stream) // until the client closes the connection
+	}))
+	t.Cleanup(sink.Close)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, sink.URL, http.NoBody)
+	require.NoError(t, err)
+	resp, err := NewClient(true, 1).Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
+	require.Equal(t, http.NoBody, resp.Body)
+	<-closed
 }

@@ -3,13 +3,13 @@
 package tester
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/internal/base/batch"
 	"showfloor/internal/base/fairshare"
+	"showfloor/internal/outflow/outbound"
 )
 
 const (
@@ -40,7 +40,7 @@ type Config struct {
 	// new tokens.
 	TokenKeys [][]byte
 	// Client sends the replays.
-	Client *http.Client
+	Client *outbound.Client
 	// TotalBytes is the maximum size of all tenants' captures together,
 	// DefaultTotalBytes by default. Above it the oldest captures are deleted.
 	TotalBytes int64

@@ -10,7 +10,6 @@ package webhook
 
 import (
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,6 +19,7 @@ import (
 	"showfloor/internal/base/queue"
 	"showfloor/internal/base/secret"
 	"showfloor/internal/outflow/event"
+	"showfloor/internal/outflow/outbound"
 	"showfloor/internal/tenancy/mail"
 	"showfloor/internal/tenancy/quota"
 )
@@ -38,7 +38,7 @@ type Config struct {
 	// Mails informs owners about disabled endpoints; nil for no mails.
 	Mails *mail.Service
 	// Client makes the deliveries.
-	Client *http.Client
+	Client *outbound.Client
 	// Observe is called after each attempt, for metrics; it may be nil.
 	Observe func(outcome string, took time.Duration)
 	Log     *slog.Logger
