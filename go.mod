@@ -43,6 +43,7 @@ require (
 require github.com/stripe/stripe-go/v76 v76.25.0
 
 require (
+	github.com/Eyevinn/mp4ff v0.56.0
 	github.com/centrifugal/centrifuge v0.40.1
 	github.com/centrifugal/centrifuge-go v0.10.11
 	github.com/coder/websocket v1.8.15

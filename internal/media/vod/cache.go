@@ -136,7 +136,7 @@ func (c *cache) load(ctx context.Context, e, last *entry) {
 	case e.err != nil && !errors.Is(e.err, ErrNotFound) && last != nil && last.err == nil && e.read.Sub(last.read) < staleLife:
 		e.media, e.read, e.err = last.media, last.read, nil
 	}
-	e.length = e.media.length()
+	e.length = e.media.Length()
 	e.until = c.now().Add(life)
 	close(e.done)
 	c.grow(e, entryBytes+segmentBytes*len(e.media.Segments))

@@ -119,6 +119,23 @@ func isNumber(s string) bool {
 	return true
 }
 
+// InitName is the name of an initialization section's file.
+func InitName(take, number int, video bool) string {
+	return string(appendInitName(nil, take, number, trackOf(video)))
+}
+
+// SegmentName is the name of a segment's file.
+func SegmentName(take, number int, video bool) string {
+	return string(appendSegmentName(nil, take, number, trackOf(video)))
+}
+
+func trackOf(video bool) track {
+	if video {
+		return videoTrack
+	}
+	return audioTrack
+}
+
 // track is the letter of a rendition in file names.
 type track byte
 

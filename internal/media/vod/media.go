@@ -37,8 +37,8 @@ type Segment struct {
 	VideoBytes, AudioBytes int64
 }
 
-// length is the recording's playing time.
-func (m *Media) length() time.Duration {
+// Length is the recording's playing time.
+func (m *Media) Length() time.Duration {
 	var sum time.Duration
 	for i := range m.Segments {
 		sum += m.Segments[i].Duration
@@ -56,9 +56,9 @@ func (m *Media) video() bool {
 	return false
 }
 
-// breaks reports whether players must be prepared for other timestamps or another coding in
+// Breaks reports whether players must be prepared for other timestamps or another coding in
 // segment i than in the one before: both renditions have a discontinuity there.
-func (m *Media) breaks(i int) bool {
+func (m *Media) Breaks(i int) bool {
 	if i == 0 {
 		return false
 	}

@@ -40,7 +40,7 @@ func (p playlist) render(m *Media) []byte {
 	for i := first; i < len(m.Segments); i++ {
 		s := &m.Segments[i]
 		gap := p.of == videoTrack && s.VideoBytes == 0
-		broken := m.breaks(i)
+		broken := m.Breaks(i)
 		if broken {
 			b = append(b, "#EXT-X-DISCONTINUITY\n"...)
 		}
@@ -83,7 +83,7 @@ func (p playlist) header(m *Media, removed int) []byte {
 	b = fmt.Appendf(b, "#EXT-X-TARGETDURATION:%d\n", target)
 	passed := 0
 	for i := range removed {
-		if m.breaks(i) {
+		if m.Breaks(i) {
 			passed++
 		}
 	}

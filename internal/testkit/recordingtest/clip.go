@@ -165,21 +165,19 @@ func isKey(c codecs.Codec, data []byte) bool {
 	return nalus.Unmarshal(data) == nil && h264.IsRandomAccess(nalus)
 }
 
-// normalise corrects the first picture's duration, which ffmpeg makes longer by the audio's
-// priming when there is no edit list, and moves both tracks so that the first picture is decoded
-// at 0. Sound before it is dropped.
+// normalise moves both tracks so that the first picture is decoded at 0. Sound before it is
+// dropped.
 func (x *tracks) normalise() {
+	for _, s := range []*stream{x.video, x.audio} {
+		if s != nil {
+			s.alignFirst()
+		}
+	}
 	if x.video == nil {
 		x.audio.shift(x.audio.samples[0].at)
 		return
 	}
-	v := x.video.samples
-	if len(v) > 2 {
-		late := int64(v[0].Duration) - int64(v[1].Duration)
-		v[0].at += late
-		v[0].Duration = v[1].Duration
-	}
-	start := v[0].at
+	start := x.video.samples[0].at
 	x.video.shift(start)
 	if x.audio == nil {
 		return
@@ -188,6 +186,18 @@ func (x *tracks) normalise() {
 	for len(x.audio.samples) > 0 && x.audio.samples[0].at < 0 {
 		x.audio.samples = x.audio.samples[1:]
 	}
+}
+
+// alignFirst corrects the first sample's duration, which ffmpeg makes longer when there is no edit
+// list: by the sound's priming and the delay of B-frames.
+func (s *stream) alignFirst() {
+	if len(s.samples) < 3 {
+		return
+	}
+	first := *s.samples[0].Sample
+	s.samples[0].at += int64(first.Duration) - int64(s.samples[1].Duration)
+	first.Duration = s.samples[1].Duration
+	s.samples[0].Sample = &first
 }
 
 func (s *stream) shift(by int64) {
