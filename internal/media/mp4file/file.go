@@ -61,8 +61,14 @@ type source struct {
 type chunk struct {
 	audio bool
 	skip  int64 // bytes of the file before it, from the end of the last chunk
-	size  int64
+	size  int64 // bytes of the file
+	// sets are put before the samples that begin at keys, from the beginning of the chunk.
+	sets []byte
+	keys []int64
 }
+
+// written is the chunk's size in the MP4 file.
+func (c *chunk) written() int64 { return c.size + int64(len(c.sets)*len(c.keys)) }
 
 // Prepare reads the index of all segments and makes that of the file.
 func Prepare(ctx context.Context, files Files, m *vod.Media) (*File, error) {
@@ -78,7 +84,7 @@ func Prepare(ctx context.Context, files Files, m *vod.Media) (*File, error) {
 		}
 		f.sources = append(f.sources, s)
 		for _, c := range s.chunks {
-			f.media += c.size
+			f.media += c.written()
 		}
 	}
 	head, err := p.head(f.media, f.duration)
@@ -130,8 +136,22 @@ func copyChunk(w io.Writer, r io.Reader, c chunk, buffer []byte) error {
 	if err := discard(r, c.skip); err != nil {
 		return err
 	}
-	n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(r, c.size), buffer)
-	if err == nil && n < c.size {
+	at := int64(0)
+	for _, key := range c.keys {
+		if err := copyBytes(w, r, key-at, buffer); err != nil {
+			return err
+		}
+		if _, err := w.Write(c.sets); err != nil {
+			return err
+		}
+		at = key
+	}
+	return copyBytes(w, r, c.size-at, buffer)
+}
+
+func copyBytes(w io.Writer, r io.Reader, size int64, buffer []byte) error {
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(r, size), buffer)
+	if err == nil && n < size {
 		err = io.ErrUnexpectedEOF
 	}
 	return err

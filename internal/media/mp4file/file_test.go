@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,7 +123,8 @@ func secondAt(t testing.TB, path, at string) int {
 // TestTheSample: all frames, nothing else, and the index before the media.
 func TestTheSample(t *testing.T) {
 	t.Parallel()
-	_, here, _, _ := runtime.Caller(0)
+	_, here, _, ok := runtime.Caller(0)
+	require.True(t, ok)
 	sample := filepath.Join(filepath.Dir(here), "..", "..", "..", "sample.mp4")
 	path, m := write(t, recordingtest.Part{Clip: recordingtest.Clip{File: sample}})
 	duration, video, audio := probe(t, path)
@@ -157,8 +159,7 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// TestAChangedSize: each size has a sample entry of its own, so key pictures needn't have parameter
-// sets.
+// TestAChangedSize: each size has a sample entry of its own, and its parameter sets in key pictures.
 func TestAChangedSize(t *testing.T) {
 	t.Parallel()
 	for name, bare := range map[string]bool{"parameter sets in pictures": false, "only in sample entries": true} {
@@ -170,6 +171,8 @@ func TestAChangedSize(t *testing.T) {
 			duration, video, _ := probe(t, path)
 			require.InDelta(t, m.Length().Seconds(), duration, 0.001)
 			require.Equal(t, "190", video.Frames)
+			keys := run(t, "ffprobe", "-v", "warning", "-select_streams", "v", "-skip_frame", "nokey", "-show_entries", "frame=pts_time", "-of", "csv=p=0", path)
+			require.Len(t, strings.Fields(keys), 10)
 			for _, at := range []int{0, 9, 10, 18} {
 				require.Equal(t, at, secondAt(t, path, strconv.Itoa(at)+".5"))
 			}

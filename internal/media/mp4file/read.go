@@ -104,7 +104,8 @@ func (p *preparation) readInit(ctx context.Context, name string, t *table) (*sec
 	if err != nil {
 		return nil, err
 	}
-	if file.Init == nil || file.Init.Moov == nil || len(file.Init.Moov.Traks) != 1 || file.Init.Moov.Mvex == nil || file.Init.Moov.Mvex.Trex == nil {
+	if file.Init == nil || file.Init.Moov == nil || len(file.Init.Moov.Traks) != 1 ||
+		file.Init.Moov.Mvex == nil || file.Init.Moov.Mvex.Trex == nil {
 		return nil, errors.New("not an initialization section of one track")
 	}
 	trak := file.Init.Moov.Trak

@@ -53,16 +53,24 @@ func (p *preparation) add(t *table, f *fragment) chunk {
 	scale := f.init.scale
 	base := rational{int64(p.anchor), int64(time.Second)}.in(t.scale) // where the zero is
 	at := f.at - p.zero.in(scale)
+	c := chunk{audio: !t.video, skip: f.skip, size: f.size, sets: t.sets(f.init.description)}
+	offset := int64(0)
 	for _, s := range f.samples {
+		size := int64(s.Size)
+		if isSync(s) && len(c.sets) > 0 {
+			c.keys = append(c.keys, offset)
+			s.Size += uint32(len(c.sets))
+		}
+		offset += size
 		t.put(base+rational{at, scale}.in(t.scale), s, scale)
 		at += int64(s.Dur)
 	}
-	t.chunks = append(t.chunks, f.size)
+	t.chunks = append(t.chunks, c.written())
 	g := group{uint32(len(t.chunks)), uint32(len(f.samples)), f.init.description}
 	if n := len(t.grouped); n == 0 || t.grouped[n-1].samples != g.samples || t.grouped[n-1].description != g.description {
 		t.grouped = append(t.grouped, g)
 	}
-	return chunk{audio: !t.video, skip: f.skip, size: f.size}
+	return c
 }
 
 // put adds a sample that is decoded at a time. No sample lasts less than a tick.
@@ -76,10 +84,14 @@ func (t *table) put(at int64, s mp4.Sample, scale int64) {
 	t.last, t.rest = at, max(rational{int64(s.Dur), scale}.in(t.scale), 1)
 	t.sizes = append(t.sizes, s.Size)
 	t.offsets.add(int32(rational{int64(s.CompositionTimeOffset), scale}.in(t.scale)))
-	if s.IsSync() {
+	if isSync(s) {
 		t.sync = append(t.sync, uint32(len(t.sizes)))
 	}
 }
+
+// isSync reports whether decoding can start at a sample (ISO/IEC 14496-12, 8.8.3.1). mp4ff's IsSync
+// also wants to know that it depends on no other one, which not every writer says.
+func isSync(s mp4.Sample) bool { return s.Flags&0x10000 == 0 }
 
 // finish returns the durations, with the last sample's; the last picture lasts to the end, at
 // least a tick.
