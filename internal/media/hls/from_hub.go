@@ -22,8 +22,12 @@ const (
 	standardSegment = 4 * time.Second
 )
 
-// tickEvery is how often a stream without new units checks the clock.
-const tickEvery = partTarget
+// tickEvery is how often a stream without new units checks the clock, and firstTick how long after the last unit for the
+// first time. That is more than the usual time between two units that end parts.
+const (
+	tickEvery = partTarget
+	firstTick = tickEvery * 5 / 4
+)
 
 // muxer holds one run of a stream: playlists and files under a name of their own. The stream's feeder
 // writes it; requests read the published state and the window.
@@ -78,19 +82,19 @@ func (s *Server) newFeeder(stream *hub.Stream) *feeder {
 // feed reads the stream to its end and then closes the playlist.
 func (f *feeder) feed(ctx context.Context, r *hub.Reader) error {
 	defer r.Close()
-	tick := time.NewTicker(tickEvery)
-	defer tick.Stop()
 	var err error
-	for {
+	for patience := firstTick; ; {
 		var u *hub.Unit
-		if u, err = r.NextOrTick(ctx, tick.C, f.cut.Quiet); err != nil {
+		if u, err = r.NextOrTick(ctx, patience, f.cut.Quiet); err != nil {
 			break
 		}
 		f.cut.SetActivity(f.stream.Activity())
 		if u != nil {
 			f.cut.Push(u)
+			patience = firstTick
 		} else {
 			f.cut.Tick(f.server.config.Arrivals())
+			patience = tickEvery
 		}
 		f.publish()
 	}

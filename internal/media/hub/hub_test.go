@@ -276,7 +276,7 @@ func TestQuietUnitsDoNotWakeTheReader(t *testing.T) {
 			want = append(want, 3)
 		}
 		for _, n := range want {
-			if got, err := r.NextOrTick(t.Context(), nil, quiet); err != nil || len(got.Data) != n {
+			if got, err := r.NextOrTick(t.Context(), time.Hour, quiet); err != nil || len(got.Data) != n {
 				t.Fatalf("%s: %+v %v, want %d bytes", name, got, err, n)
 			}
 		}
@@ -286,22 +286,19 @@ func TestQuietUnitsDoNotWakeTheReader(t *testing.T) {
 	}
 
 	// A unit that doesn't wake it comes with the next tick.
-	tick, units := make(chan time.Time), make(chan *Unit)
-	go func() {
-		u, _ := r.NextOrTick(t.Context(), tick, quiet)
-		units <- u
-	}()
 	send(t, p, picture, false, 5)
-	for {
-		select {
-		case tick <- time.Now():
-			continue
-		case u := <-units:
-			if u == nil || len(u.Data) != 5 {
-				t.Errorf("%+v", u)
-			}
+	if u, err := r.NextOrTick(t.Context(), time.Hour, quiet); err != nil || len(u.Data) != 5 {
+		t.Errorf("%+v %v", u, err)
+	}
+	ticks := 0
+	for u := (*Unit)(nil); u == nil; ticks++ {
+		if ticks == 1 {
+			send(t, p, picture, false, 6)
 		}
-		break
+		u, _ = r.NextOrTick(t.Context(), time.Millisecond, quiet)
+	}
+	if ticks != 2 {
+		t.Errorf("%d waits, want one without a unit and one with", ticks)
 	}
 }
 

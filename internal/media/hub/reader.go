@@ -27,6 +27,8 @@ type Reader struct {
 	closed   bool
 	quiet    Quiet
 	wake     chan struct{} // capacity 1
+
+	patience *time.Timer // of NextOrTick, whose goroutine alone uses it
 }
 
 // Quiet names the units for which a reader need not be woken: those of an epoch with a DTS before Until, except key
@@ -58,12 +60,26 @@ func (s Quiet) Includes(u *Unit) bool {
 // Next waits for the next unit. It returns io.EOF after the stream was sealed
 // and all units were read, or after Close.
 func (r *Reader) Next(ctx context.Context) (*Unit, error) {
-	return r.NextOrTick(ctx, nil, func() Quiet { return Quiet{} })
+	return r.next(ctx, nil, func() Quiet { return Quiet{} })
 }
 
-// NextOrTick is like Next, but returns nil without an error when tick fires while there is no
-// unit. While it waits, the units that quiet returns don't wake it before a tick.
-func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time, quiet func() Quiet) (*Unit, error) {
+// NextOrTick is like Next, but returns nil without an error when it has waited for patience and there is no unit. While
+// it waits, the units that quiet returns don't wake it before that.
+func (r *Reader) NextOrTick(ctx context.Context, patience time.Duration, quiet func() Quiet) (*Unit, error) {
+	return r.next(ctx, func() <-chan time.Time {
+		if r.patience == nil {
+			r.patience = time.NewTimer(patience)
+		} else {
+			r.patience.Reset(patience)
+		}
+		return r.patience.C
+	}, quiet)
+}
+
+// next waits for the next unit, or until the channel that begin returns has a value. begin is called before a wait; nil
+// for none.
+func (r *Reader) next(ctx context.Context, begin func() <-chan time.Time, quiet func() Quiet) (*Unit, error) {
+	var tick <-chan time.Time
 	ticked := false
 	for {
 		if u, ok, end := r.pop(); ok {
@@ -75,6 +91,9 @@ func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time, quiet fu
 		}
 		if !r.setQuiet(quiet()) {
 			continue
+		}
+		if begin != nil && tick == nil {
+			tick = begin()
 		}
 		select {
 		case <-r.wake:

@@ -112,10 +112,8 @@ func (t *take) record() {
 	w := &writer{take: t}
 	log := t.recorder.config.Log.With("stream", t.streamID)
 	w.cut = segmenter.New(segmenter.Config{Sink: w, NextRun: w.nextRun, PartTarget: fragmentTarget, SegmentTarget: segmentTarget, Log: log})
-	tick := time.NewTicker(fragmentTarget)
-	defer tick.Stop()
 	for w.err == nil {
-		u, err := t.reader.NextOrTick(t.context, tick.C, w.cut.Quiet)
+		u, err := t.reader.NextOrTick(t.context, fragmentTarget, w.cut.Quiet)
 		if err != nil {
 			if !errors.Is(err, io.EOF) && t.context.Err() == nil {
 				log.Error("a recording ended early", "error", err)

@@ -39,7 +39,7 @@ func newResting(t *testing.T, check func(t *testing.T, x *resting)) {
 		defer x.reader.Close()
 		go func() {
 			for {
-				_, err := x.reader.NextOrTick(t.Context(), nil, func() hub.Quiet {
+				_, err := x.reader.NextOrTick(t.Context(), time.Hour, func() hub.Quiet {
 					return hub.Quiet{Video: x.track, Epoch: 1, Until: time.Second}
 				})
 				if err != nil {
