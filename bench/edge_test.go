@@ -56,9 +56,10 @@ func (s *edgeSink) close() {
 
 // BenchmarkEdge serves one stream of another node to 500 players in another process, each
 // with blocked reloads and all parts, and then the same stream without the other node.
-// CPU is this process's, in percent of a core; both nodes run in it.
+// CPU is this process's, in percent of a core; both nodes run in it. The delay is that of a part at 100 players,
+// after the stream's own node has it.
 func BenchmarkEdge(b *testing.B) {
-	const viewers = 500
+	const viewers, fewer = 500, 100
 	clip := newHLSClip(b)
 	for b.Loop() {
 		sink := newEdgeSink(b)
@@ -66,6 +67,9 @@ func BenchmarkEdge(b *testing.B) {
 		asked := sink.edge.EdgeStats()
 		base := serveHLS(b, clip, newOurSinks(b, 1)[0], viewers)
 		require.Zero(b, asked.Failed)
+		few := serveHLS(b, clip, newEdgeSink(b), fewer)
+		b.ReportMetric(quantile(few.delays, .5), "delay100-ms-p50")
+		b.ReportMetric(quantile(few.delays, .99), "delay100-ms-p99")
 		b.ReportMetric(edge.cpu, "core%")
 		b.ReportMetric(edge.parts, "parts/viewer/s")
 		b.ReportMetric(base.cpu, "base-core%")

@@ -147,7 +147,10 @@ func (s *ourSink) write(c *hlsClip, i int, at time.Duration, now time.Time) erro
 	return s.p.Write(&u)
 }
 
-func (s *ourSink) handler() (http.Handler, string) { return s.server, "/live/" + s.id + "/" }
+func (s *ourSink) handler() (http.Handler, string) { return s.owner() }
+
+// owner returns the handler of the node that makes the playlists.
+func (s *ourSink) owner() (http.Handler, string) { return s.server, "/live/" + s.id + "/" }
 
 func (s *ourSink) close() {
 	s.hub.Close()

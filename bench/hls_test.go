@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"slices"
@@ -102,6 +103,8 @@ type hlsServing struct {
 	cpu   float64 // in percent of a core
 	parts float64 // parts per viewer and second
 	all   float64 // parts per viewer, including those before the measurement
+	// delays of parts at the viewers after the stream's own node has them, in milliseconds. Only of our streams.
+	delays []float64
 }
 
 func serveHLS(b *testing.B, clip *hlsClip, sink hlsSink, viewers int) hlsServing {
@@ -115,15 +118,21 @@ func serveHLS(b *testing.B, clip *hlsClip, sink hlsSink, viewers int) hlsServing
 	const warm, measured = 2 * time.Second, 8 * time.Second
 	crowd := startHLSViewers(b, server.URL+root, viewers, warm+measured+time.Second)
 	f.live(b, warm)
+	first := func() hlsKnown { return nil }
+	if owner, ok := sink.(interface{ owner() (http.Handler, string) }); ok {
+		handler, root := owner.owner()
+		first = watchHLSHere(b, "http://owner"+root, handler)
+	}
 	before, parts := processCPU(b), crowd.parts(b)
 	begin := time.Now()
 	f.live(b, measured)
 	cpu, took := processCPU(b)-before, time.Since(begin)
 	got := crowd.parts(b) - parts
+	delays := crowd.known(b).delays(first())
 	crowd.stop(b)
 	return hlsServing{
 		cpu: 100 * cpu.Seconds() / took.Seconds(), parts: float64(got) / float64(viewers) / took.Seconds(),
-		all: float64(parts+got) / float64(viewers),
+		all: float64(parts+got) / float64(viewers), delays: delays,
 	}
 }
 

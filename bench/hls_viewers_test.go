@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -171,6 +172,7 @@ func startHLSViewers(b *testing.B, root string, viewers int, d time.Duration) *h
 	out, err := c.cmd.StdoutPipe()
 	require.NoError(b, err)
 	c.lines = bufio.NewScanner(out)
+	c.lines.Buffer(nil, 64<<20)
 	require.NoError(b, c.cmd.Start())
 	return c
 }
@@ -178,12 +180,27 @@ func startHLSViewers(b *testing.B, root string, viewers int, d time.Duration) *h
 // parts returns how many parts all viewers have received.
 func (c *hlsCrowd) parts(b *testing.B) int {
 	b.Helper()
-	_, err := io.WriteString(c.in, "?\n")
+	answer := c.ask(b, "parts")
+	n, err := strconv.Atoi(answer)
+	require.NoError(b, err, answer)
+	return n
+}
+
+// known returns when playlists with each part arrived at the viewers, by the part's name.
+func (c *hlsCrowd) known(b *testing.B) hlsKnown {
+	b.Helper()
+	var k hlsKnown
+	require.NoError(b, json.Unmarshal([]byte(c.ask(b, "known")), &k))
+	return k
+}
+
+// ask returns the answer of the viewers' process to a question, in one line.
+func (c *hlsCrowd) ask(b *testing.B, question string) string {
+	b.Helper()
+	_, err := io.WriteString(c.in, question+"\n")
 	require.NoError(b, err)
 	require.True(b, c.lines.Scan(), "the viewers' process has ended")
-	n, err := strconv.Atoi(c.lines.Text())
-	require.NoError(b, err, c.lines.Text())
-	return n
+	return c.lines.Text()
 }
 
 func (c *hlsCrowd) stop(b *testing.B) {
@@ -205,20 +222,105 @@ func TestHLSViewersProcess(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), plan.For+10*time.Second)
 	defer cancel()
 	var parts atomic.Int64
+	var known hlsArrivals
 	var viewers sync.WaitGroup
 	for range plan.Viewers {
-		viewers.Go(func() { watchHLS(ctx, plan.Root, &parts) })
+		viewers.Go(func() { watchHLS(ctx, plan.Root, &parts, &known) })
 	}
 	questions := bufio.NewScanner(os.Stdin)
 	for questions.Scan() {
+		if questions.Text() == "known" {
+			require.NoError(t, json.NewEncoder(os.Stdout).Encode(known.taken()))
+			continue
+		}
 		fmt.Println(parts.Load())
 	}
 	cancel()
 	viewers.Wait()
 }
 
+// hlsKnown is when playlists with a part arrived, in microseconds since 1970, by the part's name.
+type hlsKnown map[string][]int64
+
+// hlsArrivals collects arrivals of playlists.
+type hlsArrivals struct {
+	mu    sync.Mutex
+	known hlsKnown
+}
+
+func (a *hlsArrivals) add(part string) {
+	at := time.Now().UnixMicro()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil {
+		a.known = hlsKnown{}
+	}
+	a.known[part] = append(a.known[part], at)
+}
+
+// taken returns the arrivals since the last call.
+func (a *hlsArrivals) taken() hlsKnown {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known := a.known
+	a.known = nil
+	return known
+}
+
+// delays returns how much later than at the first playlist parts were known to the viewers, in milliseconds.
+func (k hlsKnown) delays(first hlsKnown) []float64 {
+	var list []float64
+	for part, at := range first {
+		for _, t := range k[part] {
+			list = append(list, float64(max(t-at[0], 0))/1000)
+		}
+	}
+	return list
+}
+
+// watchHLSHere follows the parts of a stream in this process, until stop, which returns when each was known. With a
+// handler there is no network between.
+func watchHLSHere(b *testing.B, root string, handler http.Handler) (stop func() hlsKnown) {
+	b.Helper()
+	ctx, cancel := context.WithCancel(b.Context())
+	client := &http.Client{Transport: &http.Transport{}}
+	if handler != nil {
+		client.Transport = handlerTransport{handler}
+	}
+	var known hlsArrivals
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer client.CloseIdleConnections()
+		list, err := openHLS(ctx, client, root)
+		for blocking := false; err == nil; blocking = true {
+			c := list[len(list)-1]
+			if err = c.reload(ctx, blocking); err == nil && blocking {
+				known.add(c.newest)
+			}
+		}
+	}()
+	return func() hlsKnown {
+		cancel()
+		<-done
+		return known.taken()
+	}
+}
+
+// handlerTransport answers requests with a handler of this process.
+type handlerTransport struct{ handler http.Handler }
+
+func (t handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	w := httptest.NewRecorder()
+	t.handler.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
 // watchHLS loads every part of every media playlist until the context ends.
-func watchHLS(ctx context.Context, root string, parts *atomic.Int64) {
+func watchHLS(ctx context.Context, root string, parts *atomic.Int64, known *hlsArrivals) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	defer client.CloseIdleConnections()
 	list, err := openHLS(ctx, client, root)
@@ -229,6 +331,9 @@ func watchHLS(ctx context.Context, root string, parts *atomic.Int64) {
 	for i, c := range list {
 		loops.Go(func() {
 			for blocking := false; c.reload(ctx, blocking) == nil; blocking = true {
+				if blocking && i == len(list)-1 {
+					known.add(c.newest)
+				}
 				if _, err := c.fetch(ctx); err == nil && i == 0 {
 					parts.Add(1)
 				}

@@ -16,19 +16,22 @@ const liveViewers = 100
 func BenchmarkLiveViewers(b *testing.B) {
 	bin, clip := serverBinary(b), publishClip(b, 10)
 	for b.Loop() {
-		ours, parts := watchServer(b, bin, clip)
+		ours, parts, delays := watchServer(b, bin, clip)
 		bare := serveHLS(b, newHLSClip(b), newOurSinks(b, 1)[0], liveViewers)
 		b.ReportMetric(0, "ns/op")
 		b.ReportMetric(ours, "core%/viewer")
 		b.ReportMetric(parts, "parts/viewer/s")
+		b.ReportMetric(quantile(delays, .5), "delay-ms-p50")
+		b.ReportMetric(quantile(delays, .99), "delay-ms-p99")
 		b.ReportMetric(bare.cpu/liveViewers, "base-core%/viewer")
 		b.ReportMetric(ours*liveViewers/bare.cpu, "cpu-ratio")
 	}
 }
 
 // watchServer returns the server's CPU for each player, in percent of a core, and the parts that each player
-// loads per second. The cost of the encoder and of the idle server isn't included.
-func watchServer(b *testing.B, bin, clip string) (perViewer, parts float64) {
+// loads per second, and how much later than this process the players know of each part, in milliseconds. The cost of the
+// encoder and of the idle server isn't included.
+func watchServer(b *testing.B, bin, clip string) (perViewer, parts float64, delays []float64) {
 	b.Helper()
 	const warm, measured = 4 * time.Second, 10 * time.Second
 	s := startServer(b, bin, publicDir(b), "HTTP_MAX_PER_ADDRESS=2000")
@@ -57,11 +60,13 @@ func watchServer(b *testing.B, bin, clip string) (perViewer, parts float64) {
 	root := playback.URL[:len(playback.URL)-len("index.m3u8")]
 	crowd := startHLSViewers(b, root, liveViewers, warm+measured+time.Second)
 	<-time.After(warm)
+	first := watchHLSHere(b, root, nil)
 	before, began := crowd.parts(b), time.Now()
 	watched := cpuOver(b, s, measured)
 	got := float64(crowd.parts(b)-before) / time.Since(began).Seconds()
+	delays = crowd.known(b).delays(first())
 	crowd.stop(b)
-	return (watched - unwatched) / liveViewers, got / liveViewers
+	return (watched - unwatched) / liveViewers, got / liveViewers, delays
 }
 
 // cpuOver returns the server's CPU during d, in percent of a core.
