@@ -37,6 +37,8 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 	ringing, declined, answered := owner.Ring(t, nil), owner.Ring(t, nil), owner.Ring(t, nil)
 	owner.Call(t, "POST", "/v1/me/calls/"+answered.SessionID+"/answer", map[string]any{"userId": "ben"}).Is(t, 201)
 
+	made, taped, onAir := record(t, s, owner, false), record(t, s, owner, true), publish(t, s, owner)
+
 	captureURL := owner.CaptureURL(t)
 	captured := captureURL.Token + "/" + s.Send(t, captureURL, "GET", "", nil)
 
@@ -65,6 +67,8 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"editChannelMessage": ch.ID + "/" + message.ID, "deleteChannelMessage": ch.ID + "/" + message.ID,
 		"joinChannel": ch.ID, "leaveChannel": ch.ID, "listChannelModeration": ch.ID,
 		"timeoutChannelMember": moderated.ID, "banChannelMember": moderated.ID, "muteChannelMember": moderated.ID, "setChannelSlowmode": moderated.ID,
+		"getRecording": made.ID, "updateRecording": made.ID, "getRecordingPlaybackUrl": made.ID, "deleteRecording": made.ID,
+		"listStreamRecordings": made.StreamID, "startRecording": onAir.ID, "stopRecording": taped.StreamID + "/" + taped.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 }

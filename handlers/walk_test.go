@@ -44,7 +44,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 			require.Less(t, r.Status, 300, "%s: %s", op.id, r.Body)
 		}
 	}
-	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks", "/v1/me/catalog/products", "/v1/me/commerce/orders", "/v1/me/sessions"} {
+	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks", "/v1/me/catalog/products", "/v1/me/commerce/orders", "/v1/me/sessions", "/v1/me/recordings"} {
 		require.JSONEq(t, "[]", string(attacker.Call(t, "GET", list, nil).Is(t, 200).Body), list)
 	}
 	// A cursor is only a position in the order, even if it comes from another tenant.

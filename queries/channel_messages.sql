@@ -51,9 +51,9 @@ INSERT INTO product_pins (id, tenant_id, room_id, product_id, pinned_by, pinned_
 VALUES (@id, @tenant_id, @room_id, @product_id, @pinned_by, @now);
 
 -- name: ListPins :many
--- The messages of a time range, in order.
+-- The pins of a time range, oldest first, 1000 at most.
 SELECT * FROM product_pins
-WHERE tenant_id = @tenant_id AND room_id = @room_id AND pinned_at >= @since AND pinned_at < @until ORDER BY pinned_at, id;
+WHERE tenant_id = @tenant_id AND room_id = @room_id AND pinned_at >= @since AND pinned_at < @until ORDER BY pinned_at, id LIMIT 1000;
 
 -- name: DeleteMessagesBefore :execrows
 -- @sqlc-vet-disable tenant

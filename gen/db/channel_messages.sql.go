@@ -373,7 +373,7 @@ func (q *Queries) ListMessagesBefore(ctx context.Context, arg ListMessagesBefore
 
 const ListPins = `-- name: ListPins :many
 SELECT id, tenant_id, room_id, product_id, pinned_by, pinned_at FROM product_pins
-WHERE tenant_id = $1 AND room_id = $2 AND pinned_at >= $3 AND pinned_at < $4 ORDER BY pinned_at, id
+WHERE tenant_id = $1 AND room_id = $2 AND pinned_at >= $3 AND pinned_at < $4 ORDER BY pinned_at, id LIMIT 1000
 `
 
 type ListPinsParams struct {
@@ -383,7 +383,7 @@ type ListPinsParams struct {
 	Until    time.Time
 }
 
-// The messages of a time range, in order.
+// The pins of a time range, oldest first, 1000 at most.
 func (q *Queries) ListPins(ctx context.Context, arg ListPinsParams) ([]ProductPin, error) {
 	rows, err := q.db.Query(ctx, ListPins,
 		arg.TenantID,

@@ -19,7 +19,8 @@ import (
 // doesn't keep the others.
 func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(
-		s.closeSilent(ctx), s.endStranded(ctx), s.wakeIdle(ctx), s.failUnreported(ctx), s.finishUnfinished(ctx), s.deleteUndeleted(ctx),
+		// The first two come first, because the others add jobs of their own.
+		s.finishUnfinished(ctx), s.deleteUndeleted(ctx), s.closeSilent(ctx), s.endStranded(ctx), s.wakeIdle(ctx), s.failUnreported(ctx),
 	)
 }
 

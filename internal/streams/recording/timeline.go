@@ -75,7 +75,7 @@ func (s *Service) computeTimeline(ctx context.Context, r db.Recording, spans []s
 	if len(spans) == 0 {
 		return []Pin{}, nil
 	}
-	until := s.config.Now()
+	until := s.config.Now().Add(time.Second) // the clock of the node with the room may be ahead
 	if r.EndedAt != nil {
 		until = *r.EndedAt
 	}
