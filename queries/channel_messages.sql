@@ -55,6 +55,12 @@ VALUES (@id, @tenant_id, @room_id, @product_id, @pinned_by, @now);
 SELECT * FROM product_pins
 WHERE tenant_id = @tenant_id AND room_id = @room_id AND pinned_at >= @since AND pinned_at < @until ORDER BY pinned_at, id LIMIT 1000;
 
+-- name: DeleteStreamPinsBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention covers all tenants. The pins of sessions are deleted with their session.
+DELETE FROM product_pins WHERE id = ANY (ARRAY(
+    SELECT p.id FROM product_pins p WHERE starts_with(p.room_id, 'str_') AND p.pinned_at < @before ORDER BY p.pinned_at LIMIT @max_rows));
+
 -- name: DeleteMessagesBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants. Deletes the oldest messages, max_rows at most. Ids follow the time, so the primary key finds them.

@@ -124,6 +124,26 @@ func (q *Queries) DeleteMessagesOfSessions(ctx context.Context, arg DeleteMessag
 	return result.RowsAffected(), nil
 }
 
+const DeleteStreamPinsBefore = `-- name: DeleteStreamPinsBefore :execrows
+DELETE FROM product_pins WHERE id = ANY (ARRAY(
+    SELECT p.id FROM product_pins p WHERE starts_with(p.room_id, 'str_') AND p.pinned_at < $1 ORDER BY p.pinned_at LIMIT $2))
+`
+
+type DeleteStreamPinsBeforeParams struct {
+	Before  time.Time
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// Retention covers all tenants. The pins of sessions are deleted with their session.
+func (q *Queries) DeleteStreamPinsBefore(ctx context.Context, arg DeleteStreamPinsBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteStreamPinsBefore, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const EditMessage = `-- name: EditMessage :one
 UPDATE channel_messages SET body = $1::text, mentions = $2, edited_at = $3::timestamptz
 WHERE tenant_id = $4 AND channel_id = $5 AND id = $6 RETURNING id, channel_id, tenant_id, author_id, author_name, body, parent_id, mentions, attachments, created_at, edited_at, redacted_at, redacted_by

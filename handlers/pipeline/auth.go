@@ -274,7 +274,7 @@ func (a authenticator) signature(r *http.Request) error {
 	return err
 }
 
-// workerSignature checks the body's HMAC, as an outside worker sends it in a header. Without a secret nobody may call.
+// workerSignature checks the body's HMAC, as an outside worker sends it in a header. Without a secret every call is refused.
 func workerSignature(r *http.Request, header, secret string) error {
 	given := r.Header.Get(header)
 	ok := false

@@ -2,7 +2,9 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,9 +15,23 @@ import (
 	"showfloor/internal/rooms/session"
 )
 
-// DeleteOld deletes messages older than Config.KeepMessages, in channels of every
-// kind. Replies to a deleted message keep its id.
+// keepStreamPins is how long pins in streams' rooms are kept. A recording takes them over when it is READY, so this is longer
+// than a broadcast.
+const keepStreamPins = 30 * 24 * time.Hour
+
+// DeleteOld deletes old messages, and pins in streams' rooms older than keepStreamPins.
 func (s *Service) DeleteOld(ctx context.Context) error {
+	pins := postgres.DeleteInBatches(ctx, "pins", func(maxRows int32) (int64, error) {
+		return db.New(s.config.Pool).DeleteStreamPinsBefore(ctx, db.DeleteStreamPinsBeforeParams{
+			Before: s.config.Now().Add(-keepStreamPins), MaxRows: maxRows,
+		})
+	})
+	return errors.Join(pins, s.deleteOldMessages(ctx))
+}
+
+// deleteOldMessages deletes messages older than Config.KeepMessages, in channels of every
+// kind. Replies to a deleted message keep its id.
+func (s *Service) deleteOldMessages(ctx context.Context) error {
 	if s.config.KeepMessages == 0 {
 		return nil
 	}

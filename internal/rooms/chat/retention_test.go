@@ -37,3 +37,23 @@ func TestMessagesAreKeptAsLongAsSet(t *testing.T) {
 	owner.Say(t, channel.ID, "ada", "again").Is(t, 201)
 	require.Equal(t, 1, count())
 }
+
+// TestPinsOfStreamsAreKeptForAMonth: those of sessions stay as long as their session.
+func TestPinsOfStreamsAreKeptForAMonth(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	owner := s.Register(t)
+	product, st, session := owner.Product(t, nil), owner.Stream(t, nil), owner.Session(t, nil)
+	for _, room := range []string{st.ID, session.ID} {
+		require.NoError(t, s.Chat.PinProduct(t.Context(), owner.TenantID, room, "", product.ID))
+	}
+	rooms := func() (list []string) {
+		require.NoError(t, s.Chat.DeleteOld(t.Context()))
+		require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT array_agg(room_id ORDER BY pinned_at, id) FROM product_pins").Scan(&list))
+		return list
+	}
+	s.Clock.Advance(30 * 24 * time.Hour)
+	require.Equal(t, []string{st.ID, session.ID}, rooms())
+	s.Clock.Advance(time.Second)
+	require.Equal(t, []string{session.ID}, rooms())
+}

@@ -21,7 +21,7 @@ const (
 
 func statuses() []string { return []string{Recording, Processing, Ready, Failed, Deleted} }
 
-// Who makes a recording.
+// Sources of a recording.
 const (
 	// Builtin is the recorder of the stream's node.
 	Builtin = "builtin"
@@ -55,7 +55,8 @@ const (
 // onAir reports whether a broadcast of the stream is in progress.
 func onAir(s db.Stream) bool { return s.Status == stream.Live || s.Status == stream.Reconnecting }
 
-// sourceOf returns who records a stream that is published on a node; "" for an SRS server. ok is false if nobody does.
+// sourceOf returns the source of recordings of a stream that is published on a node. ok is false for a stream on an SRS server
+// without an outside recorder.
 func sourceOf(node string, outsideRecorder bool) (source string, ok bool) {
 	switch {
 	case node != "":
