@@ -38,7 +38,7 @@ func (c *RangedWriter) WriteHeader(status int) {
 	p.Write(c.ResponseWriter)
 }
 
-// Write implements http.ResponseWriter. What follows a refusal is dropped.
+// Write implements http.ResponseWriter. Bytes that follow a refusal are dropped.
 func (c *RangedWriter) Write(b []byte) (int, error) {
 	if c.refused {
 		return len(b), nil

@@ -141,7 +141,7 @@ func TestTheSample(t *testing.T) {
 // TestTakes: the times of later takes follow those of earlier ones, however their timestamps begin.
 func TestTakes(t *testing.T) {
 	t.Parallel()
-	for name, continued := range map[string]bool{"timestamps continue": true, "timestamps begin anew": false} {
+	for name, continued := range map[string]bool{"timestamps continue": true, "timestamps restart": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path, m := write(t,

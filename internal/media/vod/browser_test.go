@@ -64,7 +64,7 @@ func (v *viewer) does(script string) {
 	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](script+"; undefined"))
 }
 
-// seeks seeks and waits until the picture shows a second.
+// seeks sets the time and waits until the picture shows a second.
 func (v *viewer) seeks(at float64, second int) {
 	v.t.Helper()
 	defer func() {
@@ -86,7 +86,7 @@ func (v *viewer) playsToTheEnd(from float64) {
 }
 
 // eventfulParts is a recording with B-frames, a changed size, and a restart whose timestamps continue
-// or begin anew.
+// or restart.
 func eventfulParts(continued bool) []recordingtest.Part {
 	return []recordingtest.Part{
 		{Clip: recordingtest.Clip{Seconds: 10, BFrames: 2}, Bare: true},
@@ -97,7 +97,7 @@ func eventfulParts(continued bool) []recordingtest.Part {
 
 func TestHLSPlaysAndSeeks(t *testing.T) {
 	t.Parallel()
-	for name, continued := range map[string]bool{"timestamps continue": true, "timestamps begin anew": false} {
+	for name, continued := range map[string]bool{"timestamps continue": true, "timestamps restart": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTheatre(t, vod.Config{})

@@ -22,9 +22,9 @@ const (
 	staleLife = time.Minute
 	// loadTime bounds a call of the Source.
 	loadTime = 10 * time.Second
-	// entryBytes is an estimate of what a recording takes in memory beside segments and texts.
+	// entryBytes is an estimate of a recording's memory beside segments and texts.
 	entryBytes = 1024
-	// segmentBytes is what a segment takes in memory.
+	// segmentBytes is the memory of a segment.
 	segmentBytes = 120
 	// maxBases bounds the playlists of one recording with absolute URLs, which differ by token.
 	maxBases = 100

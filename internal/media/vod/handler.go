@@ -123,7 +123,7 @@ func (s *Server) serveFile(v *visit, e *entry) *mediahttp.Problem {
 	}
 	o := ServeOptions{CacheControl: "public, max-age=86400, immutable", Lifetime: e.length + time.Minute}
 	if v.at.kind == assetFile {
-		o.CacheControl = "public, max-age=3600" // it may be made anew
+		o.CacheControl = "public, max-age=3600" // it may be made again
 	}
 	if !v.expires.IsZero() {
 		o.Lifetime += max(v.expires.Sub(v.now), 0)

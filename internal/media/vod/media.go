@@ -46,14 +46,16 @@ func (m *Media) Length() time.Duration {
 	return sum
 }
 
-// video reports whether any segment has a picture.
+// video reports whether the recording is played with pictures. One that has pictures in less than
+// half of its time is played as sound alone, since parts without pictures are skipped otherwise.
 func (m *Media) video() bool {
+	var with time.Duration
 	for i := range m.Segments {
 		if m.Segments[i].VideoBytes > 0 {
-			return true
+			with += m.Segments[i].Duration
 		}
 	}
-	return false
+	return with > 0 && 2*with >= m.Length()
 }
 
 // Breaks reports whether players must be prepared for other timestamps or another coding in

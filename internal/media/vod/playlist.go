@@ -27,19 +27,20 @@ type playlist struct {
 // time in both. The tracks of a segment differ from it by less than a frame of audio; players
 // place them by their timestamps.
 //
-// A segment without picture is a gap (EXT-X-GAP) in the video rendition: players load nothing, and
-// the rendition keeps its timeline. Without a line for it, the two renditions would drift apart,
-// and a missing file would end playback.
+// A segment without picture is a gap (EXT-X-GAP) in both renditions of a recording with pictures.
+// hls.js skips such a part. If only the picture's rendition had the gap, hls.js 1.7 would stop
+// there forever, because Chromium plays nothing where one of the two buffers is empty. So the sound
+// of the part is only in the MP4 file; the recorder should repeat a still picture instead.
 func (p playlist) render(m *Media) []byte {
 	first := 0
 	if p.dvr {
 		first = m.windowStart(p.window)
 	}
 	b := p.header(m, first)
-	mapped := -1
+	mapped, pictures := -1, m.video()
 	for i := first; i < len(m.Segments); i++ {
 		s := &m.Segments[i]
-		gap := p.of == videoTrack && s.VideoBytes == 0
+		gap := s.VideoBytes == 0 && (p.of == videoTrack || pictures)
 		broken := m.Breaks(i)
 		if broken {
 			b = append(b, "#EXT-X-DISCONTINUITY\n"...)

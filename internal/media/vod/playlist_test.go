@@ -104,6 +104,17 @@ func TestARecordingWithoutPictures(t *testing.T) {
 	golden(t, "sound-audio.m3u8", playlist{of: audioTrack}.render(&m))
 }
 
+// TestARecordingWithFewPictures is played as sound alone.
+func TestARecordingWithFewPictures(t *testing.T) {
+	t.Parallel()
+	m := Media{Ready: true, Segments: segments(1, 1, 1, 3, 4*time.Second)}
+	m.Segments[0].VideoBytes, m.Segments[1].VideoBytes = 0, 0
+	require.NotContains(t, string(multivariant(&m)), "video.m3u8")
+	require.NotContains(t, string(playlist{of: audioTrack}.render(&m)), "GAP")
+	m.Segments[1].VideoBytes = 1
+	require.Contains(t, string(multivariant(&m)), "video.m3u8")
+}
+
 // TestLongSegments: a target duration is never below a segment's.
 func TestLongSegments(t *testing.T) {
 	t.Parallel()
