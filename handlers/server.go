@@ -28,6 +28,8 @@ type Config struct {
 	Checks []Check
 	// Live serves playlists and media below /live/.
 	Live http.Handler
+	// Recordings serves playlists and media below /vod/; nil for none.
+	Recordings http.Handler
 	// Realtime takes over connections that become WebSockets; nil for none.
 	Realtime Realtime
 	// Pages serves the embedded web pages at PagePaths.
@@ -83,6 +85,9 @@ func New(c Config) (http.Handler, error) {
 	})
 	mailbox{c.Areas.Mails, settings.TrustLoopback}.mount(e, c.Pages)
 	e.Any("/live/*", echo.WrapHandler(c.Live))
+	if c.Recordings != nil {
+		e.Any("/vod/*", echo.WrapHandler(c.Recordings))
+	}
 	wrapped := deleteByAnyMethod(steps.Wrap(e))
 	e.HTTPErrorHandler = orPage(c.MissingPage, e.HTTPErrorHandler)
 	return wrapped, nil

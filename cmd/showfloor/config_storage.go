@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"showfloor/internal/base/blob"
+	"showfloor/internal/base/diskspace"
 )
 
 // StorageSettings say where files are, and how clients get them. They are a part of config; the type is exported
@@ -18,12 +21,18 @@ type StorageSettings struct {
 	StorageURL      string `env:"STORAGE_URL"`
 	StorageDelivery string `env:"STORAGE_DELIVERY" envDefault:"proxy"`
 	MediaURL        string `env:"MEDIA_URL"`
+	DVRWindow       string `env:"DVR_WINDOW" envDefault:"4h"`
+	SpoolMax        string `env:"RECORDING_SPOOL_MAX" envDefault:"20GiB"`
 
 	AWSAccessKeyID     string `env:"AWS_ACCESS_KEY_ID"`
 	AWSSecretAccessKey string `env:"AWS_SECRET_ACCESS_KEY"`
 	AWSSessionToken    string `env:"AWS_SESSION_TOKEN"`
 	AWSRegion          string `env:"AWS_REGION"`
 	AWSDefaultRegion   string `env:"AWS_DEFAULT_REGION"`
+
+	// dvrWindow and spoolMark are DVRWindow and SpoolMax, parsed.
+	dvrWindow time.Duration
+	spoolMark diskspace.Mark
 }
 
 // Values of STORAGE_DELIVERY.
@@ -47,9 +56,19 @@ func (s *StorageSettings) readStorage() error {
 		return errors.New("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set together")
 	}
 	var err error
+	if s.dvrWindow, err = time.ParseDuration(s.DVRWindow); err != nil || s.dvrWindow < time.Minute {
+		return fmt.Errorf("DVR_WINDOW: %q is not a duration of at least 1m, such as 4h", s.DVRWindow)
+	}
+	if s.spoolMark, err = diskspace.ParseMark(s.SpoolMax); err != nil || s.spoolMark.Of(math.MaxInt64) < minSpool {
+		return fmt.Errorf("RECORDING_SPOOL_MAX: %q is not a size of at least 100MiB, such as 20GiB, or a share of the disk, such as 10%%",
+			s.SpoolMax)
+	}
 	s.MediaURL, err = mediaURL(s.MediaURL)
 	return err
 }
+
+// minSpool is the smallest RECORDING_SPOOL_MAX in bytes: some segments of a few streams.
+const minSpool = 100 << 20
 
 // mediaURL returns MEDIA_URL without a slash at the end.
 func mediaURL(text string) (string, error) {

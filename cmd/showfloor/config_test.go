@@ -38,7 +38,10 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, config{
 		AppEnv: "development", DataDir: "./data", LogLevel: "info",
 		HTTPAddr: ":8080", PublicURL: "http://localhost:8080", AdminAddr: "127.0.0.1:6060",
-		StorageSettings: StorageSettings{StorageDelivery: "proxy"},
+		StorageSettings: StorageSettings{
+			StorageDelivery: "proxy", DVRWindow: "4h", dvrWindow: 4 * time.Hour, SpoolMax: "20GiB", spoolMark: diskMark(t, "20GiB"),
+		},
+		RecorderTimeout: "10m",
 		CORSOrigins:     "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
 		PlatformFeePct: "0", CapturesTotalBytes: "10737418240",
 		ProcessorSettings:  ProcessorSettings{ProcessorURL: "https://api.stripe.com"},
@@ -56,7 +59,7 @@ func TestDefaults(t *testing.T) {
 		},
 		areas: areas.Settings{
 			PublicURL: "http://localhost:8080", IngestURL: "rtmp://localhost:1935/live", SFUURL: "ws://localhost:8080/sfu",
-			RingTimeout: 45 * time.Second, Schedule: webhook.DefaultSchedule(), CaptureBytes: tester.DefaultTotalBytes,
+			RecorderTimeout: 10 * time.Minute, RingTimeout: 45 * time.Second, Schedule: webhook.DefaultSchedule(), CaptureBytes: tester.DefaultTotalBytes,
 			UsageKeep: 92 * 24 * time.Hour, MailFrom: &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"}, Mailbox: true,
 		},
 		http: pipeline.Settings{
@@ -274,6 +277,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"STORAGE_DELIVERY", "cdn", `STORAGE_DELIVERY: "cdn" is not known; use one of proxy, redirect`},
 		{"STORAGE_DELIVERY", "redirect", "STORAGE_DELIVERY: redirect needs a STORAGE_URL that begins with s3://, because a folder can't serve clients"},
 		{"AWS_SECRET_ACCESS_KEY", "hunter2", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set together"},
+		{"DVR_WINDOW", "4", "DVR_WINDOW: \"4\" is not a duration of at least 1m, such as 4h"},
+		{"RECORDING_SPOOL_MAX", "10MiB", "RECORDING_SPOOL_MAX: \"10MiB\" is not a size of at least 100MiB, such as 20GiB, or a share of the disk, such as 10%"},
 		{"MEDIA_URL", "cdn.example", "MEDIA_URL: not a URL that begins with http:// or https://"},
 		{"MEDIA_URL", "https://u:hunter2@cdn.example", "MEDIA_URL: must have no user, query or fragment"},
 		{"MEDIA_URL", "https://cdn.example/?hunter2", "MEDIA_URL: must have no user, query or fragment"},

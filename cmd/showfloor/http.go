@@ -27,7 +27,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 		Pipeline: pipeline.Config{
 			Settings: s.config.http, Unfinished: &s.unfinished, RefuseStorage: s.refuseStorage, Observe: s.metrics.observeHTTP, Log: s.log,
 		},
-		Areas: s.areas, Checks: s.checks(), Live: s.playlist, Realtime: s.realtime, Pages: pages, PagePaths: paths,
+		Areas: s.areas, Checks: s.checks(), Live: s.playlist, Recordings: s.vod, Realtime: s.realtime, Pages: pages, PagePaths: paths,
 		MissingPage: pages.ServeMissing, Metrics: s.metrics.handler(),
 	})
 	if err != nil {

@@ -24,12 +24,15 @@ import (
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/metering"
+	"showfloor/internal/media/recorder"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
+	"showfloor/internal/media/vod"
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/rooms/roomgate"
 	"showfloor/internal/streams/mediagate"
 	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/streams/recordgate"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy/usage"
 	"showfloor/jobs"
@@ -56,6 +59,10 @@ type server struct {
 	clock *postgres.Clock
 	// files stores recordings and what is derived from them.
 	files blob.Store
+	// recorder writes streams to the storage, and vod serves them from there.
+	recorder   *recorder.Recorder
+	recordGate *recordgate.Gate
+	vod        *vod.Server
 	// disk measures the free space on the disks with the server's data.
 	disk    *diskspace.Guard
 	box     *secret.Box
@@ -151,7 +158,8 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	s.watchDisk(ctx)
 	s.sweepStorage(ctx)
 	for _, step := range []func(context.Context) error{
-		s.recoverNode, s.startUsage, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin, s.followCertificates, s.startHTTP,
+		s.recoverNode, s.startRecorder, s.startUsage, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin,
+		s.followCertificates, s.startHTTP,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -192,6 +200,9 @@ func (s *server) openAreas(ctx context.Context) error {
 	if s.box, err = s.config.newBox(); err != nil {
 		return err
 	}
+	if err := s.openRecorder(); err != nil {
+		return err
+	}
 	s.openMedia(ctx)
 	s.openDisk()
 	if err := s.openSandbox(ctx); err != nil {
@@ -201,7 +212,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.realtime = realtime.New(realtime.Config{RedisURL: s.config.RedisURL, Log: s.log, Now: s.clock.Now})
 	s.areas, err = areas.Open(ctx, areas.Config{
 		Settings: s.config.areas, Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
-		Engine: mediagate.Engine{Hub: s.hub}, Processor: s.processor, Realtime: s.realtime,
+		Engine: mediagate.Engine{Hub: s.hub}, Files: s.files, Processor: s.processor, Realtime: s.realtime,
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 	})
@@ -232,7 +243,9 @@ func (s *server) openMedia(ctx context.Context) {
 		ClientIP: s.clientIP, NetworkViewers: s.config.hlsPerAddress,
 		Edge: mediagate.Edge(s.node, s.config.NodeURL, s.box.DeriveAll("nodes"), func() *stream.Service { return s.areas.Streams }),
 	})
-	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable, Meter: s.meter, Calendar: s.clock.Now})
+	s.hub = hub.New(hub.Config{
+		Outputs: []hub.Output{s.playlist, s.recorder}, OnPlayable: s.reports.Playable, Meter: s.meter, Calendar: s.clock.Now,
+	})
 	s.onStop("media", func(context.Context) error {
 		s.hub.Close()
 		s.reports.Close()
@@ -257,6 +270,7 @@ func (s *server) openRTMP() error {
 	s.metrics.watch(s.pool, s.hub, s.playlist, s.rtmp)
 	s.metrics.watchEvents(s.pool, s.clock.Now)
 	s.metrics.watchEdge(s.playlist)
+	s.metrics.watchRecorder(s.recorder, s.vod)
 	if s.cluster != nil {
 		s.metrics.watchCluster(s.cluster)
 	}

@@ -1,7 +1,9 @@
 package recorder
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"sync"
@@ -111,7 +113,9 @@ func (t *take) record() {
 	defer t.reader.Close()
 	w := &writer{take: t}
 	log := t.recorder.config.Log.With("stream", t.streamID)
-	w.cut = segmenter.New(segmenter.Config{Sink: w, NextRun: w.nextRun, PartTarget: fragmentTarget, SegmentTarget: segmentTarget, Log: log})
+	w.cut = segmenter.New(segmenter.Config{Sink: w, NextRun: w.nextRun, PartTarget: fragmentTarget, SegmentTarget: segmentTarget, Log: log,
+		// The times of a later take are behind those of the earlier ones, as ffmpeg wants it.
+		Start: segmenter.TimelineStart + max(t.stream.Age(), 0).Truncate(time.Millisecond)})
 	for w.err == nil {
 		u, err := t.reader.NextOrTick(t.context, fragmentTarget, w.cut.Quiet)
 		if err != nil {
@@ -122,7 +126,7 @@ func (t *take) record() {
 		}
 		w.cut.SetActivity(t.stream.Activity())
 		if u != nil {
-			w.cut.Push(u)
+			w.cut.Push(withParameterSets(u))
 		} else {
 			w.cut.Tick(time.Now())
 		}
@@ -193,4 +197,21 @@ func reasonOf(cause error) string {
 		return "the server's disk was full"
 	}
 	return "the server could not write the recording"
+}
+
+// withParameterSets puts the parameter sets into key pictures that have none: after a change of the encoder's settings, ffmpeg's
+// HLS demuxer ignores the new initialization section.
+func withParameterSets(u *hub.Unit) *hub.Unit {
+	if !u.Key || !u.Track.Codec.Video() || bytes.Contains(u.Data, u.Track.SPS) {
+		return u
+	}
+	c := *u
+	c.Data = make([]byte, 0, len(u.Data)+len(u.Track.VPS)+len(u.Track.SPS)+len(u.Track.PPS)+3*4)
+	for _, set := range [][]byte{u.Track.VPS, u.Track.SPS, u.Track.PPS} {
+		if len(set) > 0 {
+			c.Data = append(binary.BigEndian.AppendUint32(c.Data, uint32(len(set))), set...)
+		}
+	}
+	c.Data = append(c.Data, u.Data...)
+	return &c
 }

@@ -121,8 +121,9 @@ func (c *wallClock) of(at time.Duration, arrived time.Time) time.Time {
 
 // New returns a Segmenter.
 func New(c Config) *Segmenter {
+	start := max(c.Start, TimelineStart)
 	return &Segmenter{out: c.Sink, nextRun: c.NextRun, log: c.Log, partTarget: c.PartTarget, segmentTarget: c.SegmentTarget,
-		activity: hub.Activity{Present: true}, floor: TimelineStart, partStart: TimelineStart, segStart: TimelineStart}
+		activity: hub.Activity{Present: true}, floor: start, partStart: start, segStart: start}
 }
 
 // SetActivity sets the publisher's latest activity. It must be called before the Push or Tick that follows a change.

@@ -11,6 +11,8 @@ type Config struct {
 	// NextRun ends the sink's run and returns the sink of the next one. It is called when the tracks change in a way that
 	// players can't follow within a playlist: video is added or removed, or a codec changes.
 	NextRun func() Sink
+	// Start is the time of the first frame on the output's timeline; TimelineStart if it is less.
+	Start time.Duration
 	// PartTarget and SegmentTarget are the usual durations of parts and segments.
 	PartTarget, SegmentTarget time.Duration
 	Log                       *slog.Logger

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"showfloor/internal/base/diskspace"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/media/hub"
+	"showfloor/internal/media/recorder"
+	"showfloor/internal/media/vod"
+	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/streams/recordgate"
+	"showfloor/internal/streams/recording"
+)
+
+// openRecorder creates the recorder and the server of recordings. The storage must be open.
+func (s *server) openRecorder() error {
+	s.recordGate = recordgate.New(func() *recording.Service { return s.areas.Recordings }, s.files, s.log)
+	space, err := diskspace.Measure(s.config.DataDir)
+	if err != nil {
+		return fmt.Errorf("RECORDING_SPOOL_MAX: measure the disk of DATA_DIR: %w", err)
+	}
+	s.recorder = recorder.New(recorder.Config{
+		Dir: filepath.Join(s.config.DataDir, "spool"), Reports: s.recordGate, Files: s.recordGate,
+		Stream:   func(id string) (*hub.Stream, bool) { return s.hub.Stream(id) },
+		MaxSpool: int64(s.config.spoolMark.Of(space.Total)), Now: s.clock.Now, Log: s.log,
+	})
+	s.recordGate.Connect(s.recorder)
+	s.onStop("recordings", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, shutdownTime/3)
+		defer cancel()
+		return s.recorder.Close(ctx)
+	})
+	s.vod = vod.New(vod.Config{
+		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Source: s.recordGate, Files: s.recordGate,
+		MediaURL: s.config.MediaURL, Window: s.config.dvrWindow, ClientIP: s.clientIP, NetworkRequests: s.config.hlsPerAddress,
+		Now: s.clock.Now, Log: s.log,
+	})
+	return nil
+}
+
+// startRecorder continues with what a killed server left in the spool, and then follows the recordings of this node's streams.
+// It must come before the jobs, which close silent takes.
+func (s *server) startRecorder(ctx context.Context) error {
+	if err := s.recorder.Recover(ctx); err != nil {
+		return fmt.Errorf("continue recordings: %w", err)
+	}
+	listener := &postgres.Listener{
+		Pool: s.pool, Channel: recording.Channel, Connected: s.recordGate.Poll, Heard: s.recordGate.Changed, Log: s.log,
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var work sync.WaitGroup
+	work.Go(func() { s.recordGate.Watch(watching) })
+	work.Go(func() { listener.Run(watching) })
+	s.onStop("recordings' notifications", func(context.Context) error {
+		stop()
+		work.Wait()
+		return nil
+	})
+	return nil
+}
+
+// watchRecorder adds the gauges of the recorder and of the server of recordings.
+func (m *metrics) watchRecorder(r *recorder.Recorder, v *vod.Server) {
+	m.gauge("recordings_active", "Streams that are being recorded on this server.", func() float64 { return float64(r.Stats().Active) })
+	m.gauge("recordings_waiting", "Ended recordings whose files are not all in the storage yet.",
+		func() float64 { return float64(r.Stats().Waiting) })
+	m.gauge("recordings_spool_bytes", "Size of the local files that are being recorded or wait for the storage.",
+		func() float64 { return float64(r.Stats().SpoolBytes) })
+	m.counter("recordings_cut_short_total", "Recordings that ended early because of a full disk or a storage that was away.",
+		func() float64 { return float64(r.Stats().Failed) })
+	m.gauge("vod_requests", "Requests for recordings that are being served.", func() float64 { return float64(v.Stats().Requests) })
+	m.counter("vod_refused_total", "Requests for recordings that were refused because too many were being served.",
+		func() float64 { return float64(v.Stats().Refused) })
+	m.counter("vod_bytes_total", "Bytes of recordings that were sent.", func() float64 { return float64(v.Stats().BytesOut) })
+}

@@ -1,0 +1,49 @@
+package recordgate
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"showfloor/internal/base/blob"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/media/vod"
+	"showfloor/internal/streams/recording"
+)
+
+// Media implements vod.Source.
+func (g *Gate) Media(ctx context.Context, recordingID string) (vod.Media, error) {
+	m, err := g.recordings().Media(ctx, recordingID)
+	if p, refused := problem.As(err); refused && p.Kind == problem.NotFound {
+		return vod.Media{}, errors.Join(vod.ErrNotFound, err)
+	}
+	if err != nil {
+		return vod.Media{}, err
+	}
+	if m.PlaylistURL != "" {
+		return vod.Media{}, vod.ErrNotFound // an outside recorder serves it
+	}
+	v := vod.Media{Ready: m.Status == recording.Ready, Inits: make([]vod.Init, len(m.Inits)), Segments: make([]vod.Segment, len(m.Segments))}
+	for i, x := range m.Inits {
+		v.Inits[i] = vod.Init{
+			Take: x.Take, Number: x.Number, Codecs: x.Codecs, Width: x.Width, Height: x.Height, FrameRate: x.FrameRate,
+			VideoBytes: x.VideoBytes, AudioBytes: x.AudioBytes,
+		}
+	}
+	for i, x := range m.Segments {
+		v.Segments[i] = vod.Segment{
+			Take: x.Take, Number: x.Number, Init: x.Init, Discontinuity: x.Discontinuity, StartedAt: x.StartedAt, Duration: x.Duration,
+			VideoBytes: x.VideoBytes, AudioBytes: x.AudioBytes,
+		}
+	}
+	return v, nil
+}
+
+// Serve implements vod.Files.
+func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, key string, o vod.ServeOptions) error {
+	err := g.files.Serve(w, r, key, blob.ServeOptions{CacheControl: o.CacheControl, Lifetime: o.Lifetime})
+	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrKey) {
+		return errors.Join(vod.ErrNotFound, err)
+	}
+	return err
+}
