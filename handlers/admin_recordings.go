@@ -11,7 +11,9 @@ import (
 )
 
 // ListAdminRecordings lists the recordings of all tenants.
-func (s *Server) ListAdminRecordings(ctx context.Context, r api.ListAdminRecordingsRequestObject) (api.ListAdminRecordingsResponseObject, error) {
+func (s *Server) ListAdminRecordings(
+	ctx context.Context, r api.ListAdminRecordingsRequestObject,
+) (api.ListAdminRecordingsResponseObject, error) {
 	page, err := pageOf(r.Params.Page, r.Params.PageSize)
 	if err != nil {
 		return nil, err

@@ -83,7 +83,9 @@ func (s *Server) CreatePlaybackURL(ctx context.Context, r api.CreatePlaybackURLR
 	if err != nil {
 		return nil, err
 	}
-	out := api.CreatePlaybackURL201JSONResponse{URL: p.URL, Type: api.PlaybackTypeHLS, ExpiresAt: timestamp.From(p.ExpiresAt), DvrURL: orNull(p.DVR)}
+	out := api.CreatePlaybackURL201JSONResponse{
+		URL: p.URL, Type: api.PlaybackTypeHLS, ExpiresAt: timestamp.From(p.ExpiresAt), DvrURL: orNull(p.DVR),
+	}
 	if p.LowLatency {
 		out.Type = api.PlaybackTypeLLHLS
 	}

@@ -41,11 +41,11 @@ func TestDefaults(t *testing.T) {
 		StorageSettings: StorageSettings{
 			StorageDelivery: "proxy", DVRWindow: "4h", dvrWindow: 4 * time.Hour, SpoolMax: "20GiB", spoolMark: diskMark(t, "20GiB"),
 		},
-		RecorderTimeout: "10m",
-		CORSOrigins:     "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
+		CORSOrigins: "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
 		PlatformFeePct: "0", CapturesTotalBytes: "10737418240",
 		ProcessorSettings:  ProcessorSettings{ProcessorURL: "https://api.stripe.com"},
 		UsageRetentionDays: "92",
+		RecorderTimeout:    "10m",
 		AdminEmail:         "admin@localhost",
 		LimitSettings: LimitSettings{
 			Caller: "100/s:200", Tenant: "500/s:1000", Audience: "1000/s:10000", Public: "10/s:20", Auth: "10/min", Email: "5/min", Failures: "100/h", Mails: "5/h",
@@ -240,6 +240,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"TURN_ADDR", "x", `TURN_ADDR: "x" is not an address; write host:port, or :port for all interfaces`},
 		{"TURN_ADDR", ":7882", "TURN_ADDR and SFU_ADDR must not be the same"},
 		{"TURN_EXTERNAL_IP", "203.0.113.7", "TURN_EXTERNAL_IP needs TURN_ADDR, where the relay listens"},
+		{"RECORDER_TIMEOUT", "10", `RECORDER_TIMEOUT: "10" is not a duration from 1s to 24h, such as 10m`},
+		{"RECORDER_URL", "ftp://x", "RECORDER_URL: not a URL that begins with http:// or https://"},
 		{"CALL_RING_TIMEOUT", "45", `CALL_RING_TIMEOUT: "45" is not a time between 1s and 10m; write a duration such as 45s`},
 		{"RTMPS_ADDR", "x", `RTMPS_ADDR: "x" is not an address; write host:port, or :port for all interfaces`},
 		{"RTMPS_ADDR", ":1936", "RTMPS_ADDR needs RTMPS_CERT_FILE and RTMPS_KEY_FILE (paths of PEM files)"},

@@ -49,7 +49,9 @@ func (s *Service) ListAdminRecordings(ctx context.Context, f Filter, skip, limit
 	if int64(skip) >= total {
 		return []AdminView{}, total, nil
 	}
-	rows, err := q.ListAdminRecordings(ctx, db.ListAdminRecordingsParams{Tenant: f.TenantID, Status: f.Status, Skip: int32(skip), MaxRows: int32(limit)})
+	rows, err := q.ListAdminRecordings(ctx, db.ListAdminRecordingsParams{
+		Tenant: f.TenantID, Status: f.Status, Skip: int32(skip), MaxRows: int32(limit),
+	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list recordings: %w", err)
 	}
@@ -94,7 +96,7 @@ func (s *Service) UpdateAdminRecordingRetention(
 			return fmt.Errorf("set retention: %w", err)
 		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
-			Actor: actor, TenantID: r.TenantID, Action: "recording.set_retention", Entity: "recording", EntityID: r.ID, Reason: in.Reason,
+			Actor: actor, TenantID: r.TenantID, Action: "recording.set_retention", Entity: entity, EntityID: r.ID, Reason: in.Reason,
 			Before: map[string]any{"retainUntil": r.RetainUntil, "legalHold": r.LegalHold},
 			After:  map[string]any{"retainUntil": next.RetainUntil, "legalHold": next.LegalHold},
 		})
@@ -102,7 +104,9 @@ func (s *Service) UpdateAdminRecordingRetention(
 }
 
 // changeAsAdmin runs fn with the locked recording and returns the recording afterwards.
-func (s *Service) changeAsAdmin(ctx context.Context, recordingID string, fn func(tx pgx.Tx, r db.Recording) error) (v AdminView, err error) {
+func (s *Service) changeAsAdmin(
+	ctx context.Context, recordingID string, fn func(tx pgx.Tx, r db.Recording) error,
+) (v AdminView, err error) {
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		r, err := q.LockRecording(ctx, recordingID)

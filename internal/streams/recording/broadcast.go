@@ -102,7 +102,9 @@ func lockActive(ctx context.Context, q *db.Queries, row db.Stream) (*db.Recordin
 }
 
 // createTx creates a recording of a locked stream on air, and notifies the recorders.
-func (s *Service) createTx(ctx context.Context, tx pgx.Tx, row db.Stream, source string, in Input, meta json.RawMessage) (db.Recording, error) {
+func (s *Service) createTx(
+	ctx context.Context, tx pgx.Tx, row db.Stream, source string, in Input, meta json.RawMessage,
+) (db.Recording, error) {
 	q := db.New(tx)
 	r, err := q.CreateRecording(ctx, db.CreateRecordingParams{
 		ID: id.New(id.Recording), TenantID: row.TenantID, StreamID: row.ID, Source: source, Name: in.Name,

@@ -26,7 +26,7 @@ func (s *Service) deleteTx(ctx context.Context, tx pgx.Tx, r db.Recording, actor
 		return fmt.Errorf("delete recording: %w", err)
 	}
 	entry := audit.Entry{
-		Actor: actor, TenantID: r.TenantID, Action: "recording.delete", Entity: "recording", EntityID: r.ID,
+		Actor: actor, TenantID: r.TenantID, Action: "recording.delete", Entity: entity, EntityID: r.ID,
 		Before: map[string]any{"status": r.Status, "streamId": r.StreamID},
 	}
 	if reason != nil {

@@ -165,7 +165,8 @@ func (s *Service) FinalizeRecording(ctx context.Context, recordingID string, rep
 			return s.failTx(ctx, tx, r, *report.Error)
 		}
 		is := result{
-			spans: []span{{r.StartedAt, report.duration()}}, duration: report.duration(), playlist: report.PlaylistURL, incomplete: r.IncompleteReason,
+			spans: []span{{r.StartedAt, report.duration()}}, duration: report.duration(), playlist: report.PlaylistURL,
+			incomplete: r.IncompleteReason,
 		}
 		if report.SizeBytes != nil {
 			is.size = *report.SizeBytes
@@ -196,7 +197,7 @@ func (s *Service) recordUsage(ctx context.Context, recordingID string) error {
 		owner.ProjectID = *project
 	}
 	_, err = s.config.Usage.Record(ctx, []usage.Interval{{
-		Owner: owner, Source: "recording", ResourceID: r.ID, Meter: usage.RecordingMinutes,
+		Owner: owner, Source: entity, ResourceID: r.ID, Meter: usage.RecordingMinutes,
 		From: r.StartedAt, To: r.StartedAt.Add(durationOf(r)), Amount: int64(math.Ceil(durationOf(r).Seconds())),
 	}})
 	return err

@@ -51,7 +51,9 @@ type PlaybackURL struct {
 // ListRecordings pages through the tenant's recordings, newest first, without deleted ones. cursor is the id after which the
 // page starts, nil for the first page.
 func (s *Service) ListRecordings(ctx context.Context, c tenancy.Caller, cursor *string, limit int) ([]View, error) {
-	rows, err := db.New(s.config.Pool).ListRecordings(ctx, db.ListRecordingsParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
+	rows, err := db.New(s.config.Pool).ListRecordings(ctx, db.ListRecordingsParams{
+		TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list recordings: %w", err)
 	}
@@ -146,7 +148,7 @@ func (s *Service) StartRecording(ctx context.Context, c tenancy.Caller, streamID
 			return err
 		}
 		return audit.WriteTx(ctx, q, s.config.Now(), audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "recording.start", Entity: "recording", EntityID: row.ID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "recording.start", Entity: entity, EntityID: row.ID,
 			After: map[string]any{"streamId": streamID, "name": in.Name},
 		})
 	})
@@ -170,7 +172,7 @@ func (s *Service) StopRecording(ctx context.Context, c tenancy.Caller, streamID,
 			return err
 		}
 		return audit.WriteTx(ctx, db.New(tx), now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "recording.stop", Entity: "recording", EntityID: row.ID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "recording.stop", Entity: entity, EntityID: row.ID,
 		})
 	})
 	if err != nil {
@@ -200,7 +202,7 @@ func (s *Service) UpdateRecording(ctx context.Context, c tenancy.Caller, recordi
 			return fmt.Errorf("update recording: %w", err)
 		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "recording.update", Entity: "recording", EntityID: row.ID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "recording.update", Entity: entity, EntityID: row.ID,
 			Before: map[string]any{"name": row.Name, "metadata": row.Metadata}, After: map[string]any{"name": next.Name, "metadata": next.Metadata},
 		})
 	})

@@ -126,5 +126,8 @@ var (
 	_ river.JobArgs = DeleteFilesArgs{}
 )
 
+// entity names recordings in the audit log and in intervals of usage.
+const entity = "recording"
+
 // Prefix is the beginning of the keys of all files of a recording.
 func Prefix(recordingID string) string { return "recordings/" + recordingID + "/" }
