@@ -11,8 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"showfloor/gen/api"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/outflow/event"
+	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/testkit/apitest"
 )
@@ -28,9 +30,11 @@ func TestListsPage(t *testing.T) {
 	}
 	owner.SetPlan(t, "PRO") // FREE has fewer endpoints
 	hook := owner.Webhook(t, "http://127.0.0.1:1/", "stream.started")
+	var last api.Stream
 	var shop, product string
 	for i := range n {
-		shop, product = owner.Stream(t, map[string]any{"name": strconv.Itoa(i)}).ID, owner.Product(t, nil).ID
+		last = owner.Stream(t, map[string]any{"name": strconv.Itoa(i)})
+		shop, product = last.ID, owner.Product(t, nil).ID
 		owner.Auction(t, map[string]any{"streamId": shop, "productId": product})
 		owner.Key(t)
 		owner.Session(t, nil)
@@ -42,7 +46,9 @@ func TestListsPage(t *testing.T) {
 	}
 	owner.Seller(t)
 	captureURL := owner.CaptureURL(t)
+	publishFrom(t, s, last, stream.SourceRTMP)
 	for i := range n {
+		startAndStop(t, owner, shop)
 		owner.Channel(t, nil)
 		moderate(t, owner, shop, "slowmode", map[string]any{"slowmodeSec": i, "by": "ada"})
 		owner.Checkout(t, shop, product)
@@ -59,6 +65,8 @@ func TestListsPage(t *testing.T) {
 		"listDiscounts":         "/v1/me/commerce/discounts",
 		"listProducts":          "/v1/me/catalog/products",
 		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",
+		"listRecordings":        "/v1/me/recordings",
+		"listStreamRecordings":  "/v1/me/streams/" + shop + "/recordings",
 		"listAuctions":          auctionsPath,
 		"listSessions":          sessionsPath,
 		"listChannels":          channelsPath,

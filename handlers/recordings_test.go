@@ -35,6 +35,14 @@ func publishFrom(t *testing.T, s *apitest.Server, st api.Stream, source string) 
 	require.NoError(t, err)
 }
 
+// startAndStop makes a recording of a stream on air, without a segment.
+func startAndStop(t *testing.T, owner *apitest.Caller, streamID string) {
+	t.Helper()
+	var rec api.Recording
+	owner.Call(t, "POST", "/v1/me/streams/"+streamID+"/recordings/start", nil).Into(t, 201, &rec)
+	owner.Call(t, "POST", "/v1/me/streams/"+streamID+"/recordings/"+rec.ID+"/stop", nil).Is(t, 201)
+}
+
 // record records a new stream, with one segment of 4 s. The recording is READY, unless it goes on.
 func record(t *testing.T, s *apitest.Server, owner *apitest.Caller, goesOn bool) (rec api.Recording) {
 	t.Helper()
