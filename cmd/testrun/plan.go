@@ -29,7 +29,8 @@ const (
 // times faster. Of handlers, only the tests that start goroutines run under it too (concurrentTests).
 func raced() []string {
 	return []string{
-		"handlers/pipeline", "internal/base/batch", "internal/base/blob", "internal/base/ratelimit", "internal/media/...", "internal/outflow/realtime",
+		"handlers/pipeline", "internal/base/batch", "internal/base/blob", "internal/base/ratelimit", "internal/media/...",
+		"internal/outflow/realtime",
 		"internal/outflow/webhook", "internal/rooms/roomgate", "internal/streams/mediagate", "internal/tenancy/passwordhash",
 		"internal/tenancy/signing", "jobs",
 	}

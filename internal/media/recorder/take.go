@@ -114,8 +114,7 @@ func (t *take) record() {
 	w := &writer{take: t}
 	log := t.recorder.config.Log.With("stream", t.streamID)
 	w.cut = segmenter.New(segmenter.Config{Sink: w, NextRun: w.nextRun, PartTarget: fragmentTarget, SegmentTarget: segmentTarget, Log: log,
-		// The times of a later take are behind those of the earlier ones, as ffmpeg wants it.
-		Start: segmenter.TimelineStart + max(t.stream.Age(), 0).Truncate(time.Millisecond)})
+		Start: segmenter.TimelineStart + behindEarlier(t.stream.Age())})
 	for w.err == nil {
 		u, err := t.reader.NextOrTick(t.context, fragmentTarget, w.cut.Quiet)
 		if err != nil {
@@ -197,6 +196,16 @@ func reasonOf(cause error) string {
 		return "the server's disk was full"
 	}
 	return "the server could not write the recording"
+}
+
+// behindEarlier is the offset of a take that begins at an age of the broadcast. It is more than the duration of all
+// earlier takes, since ffmpeg drops pictures whose times go back: encoders may send some media faster than in real time, and
+// their clocks may be fast.
+func behindEarlier(age time.Duration) time.Duration {
+	if age < time.Second {
+		return 0 // the first take
+	}
+	return (age + age/1000 + 5*time.Second).Truncate(time.Millisecond)
 }
 
 // withParameterSets puts the parameter sets into key pictures that have none: after a change of the encoder's settings, ffmpeg's

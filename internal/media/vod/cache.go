@@ -210,7 +210,12 @@ func (e *entry) text(name, base string) *text {
 	return t
 }
 
+// render returns nil for a name that is no playlist of the recording, and while nothing is stored: players treat a playlist
+// without segments as an error.
 func (e *entry) render(name, base string) []byte {
+	if len(e.media.Segments) == 0 {
+		return nil
+	}
 	p := playlist{of: audioTrack, window: e.cache.window, base: base}
 	switch name {
 	case indexName:

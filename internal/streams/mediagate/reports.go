@@ -97,7 +97,9 @@ func (r *Reports) admit(ctx context.Context, a stream.Attempt) (hub.Broadcast, e
 	if _, refused := problem.As(err); err != nil && !refused {
 		r.withdraw(ctx, a.PublisherID)
 	}
-	return hub.Broadcast{StreamID: g.StreamID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow, Began: g.Began, Record: g.Record}, err
+	return hub.Broadcast{
+		StreamID: g.StreamID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow, Began: g.Began, Record: g.Record,
+	}, err
 }
 
 // withdraw withdraws an admission that may have been committed although its

@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"context"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/testkit/s3test"
+)
+
+// recordedStream creates a stream that is always recorded.
+func (a *tenant) recordedStream(reconnectWindowSec int) api.Stream {
+	a.t.Helper()
+	mode, enabled := api.StreamModeLOWLATENCY, true
+	return created(a.CreateStreamWithResponse(a.t.Context(), api.StreamInput{
+		Name: "Launch", Mode: &mode, ReconnectWindowSec: &reconnectWindowSec, RecordingEnabled: &enabled,
+	}))(a.t)
+}
+
+// recordings returns a stream's recordings, newest first.
+func (a *tenant) recordings(streamID string) []api.Recording {
+	a.t.Helper()
+	answer, err := a.ListStreamRecordingsWithResponse(a.t.Context(), streamID, nil)
+	require.NoError(a.t, err)
+	require.NotNil(a.t, answer.JSON200, "%s", answer.Body)
+	return *answer.JSON200
+}
+
+// ready waits until the stream's newest recording is READY.
+func (a *tenant) ready(streamID string) api.Recording {
+	a.t.Helper()
+	var r api.Recording
+	until(a.t, "the recording is READY", func() bool {
+		list := a.recordings(streamID)
+		if len(list) == 0 {
+			return false
+		}
+		r = list[0]
+		require.NotEqual(a.t, api.RecordingStatusFAILED, r.Status, "%v", r.Error)
+		return r.Status == api.RecordingStatusREADY
+	})
+	return r
+}
+
+// playWhole decodes a recording with ffmpeg, which must not complain, and compares its length.
+func playWhole(t testing.TB, r api.Recording) {
+	t.Helper()
+	url, err := r.URL.Get()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), "ffmpeg", "-v", "warning", "-nostdin", "-i", url, "-fps_mode", "vfr", "-f", "null", "-")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for line := range strings.Lines(string(out)) {
+		// ffmpeg reads the first initialization section only; ours repeat the parameter sets in the media.
+		require.Contains(t, line, "Found duplicated MOOV Atom", "%s", out)
+	}
+	seconds, err := r.DurationSec.Get()
+	require.NoError(t, err)
+	require.Greater(t, seconds, 0.5)
+}
+
+// TestARecording: a broadcast is recorded from its first picture, can be played while it runs, and is READY moments after its
+// end, once, with the length that it had. A deleted one can't be played.
+func TestARecording(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	hooks := newSink(t, a, nil)
+	stream := a.recordedStream(0)
+	began := time.Now()
+	encoder := encode(t, target(stream))
+	a.await(stream.ID, api.StreamStatusLIVE)
+	require.Equal(t, api.RecordingStatusRECORDING, a.recordings(stream.ID)[0].Status)
+
+	dvr, err := a.playback(stream.ID).DvrURL.Get()
+	require.NoError(t, err)
+	var list *playlist
+	until(t, "two segments", func() bool {
+		status, _ := get(t.Context(), t, dvr)
+		if status != 200 {
+			return false
+		}
+		list = follow(t, dvr)
+		return strings.Count(list.load(), "#EXTINF") >= 2
+	})
+	require.Contains(t, list.load(), "#EXT-X-PLAYLIST-TYPE:EVENT")
+	require.Contains(t, list.load(), "#EXT-X-TARGETDURATION:10\n")
+	require.NotContains(t, list.load(), "#EXT-X-ENDLIST")
+
+	encoder.terminate(t)
+	r := a.ready(stream.ID)
+	length, err := r.DurationSec.Get()
+	require.NoError(t, err)
+	require.InDelta(t, time.Since(began).Seconds(), length, 5)
+	until(t, "the playlist of the running recording to end", func() bool { return strings.Contains(list.load(), "#EXT-X-ENDLIST") })
+	playWhole(t, r)
+	require.Equal(t, []api.EventName{api.EventNameStreamStarted, api.EventNameStreamEnded, api.EventNameRecordingReady}, hooks.await(stream.ID, 3))
+	require.Len(t, hooks.settled(a), 3)
+
+	url, err := r.URL.Get()
+	require.NoError(t, err)
+	deleted, err := a.DeleteRecordingWithResponse(t.Context(), r.ID)
+	require.NoError(t, err)
+	require.Equal(t, 200, deleted.StatusCode(), "%s", deleted.Body)
+	until(t, "the deleted recording can't be played", func() bool {
+		status, _ := get(t.Context(), t, url)
+		return status == 404
+	})
+}
+
+// TestKillWhileRecording kills the server at random instants, with the folder and with S3. After each start every ended
+// recording becomes READY, plays through, and is announced once; one whose encoder reconnects continues.
+func TestKillWhileRecording(t *testing.T) {
+	t.Parallel()
+	for name, storage := range map[string]func(t *testing.T) []option{
+		"folder": func(*testing.T) []option { return nil },
+		"S3": func(t *testing.T) []option {
+			t.Helper()
+			return []option{withKeys(s3test.Secret), set("STORAGE_URL", s3test.New(t).URL(t, "media"))}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, append([]option{onTestDatabase}, storage(t)...)...)
+			a := signUp(t, s)
+			hooks := newSink(t, a, nil, api.EventNameRecordingReady)
+			patient := a.recordedStream(600)
+			const rounds = 4
+			var fragile []api.Stream
+			for range rounds {
+				fragile = append(fragile, a.recordedStream(0))
+				last := fragile[len(fragile)-1]
+				encoders := []*process{encode(t, target(last)), encode(t, target(patient))}
+				a.await(last.ID, api.StreamStatusLIVE)
+				a.await(patient.ID, api.StreamStatusLIVE)
+				pause(t, time.Duration(rand.Int64N(int64(6*time.Second))))
+				s.kill()
+				for _, e := range encoders {
+					e.wait(t)
+				}
+				s.start(t)
+				require.Equal(t, api.RecordingStatusRECORDING, a.recordings(patient.ID)[0].Status)
+			}
+			back := encode(t, target(patient))
+			a.await(patient.ID, api.StreamStatusLIVE)
+			pause(t, 5*time.Second)
+			s.kill()
+			back.wait(t)
+			s.start(t)
+			answer, err := a.StopRecordingWithResponse(t.Context(), patient.ID, a.recordings(patient.ID)[0].ID)
+			require.NoError(t, err)
+			require.Equal(t, 201, answer.StatusCode(), "%s", answer.Body)
+			for _, stream := range append(fragile, patient) {
+				playWhole(t, a.ready(stream.ID))
+				require.Len(t, a.recordings(stream.ID), 1)
+			}
+			require.Len(t, hooks.settled(a), rounds+1)
+			requireEmptySpool(t.Context(), t, s)
+		})
+	}
+}
+
+// requireEmptySpool waits until no media waits for the storage.
+func requireEmptySpool(ctx context.Context, t testing.TB, s *server) {
+	t.Helper()
+	until(t, "the spool is empty", func() bool {
+		out, err := exec.CommandContext(ctx, "find", s.dir+"/spool", "-mindepth", "1").Output()
+		return err == nil && len(out) == 0
+	})
+}
