@@ -61,7 +61,7 @@ func (o *output) write(b []byte) bool {
 	if o.r.Method == http.MethodHead {
 		return true
 	}
-	n, err := o.w.Write(b) //nolint:gosec // the content type is never HTML
+	n, err := o.w.Write(b)
 	o.count(n)
 	return err == nil
 }
