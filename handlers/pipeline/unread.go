@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -88,6 +89,14 @@ func (c *unreadConn) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// ReadFrom lets the kernel send files. net/http calls it only for a handler's answer.
+func (c *unreadConn) ReadFrom(r io.Reader) (int64, error) {
+	if to, ok := c.Conn.(io.ReaderFrom); ok && c.handling.Load() {
+		return to.ReadFrom(r)
+	}
+	return io.Copy(struct{ io.Writer }{c}, r)
 }
 
 // refusal returns the status of an HTTP/1.1 answer that is an error. HTTP/2 frames don't begin like one.

@@ -227,7 +227,7 @@ func firstRange(text string) (offset, length int64) {
 
 // serveRedirect sends the client to the storage. The URL is signed for GET, so HEAD must not be redirected to it.
 func (b *bucket) serveRedirect(w http.ResponseWriter, r *http.Request, key string, o ServeOptions) error {
-	lifetime := o.Lifetime
+	lifetime := min(o.Lifetime, longestSignature)
 	if lifetime == 0 {
 		lifetime = time.Hour
 	}
@@ -304,3 +304,6 @@ func (s *objectSeeker) close() {
 		s.reader = nil
 	}
 }
+
+// longestSignature is the longest lifetime that S3 allows for a pre-signed URL.
+const longestSignature = 7 * 24 * time.Hour

@@ -144,11 +144,11 @@ func New(config Config) *Server {
 	s.started = s.config.Now()
 	s.budget.total = int64(s.config.TotalBytes)
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.work.Go(s.housekeeping)
 	if c := s.config.Edge; c != nil {
 		s.edge = newEdge(s, *c)
 		s.work.Go(s.edge.reportWhileOpen)
 	}
+	s.work.Go(s.housekeeping)
 	return s
 }
 

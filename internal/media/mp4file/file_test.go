@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 
 	"showfloor/internal/media/mp4file"
 	"showfloor/internal/media/vod"
+	"showfloor/internal/testkit/moduleroot"
 	"showfloor/internal/testkit/recordingtest"
 )
 
@@ -123,9 +123,7 @@ func secondAt(t testing.TB, path, at string) int {
 // TestTheSample: all frames, nothing else, and the index before the media.
 func TestTheSample(t *testing.T) {
 	t.Parallel()
-	_, here, _, ok := runtime.Caller(0)
-	require.True(t, ok)
-	sample := filepath.Join(filepath.Dir(here), "..", "..", "..", "sample.mp4")
+	sample := moduleroot.Path(t, "sample.mp4")
 	path, m := write(t, recordingtest.Part{Clip: recordingtest.Clip{File: sample}})
 	duration, video, audio := probe(t, path)
 	require.InDelta(t, m.Length().Seconds(), duration, 0.001)

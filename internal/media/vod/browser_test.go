@@ -14,6 +14,7 @@ import (
 	"showfloor/internal/media/mp4file"
 	"showfloor/internal/media/vod"
 	"showfloor/internal/testkit/browsertest"
+	"showfloor/internal/testkit/moduleroot"
 	"showfloor/internal/testkit/recordingtest"
 )
 
@@ -45,7 +46,7 @@ func (s *theatre) viewer() *viewer {
 		_, _ = w.Write([]byte(page))
 	})
 	s.pages.HandleFunc("/hls.mjs", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFile(w, r, filepath.Join(moduleRoot(s.t), "web", "node_modules", "hls.js", "dist", "hls.mjs"))
+		http.ServeFile(w, r, moduleroot.Path(s.t, "web", "node_modules", "hls.js", "dist", "hls.mjs"))
 	})
 	v := &viewer{s.t, browsertest.New(s.t)}
 	browsertest.Run(s.t, v.tab, chromedp.Navigate(s.http.URL+"/page"))

@@ -22,6 +22,8 @@ const (
 	staleLife = time.Minute
 	// loadTime bounds a call of the Source.
 	loadTime = 10 * time.Second
+	// loadsAtOnce bounds the calls of the Source at the same time, which read all segments of a recording.
+	loadsAtOnce = 4
 	// entryBytes is an estimate of a recording's memory beside segments and texts.
 	entryBytes = 1024
 	// segmentBytes is the memory of a segment.
@@ -33,6 +35,7 @@ const (
 // cache has the recordings that were asked for last. Its methods may be called at the same time.
 type cache struct {
 	source Source
+	loads  chan struct{} // held during a call of the source
 	bound  int
 	window time.Duration
 	now    func() time.Time
@@ -72,7 +75,9 @@ type text struct {
 }
 
 func newCache(source Source, bound int, window time.Duration, now func() time.Time) *cache {
-	return &cache{source: source, bound: bound, window: window, now: now, entries: map[string]*list.Element{}}
+	return &cache{
+		source: source, loads: make(chan struct{}, loadsAtOnce), bound: bound, window: window, now: now, entries: map[string]*list.Element{},
+	}
 }
 
 // get returns a recording. All who ask for it at the same time share one call of the source.
@@ -127,7 +132,13 @@ func (e *entry) loaded() bool {
 func (c *cache) load(ctx context.Context, e, last *entry) {
 	ctx, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
-	e.media, e.err = c.source.Media(ctx, e.id)
+	select {
+	case c.loads <- struct{}{}:
+		e.media, e.err = c.source.Media(ctx, e.id)
+		<-c.loads
+	case <-ctx.Done():
+		e.err = ctx.Err()
+	}
 	e.read = c.now()
 	life := liveLife
 	switch {

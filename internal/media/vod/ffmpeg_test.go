@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/media/vod"
+	"showfloor/internal/testkit/moduleroot"
 	"showfloor/internal/testkit/recordingtest"
 )
 
@@ -89,7 +90,7 @@ func length(m vod.Media) time.Duration {
 func TestFFmpegPlaysTheSample(t *testing.T) {
 	t.Parallel()
 	s := newTheatre(t, vod.Config{})
-	file := filepath.Join(moduleRoot(t), "sample.mp4")
+	file := moduleroot.Path(t, "sample.mp4")
 	m := s.record("rec_1", recordingtest.Part{Clip: recordingtest.Clip{File: file}})
 	require.Greater(t, len(m.Segments), 5)
 	url := s.http.URL + s.path("rec_1", "index.m3u8")

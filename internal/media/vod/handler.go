@@ -116,9 +116,13 @@ func (v *visit) playlistCaching(e *entry) string {
 }
 
 // serveFile answers with a file of the storage. A playlist that was loaded in time may reference
-// it for as long as the recording plays, and while it runs.
+// it for as long as the recording plays. While it runs, that is the window of its playlist at most.
 func (s *Server) serveFile(v *visit, e *entry) *mediahttp.Problem {
-	if e.media.Ready && v.expired(e.length) {
+	plays := e.length
+	if !e.media.Ready {
+		plays = s.config.Window // the length grows with the time
+	}
+	if v.expired(plays) {
 		return mediahttp.Expired()
 	}
 	o := ServeOptions{CacheControl: "public, max-age=86400, immutable", Lifetime: e.length + time.Minute}

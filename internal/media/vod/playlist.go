@@ -101,11 +101,12 @@ func (p playlist) header(m *Media, removed int) []byte {
 	return append(b, "#EXT-X-INDEPENDENT-SEGMENTS\n"...)
 }
 
-// longest is the duration of the longest segment in seconds, rounded up; 1 at least.
+// longest is the duration of the longest segment, rounded to the nearest second as EXT-X-TARGETDURATION counts it
+// (RFC 8216, 4.3.3.1); 1 at least.
 func longest(m *Media) int {
 	most := time.Second
 	for i := range m.Segments {
 		most = max(most, m.Segments[i].Duration)
 	}
-	return int(math.Ceil(most.Seconds()))
+	return int(math.Round(most.Seconds()))
 }

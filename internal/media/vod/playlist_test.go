@@ -115,11 +115,13 @@ func TestARecordingWithFewPictures(t *testing.T) {
 	require.Contains(t, string(multivariant(&m)), "video.m3u8")
 }
 
-// TestLongSegments: a target duration is never below a segment's.
+// TestLongSegments: a target duration is never below a segment's, rounded. It stays 10 for the longest segments of a recorder.
 func TestLongSegments(t *testing.T) {
 	t.Parallel()
 	m := Media{Segments: segments(1, 1, 1, 1, 12100*time.Millisecond)}
-	require.Contains(t, string(playlist{of: videoTrack, dvr: true, window: time.Hour}.render(&m)), "#EXT-X-TARGETDURATION:13\n")
+	require.Contains(t, string(playlist{of: videoTrack, dvr: true, window: time.Hour}.render(&m)), "#EXT-X-TARGETDURATION:12\n")
+	m = Media{Segments: segments(1, 1, 1, 1, 10400*time.Millisecond)}
+	require.Contains(t, string(playlist{of: videoTrack, dvr: true, window: time.Hour}.render(&m)), "#EXT-X-TARGETDURATION:10\n")
 	m = Media{Segments: segments(1, 1, 1, 1, 200*time.Millisecond)}
 	require.Contains(t, string(playlist{of: videoTrack}.render(&m)), "#EXT-X-TARGETDURATION:1\n")
 }

@@ -11,8 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -174,14 +172,6 @@ func (s *theatre) get(path string) string {
 	a := s.do(http.MethodGet, path)
 	require.Equal(s.t, http.StatusOK, a.status, "%s: %s", path, a.body)
 	return a.body
-}
-
-// moduleRoot is the folder of go.mod.
-func moduleRoot(t testing.TB) string {
-	t.Helper()
-	_, file, _, ok := runtime.Caller(0)
-	require.True(t, ok)
-	return filepath.Dir(strings.TrimSuffix(filepath.Dir(file), filepath.FromSlash("/internal/media/vod")) + "/x")
 }
 
 // dirFiles opens the files of a folder by their names.

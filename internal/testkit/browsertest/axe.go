@@ -3,10 +3,11 @@ package browsertest
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"showfloor/internal/testkit/moduleroot"
 )
 
 // runAxe is the script that stores the violations of the shown page in axeFound, one per line: the rule, its
@@ -21,7 +22,7 @@ const runAxe = `globalThis.axeFound = null; axe.run().then((result) => {
 func Barriers(t testing.TB, ctx context.Context) []string {
 	t.Helper()
 
-	axe, err := os.ReadFile(filepath.Join(moduleRoot(t), "web", "node_modules", "axe-core", "axe.min.js"))
+	axe, err := os.ReadFile(moduleroot.Path(t, "web", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
 		t.Fatalf("read axe-core (run `make web`): %v", err)
 	}

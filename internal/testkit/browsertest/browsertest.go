@@ -24,6 +24,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"showfloor/internal/testkit/moduleroot"
 )
 
 const (
@@ -265,31 +267,11 @@ func Screenshot(t testing.TB, ctx context.Context, name string) {
 		return
 	}
 
-	path := filepath.Join(moduleRoot(t), "build", "screenshots", name+".png")
+	path := moduleroot.Path(t, "build", "screenshots", name+".png")
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 		t.Fatalf("screenshot folder: %v", err)
 	}
 	if err := os.WriteFile(path, png, fileMode); err != nil {
 		t.Fatalf("write screenshot: %v", err)
-	}
-}
-
-// moduleRoot walks up from the test's folder to the one that holds go.mod.
-func moduleRoot(t testing.TB) string {
-	t.Helper()
-
-	folder, err := os.Getwd()
-	if err != nil {
-		t.Fatalf("working folder: %v", err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			return folder
-		}
-		parent := filepath.Dir(folder)
-		if parent == folder {
-			t.Fatal("no go.mod above the test's folder")
-		}
-		folder = parent
 	}
 }

@@ -11,10 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
+
+	"showfloor/internal/testkit/moduleroot"
 )
 
 // The access keys of every server.
@@ -136,28 +137,12 @@ func program(t testing.TB) string {
 	t.Helper()
 	path := os.Getenv("SHOWFLOOR_VERSITYGW")
 	if path == "" {
-		path = filepath.Join(moduleRoot(t), ".cache", "bin", "versitygw")
+		path = moduleroot.Path(t, ".cache", "bin", "versitygw")
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("the S3 server for tests is missing: %v; build it with: make .cache/bin/versitygw", err)
 	}
 	return path
-}
-
-// moduleRoot returns the folder of go.mod, above the test's folder.
-func moduleRoot(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-	}
-	t.Fatalf("no go.mod above the test's folder on %s", runtime.GOOS)
-	return ""
 }
 
 func freeAddr(t testing.TB) string {
