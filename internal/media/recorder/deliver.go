@@ -12,6 +12,7 @@ func (t *take) deliver() {
 	failed := false
 	defer func() { t.recorder.gone(t, failed) }()
 	defer t.cancel()
+	<-t.prepared
 	if !t.awaitRecording() || !t.open() {
 		t.leave()
 		return
@@ -114,13 +115,14 @@ func (t *take) storeAll() (ended bool) {
 		case t.context.Err() != nil:
 			return false
 		}
+		t.setFault(err)
 		t.recorder.config.Log.Warn("a segment is not in the storage yet, trying again",
 			"recording", t.recording(), "segment", s.Number, "error", err)
 		if deadline.IsZero() && t.isComplete() {
 			deadline = t.recorder.config.Now().Add(t.recorder.config.Patience)
 		}
 		if !deadline.IsZero() && t.recorder.config.Now().After(deadline) {
-			t.giveBack(errBacklog)
+			t.giveBack(errors.Join(errBacklog, err))
 			return false
 		}
 		select {
@@ -130,6 +132,19 @@ func (t *take) storeAll() (ended bool) {
 			return false
 		}
 	}
+}
+
+// setFault and lastFault keep the storage's last fault, which decides over the reason if the take ends because of it.
+func (t *take) setFault(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.fault = err
+}
+
+func (t *take) lastFault() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.fault
 }
 
 func (t *take) isComplete() bool {

@@ -77,11 +77,13 @@ type Config struct {
 	Files   Files
 	// Stream returns a stream that is on air on this node.
 	Stream func(streamID string) (*hub.Stream, bool)
-	// MaxSpool bounds the spool in bytes; 20 GiB. Each take may use an equal share of it. A take beyond its share ends its
+	// MaxSpool bounds the spool in bytes; 20 GiB. While it is exceeded, a take that uses more than an equal share of it ends its
 	// recording.
 	MaxSpool int64
 	// Patience is how long a take whose stream has ended tries to reach the storage; 1 h.
 	Patience time.Duration
+	// Refuse returns an error while the disk has no space for recordings; nil for never.
+	Refuse func() error
 	// Now is the clock that all nodes share; time.Now.
 	Now func() time.Time
 	Log *slog.Logger
@@ -93,6 +95,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Patience <= 0 {
 		c.Patience = time.Hour
+	}
+	if c.Refuse == nil {
+		c.Refuse = func() error { return nil }
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -110,6 +115,8 @@ const (
 	reportTime = 10 * time.Second
 	// unboundTime is how long a take without a recording waits for one.
 	unboundTime = time.Minute
+	// stuckTime is how long Close waits for I/O that can't be cancelled.
+	stuckTime = 2 * time.Second
 	// uploadsAtOnce bounds the takes that write to the storage at the same time.
 	uploadsAtOnce = 8
 	// Pauses between attempts after a fault.
@@ -148,19 +155,31 @@ func (r *Recorder) Open(s *hub.Stream) {
 }
 
 // Record makes the recorder write a stream's media for a recording. It continues a take that has begun already. It does
-// nothing if the stream isn't on air here.
+// nothing if the stream isn't on air here, or if an earlier take of the recording ended because of a full disk.
 func (r *Recorder) Record(streamID, recordingID string) {
+	s, onAir := r.config.Stream(streamID)
+	if !onAir || r.endedEarly(recordingID) {
+		return
+	}
 	if t := r.taking(streamID); t != nil {
-		switch bound := t.bind(recordingID); {
-		case bound:
+		if t.stream == s && t.bind(recordingID) {
 			return
-		default:
-			r.finish(t) // it is for another recording
+		}
+		r.finish(t) // it is for another recording, or of an earlier broadcast
+	}
+	r.begin(s, recordingID)
+}
+
+// endedEarly reports whether a take of the recording ended before its stream did.
+func (r *Recorder) endedEarly(recordingID string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for t := range r.all {
+		if t.id().RecordingID == recordingID && t.failure() != "" {
+			return true
 		}
 	}
-	if s, ok := r.config.Stream(streamID); ok {
-		r.begin(s, recordingID)
-	}
+	return false
 }
 
 // Finish ends the take of a stream that is not to be recorded any more. The stream stays on air.
@@ -215,15 +234,24 @@ func (r *Recorder) Close(ctx context.Context) error {
 	defer stop()
 	r.waitForTakes(ctx)
 	r.cancel()
-	r.work.Wait()
-	return nil
+	ended := make(chan struct{})
+	go func() {
+		r.work.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(stuckTime):
+		return errors.New("the disk or the storage doesn't answer; the next start continues with the recordings")
+	}
 }
 
-// waitForTakes returns when all takes have ended, or ctx has.
+// waitForTakes returns when all takes of known recordings have ended, or ctx has.
 func (r *Recorder) waitForTakes(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for r.takes() > 0 {
+	for r.boundTakes() > 0 {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -232,42 +260,36 @@ func (r *Recorder) waitForTakes(ctx context.Context) {
 	}
 }
 
-func (r *Recorder) takes() int {
+// boundTakes is the number of takes whose recording is known.
+func (r *Recorder) boundTakes() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.all)
+	for t := range r.all {
+		if t.recording() != "" {
+			n++
+		}
+	}
+	return n
 }
 
-// begin starts a take. Without a recording it waits for bind.
+// begin starts a take. Without a recording it waits for bind. It does no I/O, because it runs in the hub's goroutines.
 func (r *Recorder) begin(s *hub.Stream, recordingID string) {
-	t, err := newTake(r, s, recordingID)
-	if err != nil {
-		r.config.Log.Error("a stream can't be recorded", "stream", s.StreamID, "recording", recordingID, "error", err)
-		r.refuse(recordingID, err)
-		return
-	}
+	t := newTake(r, s, recordingID)
 	r.mu.Lock()
-	if r.closed || r.active[s.StreamID] != nil {
+	old := r.active[s.StreamID]
+	if r.closed || old != nil && old.stream == s {
 		r.mu.Unlock()
-		t.discard()
+		t.cancel()
+		t.reader.Close()
 		return
 	}
 	r.active[s.StreamID], r.all[t] = t, struct{}{}
 	r.work.Go(t.record)
 	r.work.Go(t.deliver)
 	r.mu.Unlock()
-}
-
-// refuse ends a recording that can't begin.
-func (r *Recorder) refuse(recordingID string, cause error) {
-	if recordingID == "" {
-		return
+	if old != nil {
+		old.reader.Finish()
 	}
-	r.work.Go(func() {
-		_ = r.retry(func(ctx context.Context) error { // retry logs the faults
-			return r.config.Reports.EndRecording(ctx, recordingID, reasonOf(cause))
-		})
-	})
 }
 
 func (r *Recorder) taking(streamID string) *take {
@@ -299,12 +321,18 @@ func (r *Recorder) gone(t *take, failed bool) {
 	}
 }
 
-// account adds n bytes to the spool's size, and returns the share of one take.
-func (r *Recorder) account(n int64) (share int64) {
+// account adds n bytes to the spool's size.
+func (r *Recorder) account(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spool += n
-	return r.config.MaxSpool / int64(max(len(r.all), 1))
+}
+
+// exceeds reports whether the spool is full and a take that has n bytes there uses more than its share.
+func (r *Recorder) exceeds(n int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.spool > r.config.MaxSpool && n > r.config.MaxSpool/int64(max(len(r.all), 1))
 }
 
 // retry calls report until it succeeds, has ended, or the recorder is closed. It returns the last error.

@@ -26,6 +26,8 @@ func (r *Recorder) Recover(ctx context.Context) error {
 		return fmt.Errorf("list the spool: %w", err)
 	}
 	found := map[TakeID]bool{}
+	// Takes with a number first: a folder without one may belong to another open take of its recording.
+	slices.SortStableFunc(folders, func(a, b string) int { return unnumbered(a) - unnumbered(b) })
 	for _, path := range folders {
 		t := r.found(&spoolDir{path}, open, found)
 		if t == nil {
@@ -55,6 +57,15 @@ func (r *Recorder) Recover(ctx context.Context) error {
 	return nil
 }
 
+// unnumbered is 1 for the folder of a take without a number.
+func unnumbered(path string) int {
+	var note takeNote
+	if err := (&spoolDir{path}).readNote(takeFile, &note); err != nil || note.Take == 0 {
+		return 1
+	}
+	return 0
+}
+
 // found makes a take of a folder; nil if there is nothing to store. A folder whose take has no number yet belongs to an
 // open take of its recording without a folder, if there is one.
 func (r *Recorder) found(dir *spoolDir, open []TakeID, known map[TakeID]bool) *take {
@@ -69,7 +80,8 @@ func (r *Recorder) found(dir *spoolDir, open []TakeID, known map[TakeID]bool) *t
 		}
 	}
 	t := &take{recorder: r, dir: dir, recordingID: note.RecordingID, number: note.Take, complete: true,
-		bound: make(chan struct{}), recorded: make(chan struct{}), wake: make(chan struct{}, 1)}
+		bound: make(chan struct{}), prepared: make(chan struct{}), recorded: make(chan struct{}), wake: make(chan struct{}, 1)}
+	close(t.prepared)
 	close(t.bound)
 	close(t.recorded)
 	t.context, t.cancel = context.WithCancel(r.ctx)

@@ -57,15 +57,17 @@ const (
 	spoolPattern = "take-*"
 )
 
-func newSpoolDir(parent string) (*spoolDir, error) {
+// make makes the folder.
+func (d *spoolDir) make(parent string) error {
 	if err := os.MkdirAll(parent, folderMode); err != nil {
-		return nil, fmt.Errorf("make the spool: %w", err)
+		return fmt.Errorf("make the spool: %w", err)
 	}
 	path, err := os.MkdirTemp(parent, spoolPattern)
 	if err != nil {
-		return nil, fmt.Errorf("make a folder in the spool: %w", err)
+		return fmt.Errorf("make a folder in the spool: %w", err)
 	}
-	return &spoolDir{path}, nil
+	d.path = path
+	return nil
 }
 
 // initName and segmentName are the names of a track's files.
@@ -117,7 +119,12 @@ func (d *spoolDir) removeSegment(n int) {
 	}
 }
 
-func (d *spoolDir) remove() { _ = os.RemoveAll(d.path) } // what stays is found at the next start
+// remove deletes the folder. The next start finds the files that stay.
+func (d *spoolDir) remove() {
+	if d.path != "" {
+		_ = os.RemoveAll(d.path)
+	}
+}
 
 // isFull reports whether an error means that the disk has no space.
 func isFull(err error) bool {

@@ -31,6 +31,7 @@ type take struct {
 	reader   *hub.Reader // nil for a take that was found in the spool
 	dir      *spoolDir
 	bound    chan struct{}   // closed when the recording is known
+	prepared chan struct{}   // closed when dir exists, or the take has failed
 	recorded chan struct{}   // closed when no more files are written
 	wake     chan struct{}   // capacity 1: there is a complete segment, or no more will come
 	context  context.Context //nolint:containedctx // ends with the take's drop
@@ -42,22 +43,19 @@ type take struct {
 	ready       []spooled
 	complete    bool // no more segments will come
 	reason      string
-	dropped     bool // others have closed the take: nothing of it is needed
+	fault       error // the storage's last one
+	dropped     bool  // others have closed the take: nothing of it is needed
 }
 
-func newTake(r *Recorder, s *hub.Stream, recordingID string) (*take, error) {
-	dir, err := newSpoolDir(r.config.Dir)
-	if err != nil {
-		return nil, err
-	}
-	t := &take{recorder: r, streamID: s.StreamID, stream: s, dir: dir, recordingID: recordingID,
-		bound: make(chan struct{}), recorded: make(chan struct{}), wake: make(chan struct{}, 1)}
+func newTake(r *Recorder, s *hub.Stream, recordingID string) *take {
+	t := &take{recorder: r, streamID: s.StreamID, stream: s, recordingID: recordingID, dir: &spoolDir{},
+		bound: make(chan struct{}), prepared: make(chan struct{}), recorded: make(chan struct{}), wake: make(chan struct{}, 1)}
 	t.context, t.cancel = context.WithCancel(r.ctx)
 	if recordingID != "" {
 		close(t.bound)
 	}
 	t.reader = s.SubscribeTo(hub.Selection{Sound: hub.AAC})
-	return t, nil
+	return t
 }
 
 // bind sets the recording; false if the take has another one.
@@ -100,18 +98,13 @@ func (t *take) isDropped() bool {
 	return t.dropped
 }
 
-// discard removes a take that has not begun.
-func (t *take) discard() {
-	t.cancel()
-	t.reader.Close()
-	t.dir.remove()
-}
-
 // record reads the stream to its end.
 func (t *take) record() {
 	defer close(t.recorded)
 	defer t.reader.Close()
 	w := &writer{take: t}
+	w.err = t.prepare()
+	close(t.prepared)
 	log := t.recorder.config.Log.With("stream", t.streamID)
 	w.cut = segmenter.New(segmenter.Config{Sink: w, NextRun: w.nextRun, PartTarget: fragmentTarget, SegmentTarget: segmentTarget, Log: log,
 		Start: segmenter.TimelineStart + behindEarlier(t.stream.Age())})
@@ -140,6 +133,14 @@ func (t *take) record() {
 	t.end(w.err)
 }
 
+// prepare makes the take's folder.
+func (t *take) prepare() error {
+	if err := t.recorder.config.Refuse(); err != nil {
+		return errors.Join(errNoSpace, err)
+	}
+	return t.dir.make(t.recorder.config.Dir)
+}
+
 // end marks the media as complete. A cause says why it ends before the stream does; then the recording ends too.
 func (t *take) end(cause error) {
 	t.recorder.finish(t)
@@ -148,8 +149,23 @@ func (t *take) end(cause error) {
 	if cause != nil && t.reason == "" {
 		t.reason = reasonOf(cause)
 	}
+	ends := t.recordingID != "" && t.reason != "" && !t.dropped
+	recordingID, reason := t.recordingID, t.reason
 	t.mu.Unlock()
 	t.notify()
+	if ends {
+		// At once, also while the storage can't be reached: otherwise another take would begin.
+		_ = t.recorder.retry(func(ctx context.Context) error { // retry logs the faults, and close repeats it
+			return t.recorder.config.Reports.EndRecording(ctx, recordingID, reason)
+		})
+	}
+}
+
+// failure is the reason for which the take ended before its stream; empty if it didn't.
+func (t *take) failure() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reason
 }
 
 // add queues a complete segment for the storage.
@@ -187,12 +203,17 @@ func (t *take) stored() {
 // errBacklog ends a take whose files the storage didn't take.
 var errBacklog = errors.New("the storage was not reachable, and the files that wait for it use their share of the server's disk")
 
+// errNoSpace ends a take while the disk is almost full.
+var errNoSpace = errors.New("the server's disk is almost full")
+
 // reasonOf is the text for the tenant.
 func reasonOf(cause error) string {
 	switch {
+	case errors.Is(cause, ErrFull):
+		return "the storage was full"
 	case errors.Is(cause, errBacklog):
 		return "the storage was not reachable for too long"
-	case isFull(cause):
+	case errors.Is(cause, errNoSpace), isFull(cause):
 		return "the server's disk was full"
 	}
 	return "the server could not write the recording"

@@ -137,10 +137,15 @@ func (w *writer) append(track *segmenter.TrackSamples, fragment []byte) error {
 	return nil
 }
 
-// checkSpool ends the take when its files that wait for the storage exceed its share.
+// checkSpool ends the take when the disk is almost full, or the spool is full and the take exceeds its share of it.
 func (w *writer) checkSpool() {
-	if w.err == nil && w.take.backlog()+w.open.VideoBytes+w.open.AudioBytes > w.take.recorder.account(0) {
-		w.err = errBacklog
+	if w.err != nil {
+		return
+	}
+	if err := w.take.recorder.config.Refuse(); err != nil {
+		w.err = errors.Join(errNoSpace, err)
+	} else if w.take.recorder.exceeds(w.take.backlog() + w.open.VideoBytes + w.open.AudioBytes) {
+		w.err = errors.Join(errBacklog, w.take.lastFault())
 	}
 }
 
