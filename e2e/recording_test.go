@@ -3,11 +3,15 @@ package e2e
 import (
 	"context"
 	"math/rand/v2"
+	"net/http"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/oapi-codegen/nullable"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -100,8 +104,11 @@ func TestARecording(t *testing.T) {
 	require.InDelta(t, time.Since(began).Seconds(), length, 5)
 	until(t, "the playlist of the running recording to end", func() bool { return strings.Contains(list.load(), "#EXT-X-ENDLIST") })
 	playWhole(t, r)
-	require.Equal(t, []api.EventName{api.EventNameStreamStarted, api.EventNameStreamEnded, api.EventNameRecordingReady}, hooks.await(stream.ID, 3))
-	require.Len(t, hooks.settled(a), 3)
+	require.Equal(t, []api.EventName{
+		api.EventNameStreamStarted, api.EventNameStreamEnded, api.EventNameRecordingReady, api.EventNameRecordingAssetsReady,
+	}, hooks.await(stream.ID, 4))
+	require.Len(t, hooks.settled(a), 4)
+	checkAssets(t, a, r, length)
 
 	url, err := r.URL.Get()
 	require.NoError(t, err)
@@ -112,6 +119,39 @@ func TestARecording(t *testing.T) {
 		status, _ := get(t.Context(), t, url)
 		return status == 404
 	})
+	until(t, "its files are deleted", func() bool {
+		left, err := filepath.Glob(filepath.Join(s.dir, "files", "recordings", "*", "*"))
+		return err == nil && len(left) == 0
+	})
+}
+
+// checkAssets checks the files that are made of a READY recording.
+func checkAssets(t *testing.T, a *tenant, r api.Recording, length float64) {
+	t.Helper()
+	answer, err := a.GetRecordingPlaybackURLWithResponse(t.Context(), r.ID)
+	require.NoError(t, err)
+	require.NotNil(t, answer.JSON200, "%s", answer.Body)
+	address := func(url nullable.Nullable[string]) string {
+		text, err := url.Get()
+		require.NoError(t, err)
+		return text
+	}
+	status, poster := get(t.Context(), t, address(answer.JSON200.PosterURL))
+	require.Equal(t, 200, status)
+	require.Equal(t, "image/jpeg", http.DetectContentType([]byte(poster)))
+	board := address(answer.JSON200.StoryboardURL)
+	status, vtt := get(t.Context(), t, board)
+	require.Equal(t, 200, status)
+	require.True(t, strings.HasPrefix(vtt, "WEBVTT\n"), vtt)
+	status, sheet := get(t.Context(), t, strings.Replace(board, "storyboard.vtt", "storyboard-1.jpg", 1))
+	require.Equal(t, 200, status)
+	require.Equal(t, "image/jpeg", http.DetectContentType([]byte(sheet)))
+	out, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0",
+		address(answer.JSON200.Mp4URL)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	require.NoError(t, err)
+	require.InDelta(t, length, seconds, 0.05)
 }
 
 // TestKillWhileRecording kills the server at random instants, with the folder and with S3. After each start every ended
@@ -139,7 +179,8 @@ func TestKillWhileRecording(t *testing.T) {
 				encoders := []*process{encode(t, target(last)), encode(t, target(patient))}
 				a.await(last.ID, api.StreamStatusLIVE)
 				a.await(patient.ID, api.StreamStatusLIVE)
-				pause(t, time.Duration(rand.Int64N(int64(6*time.Second))))
+				// A recording of less than a fragment may be lost.
+				pause(t, 2500*time.Millisecond+time.Duration(rand.Int64N(int64(5*time.Second))))
 				s.kill()
 				for _, e := range encoders {
 					e.wait(t)

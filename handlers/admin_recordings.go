@@ -60,7 +60,8 @@ func toAdminRecording(v recording.AdminView) api.AdminRecording {
 	return api.AdminRecording{
 		ID: v.ID, TenantID: v.TenantID, TenantName: v.TenantName, StreamID: v.StreamID, StreamName: v.StreamName,
 		Status: api.RecordingStatus(v.Status), DurationSec: toSeconds(v.DurationMs), SizeBytes: orNull(v.SizeBytes),
-		Error: orNull(v.Error), IncompleteReason: orNull(v.IncompleteReason), RetainUntil: timeOrNull(v.RetainUntil), LegalHold: v.LegalHold,
+		Error: orNull(v.Error), IncompleteReason: orNull(incompleteReason(v.Recording)),
+		RetainUntil: timeOrNull(v.RetainUntil), LegalHold: v.LegalHold,
 		StartedAt: timestamp.From(v.StartedAt), EndedAt: timeOrNull(v.EndedAt),
 		DeletedAt: timeOrNull(v.DeletedAt), DeletedReason: orNull(v.DeletedReason),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),

@@ -6,6 +6,7 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"showfloor/gen/api"
+	"showfloor/gen/db"
 	"showfloor/handlers/request"
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/timestamp"
@@ -107,7 +108,7 @@ func (s *Server) GetRecordingPlaybackURL(
 	}
 	return api.GetRecordingPlaybackURL200JSONResponse{
 		URL: p.URL, Type: api.RecordingPlaybackTypeHLS, ExpiresAt: timestamp.From(p.ExpiresAt),
-		PosterURL: orNull[string](nil), StoryboardURL: orNull[string](nil), Mp4URL: orNull[string](nil),
+		PosterURL: orNull(p.PosterURL), StoryboardURL: orNull(p.StoryboardURL), Mp4URL: orNull(p.MP4URL),
 	}, nil
 }
 
@@ -127,7 +128,7 @@ func toRecording(v recording.View) api.Recording {
 	return api.Recording{
 		ID: v.ID, StreamID: v.StreamID, Name: orNull(v.Name), Status: api.RecordingStatus(v.Status),
 		URL: orNull(v.URL), URLExpiresAt: timeOrNull(v.URLExpires), DurationSec: toSeconds(v.DurationMs), SizeBytes: orNull(v.SizeBytes),
-		ProductTimeline: each(v.Timeline, toTimelineEntry), Error: orNull(v.Error), IncompleteReason: orNull(v.IncompleteReason),
+		ProductTimeline: each(v.Timeline, toTimelineEntry), Error: orNull(v.Error), IncompleteReason: orNull(incompleteReason(v.Recording)),
 		StartedAt: timestamp.From(v.StartedAt), EndedAt: timeOrNull(v.EndedAt), RetainUntil: timeOrNull(v.RetainUntil),
 		Metadata: toMetadata(v.Metadata), CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
@@ -135,6 +136,14 @@ func toRecording(v recording.View) api.Recording {
 
 func toTimelineEntry(p recording.Pin) api.ProductTimelineEntry {
 	return api.ProductTimelineEntry{TS: p.TS, ProductID: p.ProductID}
+}
+
+// incompleteReason is nil unless something of the recording can, or could, be played.
+func incompleteReason(r db.Recording) *string {
+	if r.Status != recording.Ready && r.Status != recording.Deleted {
+		return nil
+	}
+	return r.IncompleteReason
 }
 
 // toSeconds converts milliseconds; nil becomes null.

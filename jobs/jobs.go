@@ -171,6 +171,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &missOverdue{calls: c.Areas.Calls})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers(), clock: clock, log: c.Log})
 	river.AddWorker(workers, &finalizeRecording{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &makeRecordingAssets{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &deleteRecordingFiles{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &sweepRecordings{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &rescue{pool: c.Pool})

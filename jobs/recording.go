@@ -20,6 +20,22 @@ func (w *finalizeRecording) Work(ctx context.Context, job *river.Job[recording.F
 	return outcome(w.recordings.Finalize(ctx, job.Args.RecordingID))
 }
 
+// makeRecordingAssets makes the poster, the storyboard and the MP4 file of a recording.
+type makeRecordingAssets struct {
+	river.WorkerDefaults[recording.MakeAssetsArgs]
+	recordings *recording.Service
+}
+
+// Timeout is long enough for a recording of many hours.
+func (*makeRecordingAssets) Timeout(*river.Job[recording.MakeAssetsArgs]) time.Duration {
+	return 30 * time.Minute
+}
+
+// Work makes them.
+func (w *makeRecordingAssets) Work(ctx context.Context, job *river.Job[recording.MakeAssetsArgs]) error {
+	return outcome(w.recordings.MakeAssets(ctx, job.Args.RecordingID))
+}
+
 // deleteRecordingFiles deletes the files of a deleted recording.
 type deleteRecordingFiles struct {
 	river.WorkerDefaults[recording.DeleteFilesArgs]

@@ -18,6 +18,11 @@ SELECT * FROM recordings WHERE id = @id FOR UPDATE;
 -- A playback token names only the recording.
 SELECT * FROM recordings WHERE id = @id;
 
+-- name: FindPlayableRecording :one
+-- @sqlc-vet-disable tenant
+-- A playback token names only the recording. Those of suspended tenants can't be played.
+SELECT r.* FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = @id AND t.status <> 'SUSPENDED';
+
 -- name: GetActiveRecording :one
 SELECT * FROM recordings WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status = 'RECORDING';
 
@@ -105,7 +110,7 @@ WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: SetRecordingRetention :exec
 -- The row is locked.
-UPDATE recordings SET retain_until = @retain_until, legal_hold = @legal_hold, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+UPDATE recordings SET retain_until = @retain_until, retention_set = @retention_set, legal_hold = @legal_hold, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: DeleteRecording :exec
 -- The row is locked.
@@ -162,3 +167,9 @@ SELECT r.id FROM recordings r WHERE r.status = 'PROCESSING' AND r.source = 'exte
 -- @sqlc-vet-disable tenant
 -- Deleted recordings of all tenants whose files are still there.
 SELECT r.id FROM recordings r WHERE r.status = 'DELETED' AND r.files_deleted_at IS NULL AND r.deleted_at < @before::timestamptz ORDER BY r.id;
+
+-- name: SetRecordingAssets :one
+-- The row is locked and READY.
+UPDATE recordings SET assets_at = @now::timestamptz, has_poster = @has_poster, has_storyboard = @has_storyboard, has_mp4 = @has_mp4,
+    size_bytes = size_bytes + @bytes::bigint, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id RETURNING *;

@@ -10,6 +10,7 @@ import (
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/recorder"
+	"showfloor/internal/media/thumbnail"
 	"showfloor/internal/media/vod"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recordgate"
@@ -26,9 +27,17 @@ func (s *server) openRecorder() error {
 	s.recorder = recorder.New(recorder.Config{
 		Dir: filepath.Join(s.config.DataDir, "spool"), Reports: s.recordGate, Files: s.recordGate,
 		Stream:   func(id string) (*hub.Stream, bool) { return s.hub.Stream(id) },
-		MaxSpool: int64(s.config.spoolMark.Of(space.Total)), Now: s.clock.Now, Log: s.log,
+		MaxSpool: int64(s.config.spoolMark.Of(space.Total)), Refuse: func() error { return s.disk.RefuseMore() },
+		Now: s.clock.Now, Log: s.log,
 	})
 	s.recordGate.Connect(s.recorder)
+	s.assets = &recordgate.Assets{Files: s.files, Pictures: thumbnail.New(), Dir: filepath.Join(s.config.DataDir, "mp4")}
+	if !s.assets.Pictures.Works() {
+		s.log.Warn("there is no ffmpeg on this machine: recordings get neither a poster nor a storyboard")
+	}
+	if err := s.assets.RemoveStale(); err != nil {
+		s.log.Warn("the local files of unfinished MP4 files could not be removed", "error", err)
+	}
 	s.onStop("recordings", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, shutdownTime/3)
 		defer cancel()

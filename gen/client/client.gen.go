@@ -509,7 +509,8 @@ type ClientInterface interface {
 
 	// DeleteAdminRecordingWithBody Delete a recording
 	//
-	// Stops the recording's playback at once and removes its files. The entry stays, DELETED, with the reason. This can't be
+	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
+	// up to a day. The entry stays, DELETED, with the reason. This can't be
 	// undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
 	// or PROCESSING. Deleting again has no effect.
 	//
@@ -520,7 +521,8 @@ type ClientInterface interface {
 
 	// DeleteAdminRecording Delete a recording
 	//
-	// Stops the recording's playback at once and removes its files. The entry stays, DELETED, with the reason. This can't be
+	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
+	// up to a day. The entry stays, DELETED, with the reason. This can't be
 	// undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
 	// or PROCESSING. Deleting again has no effect.
 	//
@@ -1239,7 +1241,7 @@ type ClientInterface interface {
 
 	// IngestDvrWithBody Report that SRS completed a recorded file
 	//
-	// Adds the file to the recording of the broadcast. A repeated report of the same file has no effect.
+	// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1248,7 +1250,7 @@ type ClientInterface interface {
 
 	// IngestDvr Report that SRS completed a recorded file
 	//
-	// Adds the file to the recording of the broadcast. A repeated report of the same file has no effect.
+	// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2494,7 +2496,8 @@ type ClientInterface interface {
 
 	// DeleteRecording Delete a recording
 	//
-	// Stops the recording's playback at once and removes its files. This can't be undone. 409 `conflict` for a recording under
+	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep
+	// files for up to a day. This can't be undone. 409 `conflict` for a recording under
 	// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
 	//
 	// Corresponds with DELETE /v1/me/recordings/{id} (the `DeleteRecording` operationId).
@@ -4716,7 +4719,8 @@ func (c *Client) ListAdminRecordings(ctx context.Context, params *ListAdminRecor
 
 // DeleteAdminRecordingWithBody Delete a recording
 //
-// Stops the recording's playback at once and removes its files. The entry stays, DELETED, with the reason. This can't be
+// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
+// up to a day. The entry stays, DELETED, with the reason. This can't be
 // undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
 // or PROCESSING. Deleting again has no effect.
 //
@@ -4737,7 +4741,8 @@ func (c *Client) DeleteAdminRecordingWithBody(ctx context.Context, id ID, conten
 
 // DeleteAdminRecording Delete a recording
 //
-// Stops the recording's playback at once and removes its files. The entry stays, DELETED, with the reason. This can't be
+// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
+// up to a day. The entry stays, DELETED, with the reason. This can't be
 // undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
 // or PROCESSING. Deleting again has no effect.
 //
@@ -6196,7 +6201,7 @@ func (c *Client) GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn
 
 // IngestDvrWithBody Report that SRS completed a recorded file
 //
-// Adds the file to the recording of the broadcast. A repeated report of the same file has no effect.
+// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6215,7 +6220,7 @@ func (c *Client) IngestDvrWithBody(ctx context.Context, contentType string, body
 
 // IngestDvr Report that SRS completed a recorded file
 //
-// Adds the file to the recording of the broadcast. A repeated report of the same file has no effect.
+// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8501,7 +8506,8 @@ func (c *Client) ListRecordings(ctx context.Context, params *ListRecordingsParam
 
 // DeleteRecording Delete a recording
 //
-// Stops the recording's playback at once and removes its files. This can't be undone. 409 `conflict` for a recording under
+// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep
+// files for up to a day. This can't be undone. 409 `conflict` for a recording under
 // legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
 //
 // Corresponds with DELETE /v1/me/recordings/{id} (the `DeleteRecording` operationId).
@@ -23127,7 +23133,8 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteAdminRecordingWithBodyWithResponse Delete a recording
 	//
-	// Stops the recording's playback at once and removes its files. The entry stays, DELETED, with the reason. This can't be
+	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
+	// up to a day. The entry stays, DELETED, with the reason. This can't be
 	// undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
 	// or PROCESSING. Deleting again has no effect.
 	//
@@ -23138,7 +23145,8 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteAdminRecordingWithResponse Delete a recording
 	//
-	// Stops the recording's playback at once and removes its files. The entry stays, DELETED, with the reason. This can't be
+	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
+	// up to a day. The entry stays, DELETED, with the reason. This can't be
 	// undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
 	// or PROCESSING. Deleting again has no effect.
 	//
@@ -23929,7 +23937,7 @@ type ClientWithResponsesInterface interface {
 
 	// IngestDvrWithBodyWithResponse Report that SRS completed a recorded file
 	//
-	// Adds the file to the recording of the broadcast. A repeated report of the same file has no effect.
+	// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23938,7 +23946,7 @@ type ClientWithResponsesInterface interface {
 
 	// IngestDvrWithResponse Report that SRS completed a recorded file
 	//
-	// Adds the file to the recording of the broadcast. A repeated report of the same file has no effect.
+	// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -25246,7 +25254,8 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteRecordingWithResponse Delete a recording
 	//
-	// Stops the recording's playback at once and removes its files. This can't be undone. 409 `conflict` for a recording under
+	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep
+	// files for up to a day. This can't be undone. 409 `conflict` for a recording under
 	// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -39521,7 +39530,8 @@ func (c *ClientWithResponses) ListAdminRecordingsWithResponse(ctx context.Contex
 
 // DeleteAdminRecordingWithBodyWithResponse Delete a recording
 //
-// Stops the recording's playback at once and removes its files. The entry stays, DELETED, with the reason. This can't be
+// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
+// up to a day. The entry stays, DELETED, with the reason. This can't be
 // undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
 // or PROCESSING. Deleting again has no effect.
 //
@@ -39538,7 +39548,8 @@ func (c *ClientWithResponses) DeleteAdminRecordingWithBodyWithResponse(ctx conte
 
 // DeleteAdminRecordingWithResponse Delete a recording
 //
-// Stops the recording's playback at once and removes its files. The entry stays, DELETED, with the reason. This can't be
+// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
+// up to a day. The entry stays, DELETED, with the reason. This can't be
 // undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
 // or PROCESSING. Deleting again has no effect.
 //
@@ -40773,7 +40784,7 @@ func (c *ClientWithResponses) GetReadinessWithResponse(ctx context.Context, reqE
 
 // IngestDvrWithBodyWithResponse Report that SRS completed a recorded file
 //
-// Adds the file to the recording of the broadcast. A repeated report of the same file has no effect.
+// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40788,7 +40799,7 @@ func (c *ClientWithResponses) IngestDvrWithBodyWithResponse(ctx context.Context,
 
 // IngestDvrWithResponse Report that SRS completed a recorded file
 //
-// Adds the file to the recording of the broadcast. A repeated report of the same file has no effect.
+// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42720,7 +42731,8 @@ func (c *ClientWithResponses) ListRecordingsWithResponse(ctx context.Context, pa
 
 // DeleteRecordingWithResponse Delete a recording
 //
-// Stops the recording's playback at once and removes its files. This can't be undone. 409 `conflict` for a recording under
+// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep
+// files for up to a day. This can't be undone. 409 `conflict` for a recording under
 // legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
 //
 // Returns a wrapper object for the known response body format(s).

@@ -451,6 +451,11 @@ type Recording struct {
 	Metadata         json.RawMessage
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
+	AssetsAt         *time.Time
+	HasPoster        bool
+	HasStoryboard    bool
+	HasMp4           bool
+	RetentionSet     bool
 }
 
 type RecordingInit struct {

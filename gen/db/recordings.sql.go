@@ -55,7 +55,7 @@ func (q *Queries) CountAdminRecordings(ctx context.Context, arg CountAdminRecord
 
 const CreateRecording = `-- name: CreateRecording :one
 INSERT INTO recordings (id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, 'RECORDING', $6, $7, $8, $7, $9, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at
+VALUES ($1, $2, $3, $4, $5, 'RECORDING', $6, $7, $8, $7, $9, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set
 `
 
 type CreateRecordingParams struct {
@@ -110,6 +110,11 @@ func (q *Queries) CreateRecording(ctx context.Context, arg CreateRecordingParams
 		&i.Metadata,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
 	)
 	return i, err
 }
@@ -139,7 +144,7 @@ func (q *Queries) DeleteRecording(ctx context.Context, arg DeleteRecordingParams
 
 const EndRecording = `-- name: EndRecording :one
 UPDATE recordings SET status = 'PROCESSING', ended_at = $1, incomplete_reason = $2, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at
+WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set
 `
 
 type EndRecordingParams struct {
@@ -187,12 +192,62 @@ func (q *Queries) EndRecording(ctx context.Context, arg EndRecordingParams) (Rec
 		&i.Metadata,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
+	)
+	return i, err
+}
+
+const FindPlayableRecording = `-- name: FindPlayableRecording :one
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = $1 AND t.status <> 'SUSPENDED'
+`
+
+// @sqlc-vet-disable tenant
+// A playback token names only the recording. Those of suspended tenants can't be played.
+func (q *Queries) FindPlayableRecording(ctx context.Context, id string) (Recording, error) {
+	row := q.db.QueryRow(ctx, FindPlayableRecording, id)
+	var i Recording
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.StreamID,
+		&i.Source,
+		&i.Name,
+		&i.Status,
+		&i.BroadcastAt,
+		&i.StartedAt,
+		&i.EndedAt,
+		&i.DurationMs,
+		&i.SizeBytes,
+		&i.IncompleteReason,
+		&i.Error,
+		&i.PlaylistURL,
+		&i.Takes,
+		&i.Node,
+		&i.WantedAt,
+		&i.ProductTimeline,
+		&i.RetainUntil,
+		&i.LegalHold,
+		&i.DeletedAt,
+		&i.DeletedReason,
+		&i.FilesDeletedAt,
+		&i.Metadata,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
 	)
 	return i, err
 }
 
 const FindRecording = `-- name: FindRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at FROM recordings WHERE id = $1
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -227,12 +282,17 @@ func (q *Queries) FindRecording(ctx context.Context, id string) (Recording, erro
 		&i.Metadata,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
 	)
 	return i, err
 }
 
 const GetActiveRecording = `-- name: GetActiveRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND status = 'RECORDING'
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND status = 'RECORDING'
 `
 
 type GetActiveRecordingParams struct {
@@ -270,12 +330,17 @@ func (q *Queries) GetActiveRecording(ctx context.Context, arg GetActiveRecording
 		&i.Metadata,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
 	)
 	return i, err
 }
 
 const GetAdminRecording = `-- name: GetAdminRecording :one
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, t.name AS tenant_name, s.name AS stream_name
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, t.name AS tenant_name, s.name AS stream_name
 FROM recordings r JOIN tenants t ON t.id = r.tenant_id JOIN streams s ON s.id = r.stream_id WHERE r.id = $1
 `
 
@@ -317,6 +382,11 @@ func (q *Queries) GetAdminRecording(ctx context.Context, id string) (GetAdminRec
 		&i.Recording.Metadata,
 		&i.Recording.CreatedAt,
 		&i.Recording.UpdatedAt,
+		&i.Recording.AssetsAt,
+		&i.Recording.HasPoster,
+		&i.Recording.HasStoryboard,
+		&i.Recording.HasMp4,
+		&i.Recording.RetentionSet,
 		&i.TenantName,
 		&i.StreamName,
 	)
@@ -324,7 +394,7 @@ func (q *Queries) GetAdminRecording(ctx context.Context, id string) (GetAdminRec
 }
 
 const GetRecording = `-- name: GetRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at FROM recordings WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE tenant_id = $1 AND id = $2
 `
 
 type GetRecordingParams struct {
@@ -362,6 +432,11 @@ func (q *Queries) GetRecording(ctx context.Context, arg GetRecordingParams) (Rec
 		&i.Metadata,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
 	)
 	return i, err
 }
@@ -403,7 +478,7 @@ func (q *Queries) HasRecordingOfBroadcast(ctx context.Context, arg HasRecordingO
 }
 
 const ListAdminRecordings = `-- name: ListAdminRecordings :many
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, t.name AS tenant_name, s.name AS stream_name
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, t.name AS tenant_name, s.name AS stream_name
 FROM recordings r JOIN tenants t ON t.id = r.tenant_id JOIN streams s ON s.id = r.stream_id
 WHERE ($1::text IS NULL OR r.tenant_id = $1::text)
     AND ($2::text IS NULL OR r.status = $2::text)
@@ -466,6 +541,11 @@ func (q *Queries) ListAdminRecordings(ctx context.Context, arg ListAdminRecordin
 			&i.Recording.Metadata,
 			&i.Recording.CreatedAt,
 			&i.Recording.UpdatedAt,
+			&i.Recording.AssetsAt,
+			&i.Recording.HasPoster,
+			&i.Recording.HasStoryboard,
+			&i.Recording.HasMp4,
+			&i.Recording.RetentionSet,
 			&i.TenantName,
 			&i.StreamName,
 		); err != nil {
@@ -525,7 +605,7 @@ func (q *Queries) ListIdleRecordings(ctx context.Context, before time.Time) ([]L
 }
 
 const ListRecordings = `-- name: ListRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings
 WHERE tenant_id = $1 AND status <> 'DELETED' AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
 `
@@ -572,6 +652,11 @@ func (q *Queries) ListRecordings(ctx context.Context, arg ListRecordingsParams) 
 			&i.Metadata,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.AssetsAt,
+			&i.HasPoster,
+			&i.HasStoryboard,
+			&i.HasMp4,
+			&i.RetentionSet,
 		); err != nil {
 			return nil, err
 		}
@@ -617,7 +702,7 @@ func (q *Queries) ListStrandedRecordings(ctx context.Context) ([]ListStrandedRec
 }
 
 const ListStreamRecordings = `-- name: ListStreamRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings
 WHERE tenant_id = $1 AND stream_id = $2 AND status <> 'DELETED'
     AND ($3::text IS NULL OR id < $3::text)
 ORDER BY id DESC LIMIT $4
@@ -671,6 +756,11 @@ func (q *Queries) ListStreamRecordings(ctx context.Context, arg ListStreamRecord
 			&i.Metadata,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.AssetsAt,
+			&i.HasPoster,
+			&i.HasStoryboard,
+			&i.HasMp4,
+			&i.RetentionSet,
 		); err != nil {
 			return nil, err
 		}
@@ -795,7 +885,7 @@ func (q *Queries) ListWantedRecordings(ctx context.Context, node string) ([]List
 }
 
 const LockActiveRecording = `-- name: LockActiveRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND status = 'RECORDING' FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND status = 'RECORDING' FOR UPDATE
 `
 
 type LockActiveRecordingParams struct {
@@ -834,12 +924,17 @@ func (q *Queries) LockActiveRecording(ctx context.Context, arg LockActiveRecordi
 		&i.Metadata,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
 	)
 	return i, err
 }
 
 const LockExpiredRecordings = `-- name: LockExpiredRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings
 WHERE status IN ('READY', 'FAILED') AND NOT legal_hold AND retain_until < $1::timestamptz
 ORDER BY retain_until LIMIT $2 FOR UPDATE SKIP LOCKED
 `
@@ -887,6 +982,11 @@ func (q *Queries) LockExpiredRecordings(ctx context.Context, arg LockExpiredReco
 			&i.Metadata,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.AssetsAt,
+			&i.HasPoster,
+			&i.HasStoryboard,
+			&i.HasMp4,
+			&i.RetentionSet,
 		); err != nil {
 			return nil, err
 		}
@@ -899,7 +999,7 @@ func (q *Queries) LockExpiredRecordings(ctx context.Context, arg LockExpiredReco
 }
 
 const LockRecording = `-- name: LockRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at FROM recordings WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -934,12 +1034,17 @@ func (q *Queries) LockRecording(ctx context.Context, id string) (Recording, erro
 		&i.Metadata,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
 	)
 	return i, err
 }
 
 const LockRecordingOfTenant = `-- name: LockRecordingOfTenant :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at FROM recordings WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockRecordingOfTenantParams struct {
@@ -977,6 +1082,75 @@ func (q *Queries) LockRecordingOfTenant(ctx context.Context, arg LockRecordingOf
 		&i.Metadata,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
+	)
+	return i, err
+}
+
+const SetRecordingAssets = `-- name: SetRecordingAssets :one
+UPDATE recordings SET assets_at = $1::timestamptz, has_poster = $2, has_storyboard = $3, has_mp4 = $4,
+    size_bytes = size_bytes + $5::bigint, updated_at = $1
+WHERE tenant_id = $6 AND id = $7 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set
+`
+
+type SetRecordingAssetsParams struct {
+	Now           time.Time
+	HasPoster     bool
+	HasStoryboard bool
+	HasMp4        bool
+	Bytes         int64
+	TenantID      string
+	ID            string
+}
+
+// The row is locked and READY.
+func (q *Queries) SetRecordingAssets(ctx context.Context, arg SetRecordingAssetsParams) (Recording, error) {
+	row := q.db.QueryRow(ctx, SetRecordingAssets,
+		arg.Now,
+		arg.HasPoster,
+		arg.HasStoryboard,
+		arg.HasMp4,
+		arg.Bytes,
+		arg.TenantID,
+		arg.ID,
+	)
+	var i Recording
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.StreamID,
+		&i.Source,
+		&i.Name,
+		&i.Status,
+		&i.BroadcastAt,
+		&i.StartedAt,
+		&i.EndedAt,
+		&i.DurationMs,
+		&i.SizeBytes,
+		&i.IncompleteReason,
+		&i.Error,
+		&i.PlaylistURL,
+		&i.Takes,
+		&i.Node,
+		&i.WantedAt,
+		&i.ProductTimeline,
+		&i.RetainUntil,
+		&i.LegalHold,
+		&i.DeletedAt,
+		&i.DeletedReason,
+		&i.FilesDeletedAt,
+		&i.Metadata,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
 	)
 	return i, err
 }
@@ -1031,7 +1205,7 @@ const SetRecordingReady = `-- name: SetRecordingReady :one
 UPDATE recordings SET status = 'READY', started_at = $1, ended_at = $2, duration_ms = $3, size_bytes = $4,
     incomplete_reason = $5, playlist_url = $6, product_timeline = $7,
     retain_until = $8, updated_at = $9
-WHERE tenant_id = $10 AND id = $11 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at
+WHERE tenant_id = $10 AND id = $11 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set
 `
 
 type SetRecordingReadyParams struct {
@@ -1091,26 +1265,33 @@ func (q *Queries) SetRecordingReady(ctx context.Context, arg SetRecordingReadyPa
 		&i.Metadata,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
 	)
 	return i, err
 }
 
 const SetRecordingRetention = `-- name: SetRecordingRetention :exec
-UPDATE recordings SET retain_until = $1, legal_hold = $2, updated_at = $3 WHERE tenant_id = $4 AND id = $5
+UPDATE recordings SET retain_until = $1, retention_set = $2, legal_hold = $3, updated_at = $4 WHERE tenant_id = $5 AND id = $6
 `
 
 type SetRecordingRetentionParams struct {
-	RetainUntil *time.Time
-	LegalHold   bool
-	Now         time.Time
-	TenantID    string
-	ID          string
+	RetainUntil  *time.Time
+	RetentionSet bool
+	LegalHold    bool
+	Now          time.Time
+	TenantID     string
+	ID           string
 }
 
 // The row is locked.
 func (q *Queries) SetRecordingRetention(ctx context.Context, arg SetRecordingRetentionParams) error {
 	_, err := q.db.Exec(ctx, SetRecordingRetention,
 		arg.RetainUntil,
+		arg.RetentionSet,
 		arg.LegalHold,
 		arg.Now,
 		arg.TenantID,

@@ -1262,6 +1262,44 @@ type PurchasedItem struct {
 	Quantity int32 `json:"quantity"`
 }
 
+// RecordingAssetsReadyData The poster, the storyboard and the MP4 file of a recording are complete, some time after `recording.ready`.
+type RecordingAssetsReadyData struct {
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
+	//
+	//
+	// Example: {"campaign":"spring"}
+	Metadata json.RawMessage `json:"metadata"`
+
+	// Mp4URL The recording as one file (MP4); null if its codec changes.
+	//
+	// Example: http://localhost:8080/vod/cmVjXzAx.../video.mp4
+	Mp4URL *string `json:"mp4Url"`
+
+	// PosterURL A picture of the recording (JPEG); null if it has no pictures.
+	//
+	// Example: http://localhost:8080/vod/cmVjXzAx.../poster.jpg
+	PosterURL *string `json:"posterUrl"`
+
+	// ProjectID Example: launch-2026
+	ProjectID *string `json:"projectId"`
+
+	// RecordingID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
+	RecordingID string `json:"recordingId"`
+
+	// StoryboardURL Small pictures for a player's seek bar (WebVTT); null if it has no pictures.
+	//
+	// Example: http://localhost:8080/vod/cmVjXzAx.../storyboard.vtt
+	StoryboardURL *string `json:"storyboardUrl"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
+	StreamID string `json:"streamId"`
+
+	// URLExpiresAt When the URLs expire, an hour after the event.
+	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
+}
+
 // RecordingReadyData A stream's recording can be played.
 type RecordingReadyData struct {
 	// DurationSec Length in seconds, to the millisecond.

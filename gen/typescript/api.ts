@@ -770,7 +770,8 @@ export interface paths {
         post?: never;
         /**
          * Delete a recording
-         * @description Stops the recording's playback at once and removes its files. The entry stays, DELETED, with the reason. This can't be
+         * @description The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
+         *     up to a day. The entry stays, DELETED, with the reason. This can't be
          *     undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
          *     or PROCESSING. Deleting again has no effect.
          */
@@ -2022,7 +2023,7 @@ export interface paths {
         put?: never;
         /**
          * Report that SRS completed a recorded file
-         * @description Adds the file to the recording of the broadcast. A repeated report of the same file has no effect.
+         * @description Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
          */
         post: operations["ingestDvr"];
         delete?: never;
@@ -3544,7 +3545,8 @@ export interface paths {
         post?: never;
         /**
          * Delete a recording
-         * @description Stops the recording's playback at once and removes its files. This can't be undone. 409 `conflict` for a recording under
+         * @description The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep
+         *     files for up to a day. This can't be undone. 409 `conflict` for a recording under
          *     legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
          */
         delete: operations["deleteRecording"];
@@ -8554,7 +8556,7 @@ export interface components {
          * @description The event's name.
          * @enum {string}
          */
-        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
+        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "recording.assets.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
         /**
          * @description desc: newest first. asc: oldest first.
          * @default desc
@@ -9971,8 +9973,9 @@ export interface components {
         /** @description A URL to watch a stream. */
         PlaybackUrl: {
             /**
-             * @description The URL of an HLS playlist from the start of the recording that is being made; null while the stream isn't recorded. It
-             *     expires with `url`.
+             * @description The URL of an HLS playlist of the recording that is being made, from its start, or from `DVR_WINDOW` ago if that is
+             *     later. Until the first segment is stored, some seconds after the start, it answers 404. null while the stream
+             *     isn't recorded, or an outside recorder records it. It expires with `url`.
              * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
              */
             dvrUrl: string | null;
@@ -10938,6 +10941,52 @@ export interface components {
              */
             urlExpiresAt: string | null;
         };
+        /** @description The poster, the storyboard and the MP4 file of a recording are complete, some time after `recording.ready`. */
+        RecordingAssetsReadyData: {
+            metadata: components["schemas"]["Metadata"];
+            /**
+             * @description The recording as one file (MP4); null if its codec changes.
+             * @example http://localhost:8080/vod/cmVjXzAx.../video.mp4
+             */
+            mp4Url: string | null;
+            /**
+             * @description A picture of the recording (JPEG); null if it has no pictures.
+             * @example http://localhost:8080/vod/cmVjXzAx.../poster.jpg
+             */
+            posterUrl: string | null;
+            /** @example launch-2026 */
+            projectId: string | null;
+            /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
+            recordingId: string;
+            /**
+             * @description Small pictures for a player's seek bar (WebVTT); null if it has no pictures.
+             * @example http://localhost:8080/vod/cmVjXzAx.../storyboard.vtt
+             */
+            storyboardUrl: string | null;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxd */
+            streamId: string;
+            /**
+             * Format: date-time
+             * @description When the URLs expire, an hour after the event.
+             */
+            urlExpiresAt: string;
+        };
+        /** @description The files that are made of a recording are complete. */
+        RecordingAssetsReadyEvent: {
+            data: components["schemas"]["RecordingAssetsReadyData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "recording.assets.ready";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description The reason for a deletion. */
         RecordingDeletionInput: {
             /**
@@ -11007,11 +11056,20 @@ export interface components {
              * @description When the URLs expire, an hour from now. Request new ones before that.
              */
             expiresAt: string;
-            /** @description The recording as one file (MP4); null until it exists. */
+            /**
+             * @description The recording as one file (MP4), which plays while it loads; null until it exists, and if the codec changes within the recording.
+             * @example http://localhost:8080/vod/cmVjXzAx.../video.mp4
+             */
             mp4Url: string | null;
-            /** @description A picture of the recording (JPEG); null until it exists. */
+            /**
+             * @description A picture of the recording (JPEG); null until it exists.
+             * @example http://localhost:8080/vod/cmVjXzAx.../poster.jpg
+             */
             posterUrl: string | null;
-            /** @description Small pictures for a player's seek bar (WebVTT); null until they exist. */
+            /**
+             * @description Small pictures for a player's seek bar: a WebVTT file with the part of a JPEG file for each time; null until they exist.
+             * @example http://localhost:8080/vod/cmVjXzAx.../storyboard.vtt
+             */
             storyboardUrl: string | null;
             type: components["schemas"]["RecordingPlaybackType"];
             /**
@@ -11091,8 +11149,10 @@ export interface components {
         };
         /**
          * @description RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` can be played. FAILED:
-         *     nothing can be played, and `error` says why. A recording whose recorder sends no heartbeat for 60 seconds ends: READY with
-         *     what was stored and an `incompleteReason`, or FAILED if nothing was. DELETED: it can't be played, and its files are deleted.
+         *     nothing can be played, and `error` says why. DELETED: it can't be played, and its files are deleted. After 60 seconds without
+         *     a heartbeat of the recorder, another server may continue the recording. It ends with its broadcast, or when no server has
+         *     recorded for two minutes: READY with what was stored and an `incompleteReason`, or FAILED if nothing was. While the
+         *     storage can't be reached, it is PROCESSING for up to an hour.
          * @enum {string}
          */
         RecordingStatus: "RECORDING" | "PROCESSING" | "READY" | "FAILED" | "DELETED";
@@ -14210,7 +14270,7 @@ export interface components {
          * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
          *     unknown ones.
          */
-        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
+        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["RecordingAssetsReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
         /** @description The result of a recovery. */
         WebhookRecovery: {
             /**
@@ -14671,6 +14731,8 @@ export type RealtimeStockTick = components['schemas']['RealtimeStockTick'];
 export type RealtimeType = components['schemas']['RealtimeType'];
 export type RecentActivity = components['schemas']['RecentActivity'];
 export type Recording = components['schemas']['Recording'];
+export type RecordingAssetsReadyData = components['schemas']['RecordingAssetsReadyData'];
+export type RecordingAssetsReadyEvent = components['schemas']['RecordingAssetsReadyEvent'];
 export type RecordingDeletionInput = components['schemas']['RecordingDeletionInput'];
 export type RecordingFinalStatus = components['schemas']['RecordingFinalStatus'];
 export type RecordingFinalization = components['schemas']['RecordingFinalization'];

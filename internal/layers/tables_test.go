@@ -363,10 +363,10 @@ func tableExceptions() []tableException {
 		},
 		{
 			pkg: "internal/streams/recording",
-			why: "admins' lists name tenant and stream; the sweep compares each active recording with its stream",
+			why: "admins' lists name tenant and stream; the sweep compares each active recording with its stream; a suspended tenant's can't be played",
 			queries: map[string]string{
 				"streams": "GetAdminRecording ListAdminRecordings ListIdleRecordings ListStrandedRecordings",
-				"tenants": "GetAdminRecording ListAdminRecordings",
+				"tenants": "FindPlayableRecording GetAdminRecording ListAdminRecordings",
 			},
 		},
 		{

@@ -16,7 +16,8 @@ const (
 	StreamStarted = "stream.started"
 	StreamEnded   = "stream.ended"
 
-	RecordingReady = "recording.ready"
+	RecordingReady       = "recording.ready"
+	RecordingAssetsReady = "recording.assets.ready"
 
 	ProductUpserted       = "product.upserted"
 	ProductArchived       = "product.archived"

@@ -23,6 +23,11 @@ func (g *Gate) Media(ctx context.Context, recordingID string) (vod.Media, error)
 	if m.PlaylistURL != "" {
 		return vod.Media{}, vod.ErrNotFound // an outside recorder serves it
 	}
+	return toVOD(m), nil
+}
+
+// toVOD converts what can be played of a recording.
+func toVOD(m recording.Media) vod.Media {
 	v := vod.Media{Ready: m.Status == recording.Ready, Inits: make([]vod.Init, len(m.Inits)), Segments: make([]vod.Segment, len(m.Segments))}
 	for i, x := range m.Inits {
 		v.Inits[i] = vod.Init{
@@ -36,7 +41,7 @@ func (g *Gate) Media(ctx context.Context, recordingID string) (vod.Media, error)
 			VideoBytes: x.VideoBytes, AudioBytes: x.AudioBytes,
 		}
 	}
-	return v, nil
+	return v
 }
 
 // Serve implements vod.Files.

@@ -85,7 +85,10 @@ func (s *Service) UpdateAdminRecordingRetention(
 			return problem.Conflicting("the recording is deleted")
 		}
 		q := db.New(tx)
-		next := db.SetRecordingRetentionParams{TenantID: r.TenantID, ID: r.ID, RetainUntil: r.RetainUntil, LegalHold: r.LegalHold, Now: now}
+		next := db.SetRecordingRetentionParams{
+			TenantID: r.TenantID, ID: r.ID, RetainUntil: r.RetainUntil, RetentionSet: r.RetentionSet || in.SetRetain,
+			LegalHold: r.LegalHold, Now: now,
+		}
 		if in.SetRetain {
 			next.RetainUntil = in.RetainUntil
 		}

@@ -113,11 +113,16 @@ func (s *Service) readyTx(ctx context.Context, tx pgx.Tx, r db.Recording, is res
 	if err != nil {
 		return err
 	}
-	url, expires := s.playbackURL(r.ID)
+	if lacksAssets(r) {
+		if err := s.insertJob(ctx, tx, MakeAssetsArgs{RecordingID: r.ID}, nil); err != nil {
+			return err
+		}
+	}
+	p := s.playback(r)
 	return s.config.Events.EmitTx(ctx, tx, event.Event{
 		TenantID: r.TenantID, Name: event.RecordingReady, Subject: r.ID,
 		Data: eventdata.RecordingReadyData{
-			RecordingID: r.ID, StreamID: r.StreamID, ProjectID: project, URL: url, URLExpiresAt: timestamp.From(expires),
+			RecordingID: r.ID, StreamID: r.StreamID, ProjectID: project, URL: p.URL, URLExpiresAt: timestamp.From(p.ExpiresAt),
 			DurationSec: is.duration.Seconds(), SizeBytes: is.size, StartedAt: timestamp.From(r.StartedAt), EndedAt: timestamp.From(*r.EndedAt),
 			Metadata: r.Metadata,
 		},
@@ -182,7 +187,7 @@ func (s *Service) FinalizeRecording(ctx context.Context, recordingID string, rep
 // recordUsage stores the minutes of a READY recording.
 func (s *Service) recordUsage(ctx context.Context, recordingID string) error {
 	r, err := db.New(s.config.Pool).FindRecording(ctx, recordingID)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && (r.Status != Ready || durationOf(r) == 0) {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && (r.Status != Ready && r.Status != Deleted || durationOf(r) == 0) {
 		return nil
 	}
 	if err != nil {

@@ -40,10 +40,10 @@ type TakeSegment struct {
 }
 
 // Media returns what can be played of a recording. It checks no tenant: the caller has checked a playback token. An unknown
-// recording, and one that is FAILED or DELETED, is the problem not_found.
+// recording, one that is FAILED or DELETED, and one of a suspended tenant, is the problem not_found.
 func (s *Service) Media(ctx context.Context, recordingID string) (Media, error) {
 	q := db.New(s.config.Pool)
-	r, err := q.FindRecording(ctx, recordingID)
+	r, err := q.FindPlayableRecording(ctx, recordingID)
 	if err := found(err, "find recording"); err != nil {
 		return Media{}, err
 	}

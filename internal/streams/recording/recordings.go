@@ -46,6 +46,8 @@ type Change struct {
 type PlaybackURL struct {
 	URL       string
 	ExpiresAt time.Time
+	// PosterURL, StoryboardURL and MP4URL are nil while there are no such files.
+	PosterURL, StoryboardURL, MP4URL *string
 }
 
 // ListRecordings pages through the tenant's recordings, newest first, without deleted ones. cursor is the id after which the
@@ -97,8 +99,7 @@ func (s *Service) GetRecordingPlaybackURL(ctx context.Context, c tenancy.Caller,
 	if err := mayPlay(row); err != nil {
 		return PlaybackURL{}, err
 	}
-	url, expires := s.playbackURL(row.ID)
-	return PlaybackURL{url, expires}, nil
+	return s.playback(row), nil
 }
 
 // DVRURL signs a URL to watch the recording that is being made of a stream from its start; nil if there is none.
@@ -110,17 +111,36 @@ func (s *Service) DVRURL(ctx context.Context, tenantID, streamID string, expires
 	if err != nil {
 		return nil, fmt.Errorf("get active recording: %w", err)
 	}
-	return new(s.signedURL(row.ID, expires)), nil
+	return new(s.signedFolder(row.ID, expires) + indexFile), nil
 }
 
-// playbackURL is valid for playbackLife.
-func (s *Service) playbackURL(recordingID string) (url string, expires time.Time) {
-	expires = s.config.Now().Add(playbackLife).Truncate(time.Second)
-	return s.signedURL(recordingID, expires), expires
+// playback returns the URLs of a READY recording, valid for playbackLife. An outside recorder's playlist is not signed.
+func (s *Service) playback(r db.Recording) PlaybackURL {
+	p := PlaybackURL{ExpiresAt: s.config.Now().Add(playbackLife).Truncate(time.Second)}
+	if r.PlaylistURL != nil {
+		p.URL = *r.PlaylistURL
+		return p
+	}
+	folder := s.signedFolder(r.ID, p.ExpiresAt)
+	p.URL = folder + indexFile
+	for _, asset := range []struct {
+		made bool
+		url  **string
+		name string
+	}{{r.HasPoster, &p.PosterURL, posterFile}, {r.HasStoryboard, &p.StoryboardURL, storyboardFile}, {r.HasMp4, &p.MP4URL, mp4File}} {
+		if asset.made {
+			*asset.url = new(folder + asset.name)
+		}
+	}
+	return p
 }
 
-func (s *Service) signedURL(recordingID string, expires time.Time) string {
-	return s.config.PublicURL + "/vod/" + s.config.Tokens.SignRecording(recordingID, expires) + "/" + recordingID + "/index.m3u8"
+// indexFile is the name of a recording's playlist in playback URLs.
+const indexFile = "index.m3u8"
+
+// signedFolder is the URL of a recording's files, with a slash at the end.
+func (s *Service) signedFolder(recordingID string, expires time.Time) string {
+	return s.config.PublicURL + "/vod/" + s.config.Tokens.SignRecording(recordingID, expires) + "/" + recordingID + "/"
 }
 
 // StartRecording begins a recording of a stream on air.
@@ -284,8 +304,8 @@ func (s *Service) views(ctx context.Context, tenantID string, rows ...db.Recordi
 			return nil, err
 		}
 		if row.Status == Ready {
-			url, expires := s.playbackURL(row.ID)
-			v.URL, v.URLExpires = &url, &expires
+			p := s.playback(row)
+			v.URL, v.URLExpires = &p.URL, &p.ExpiresAt
 		}
 		list[i] = v
 	}

@@ -134,7 +134,7 @@ func nothing(reason *string) string {
 
 // retainUntil is when a recording that is final now is deleted automatically; nil for never. A time that an admin has set stays.
 func retainUntil(r db.Recording, days *int32, now time.Time) *time.Time {
-	if r.RetainUntil != nil || days == nil {
+	if r.RetentionSet || days == nil {
 		return r.RetainUntil
 	}
 	return new(now.AddDate(0, 0, int(*days)))

@@ -115,7 +115,8 @@ func TestRetainUntil(t *testing.T) {
 	t.Parallel()
 	require.Nil(t, retainUntil(db.Recording{}, nil, at(0)))
 	require.Equal(t, at(86400), *retainUntil(db.Recording{}, new(int32(1)), at(0)))
-	require.Equal(t, at(5), *retainUntil(db.Recording{RetainUntil: new(at(5))}, new(int32(1)), at(0)))
+	require.Equal(t, at(5), *retainUntil(db.Recording{RetainUntil: new(at(5)), RetentionSet: true}, new(int32(1)), at(0)))
+	require.Nil(t, retainUntil(db.Recording{RetentionSet: true}, new(int32(1)), at(0)), "an admin keeps it")
 }
 
 func TestReports(t *testing.T) {

@@ -36,7 +36,7 @@ type Tokens interface {
 
 // Files is the store of recorded files.
 type Files interface {
-	// DeletePrefix deletes all files whose key begins with prefix. It may be repeated.
+	// DeletePrefix deletes all files whose key begins with prefix and a slash. It may be repeated.
 	DeletePrefix(ctx context.Context, prefix string) error
 }
 
@@ -65,6 +65,8 @@ type Config struct {
 	Jobs   queue.Inserter
 	Tokens Tokens
 	Files  Files
+	// Assets makes posters, storyboards and MP4 files; nil for none.
+	Assets AssetMaker
 	Pins   Pins
 	Plans  Plans
 	Usage  Usage
@@ -124,10 +126,11 @@ func (DeleteFilesArgs) Kind() string { return "recording_delete_files" }
 var (
 	_ river.JobArgs = FinalizeArgs{}
 	_ river.JobArgs = DeleteFilesArgs{}
+	_ river.JobArgs = MakeAssetsArgs{}
 )
 
 // entity names recordings in the audit log and in intervals of usage.
 const entity = "recording"
 
-// Prefix is the beginning of the keys of all files of a recording.
-func Prefix(recordingID string) string { return "recordings/" + recordingID + "/" }
+// Prefix is the prefix of the keys of a recording's files, without a slash at the end.
+func Prefix(recordingID string) string { return "recordings/" + recordingID }
