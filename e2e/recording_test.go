@@ -96,6 +96,9 @@ func TestARecording(t *testing.T) {
 	require.Contains(t, list.load(), "#EXT-X-PLAYLIST-TYPE:EVENT")
 	require.Contains(t, list.load(), "#EXT-X-TARGETDURATION:10\n")
 	require.NotContains(t, list.load(), "#EXT-X-ENDLIST")
+	status, picture := get(t.Context(), t, a.playback(stream.ID).ThumbnailURL)
+	require.Equal(t, 200, status, picture)
+	require.Equal(t, "image/jpeg", http.DetectContentType([]byte(picture)))
 
 	encoder.terminate(t)
 	r := a.ready(stream.ID)

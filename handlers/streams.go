@@ -84,7 +84,7 @@ func (s *Server) CreatePlaybackURL(ctx context.Context, r api.CreatePlaybackURLR
 		return nil, err
 	}
 	out := api.CreatePlaybackURL201JSONResponse{
-		URL: p.URL, Type: api.PlaybackTypeHLS, ExpiresAt: timestamp.From(p.ExpiresAt), DvrURL: orNull(p.DVR),
+		URL: p.URL, Type: api.PlaybackTypeHLS, ExpiresAt: timestamp.From(p.ExpiresAt), DvrURL: orNull(p.DVR), ThumbnailURL: p.Thumbnail,
 	}
 	if p.LowLatency {
 		out.Type = api.PlaybackTypeLLHLS

@@ -27,6 +27,7 @@ import (
 	"showfloor/internal/media/recorder"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
+	"showfloor/internal/media/thumbnail"
 	"showfloor/internal/media/vod"
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/rooms/roomgate"
@@ -234,12 +235,19 @@ func (s *server) openAreas(ctx context.Context) error {
 	return s.openRTMP()
 }
 
+// liveThumbnailWidth is the width of streams' thumbnails in pixels, at most.
+const liveThumbnailWidth = 640
+
 // openMedia creates the parts that streams need.
 func (s *server) openMedia(ctx context.Context) {
 	s.meter = metering.New(nil)
 	s.onStop("usage", s.finishUsage)
 	s.reports = mediagate.NewReports(ctx, s.log)
+	pictures := thumbnail.New() // not that of recordings: their storyboards would delay it
 	s.playlist = hls.New(hls.Config{
+		JPEG: func(ctx context.Context, u *hub.Unit) ([]byte, error) {
+			return pictures.Unit(ctx, u, liveThumbnailWidth)
+		},
 		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log, Now: s.clock.Now, Arrivals: time.Now,
 		ClientIP: s.clientIP, NetworkViewers: s.config.hlsPerAddress,
 		Edge: mediagate.Edge(s.node, s.config.NodeURL, s.box.DeriveAll("nodes"), func() *stream.Service { return s.areas.Streams }),

@@ -9984,6 +9984,12 @@ export interface components {
              * @description When the URL expires. No viewer can start to watch after that; viewers who are watching a broadcast can continue to its end.
              */
             expiresAt: string;
+            /**
+             * @description The URL of a JPEG picture of the stream, at most 640 pixels wide. It shows the newest key frame, and is made again at
+             *     most every 10 seconds. 404 while the stream is off air, or has no picture that can be shown. It expires with `url`.
+             * @example http://localhost:8080/live/c3RyXzAx.../thumbnail.jpg
+             */
+            thumbnailUrl: string;
             type: components["schemas"]["PlaybackType"];
             /**
              * @description The URL of an HLS playlist. It can be played while the stream is on air and for a minute after that, and answers 404

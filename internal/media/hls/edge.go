@@ -307,8 +307,11 @@ func (e *edge) count(r *remote, n int) {
 // same file.
 func upstreamPath(v *visit) (string, *mediahttp.Problem) {
 	path := NodePrefix + v.streamID + "/index.m3u8"
-	if v.at.kind == indexFile {
+	switch v.at.kind {
+	case indexFile:
 		return path, nil
+	case thumbnailFile:
+		return NodePrefix + v.streamID + "/" + thumbnailName, nil
 	}
 	path = NodePrefix + v.streamID + "/" + v.at.run + "/" + sourceRendition + "/"
 	number := strconv.FormatUint(v.at.number, 10)

@@ -32,8 +32,8 @@ const (
 	maxEndedPulls = 1024
 	// maxPulled bounds an answer, in bytes, by the bound of a stream's memory.
 	maxPulled = 64 << 20
-	// mediaTime is how long media of other nodes is cached, and playlistTime playlists and
-	// refusals: as long as a CDN may cache playlists that are requested without a number.
+	// mediaTime is how long media of other nodes is cached, and playlistTime playlists, thumbnails
+	// and refusals: as long as a CDN may cache playlists that are requested without a number.
 	mediaTime    = 30 * time.Second
 	playlistTime = time.Second
 	// entryBytes is the memory of an answer besides its body.
@@ -214,7 +214,7 @@ func (c *pullCache) pull(p *pulled, place Place, path string) {
 func (c *pullCache) keep(p *pulled) {
 	playlist := strings.Contains(p.contentType, "mpegurl")
 	life := mediaTime
-	if p.status != http.StatusOK || playlist {
+	if p.status != http.StatusOK || playlist || p.contentType == thumbnailType {
 		life = playlistTime
 	}
 	p.until, p.size = c.now().Add(life), entryBytes+len(p.text.Plain)

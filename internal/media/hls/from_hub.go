@@ -41,6 +41,8 @@ type muxer struct {
 	viewers audience
 	ended   atomic.Int64 // when it was sealed, in nanoseconds since 1970; 0 before that
 
+	thumbnails thumbnails
+
 	playable uint32 // newest epoch that was reported as playable
 	reported bool
 }

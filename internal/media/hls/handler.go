@@ -26,6 +26,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *mediahttp.Proble
 		return s.serveIndex(v)
 	case mediaFile:
 		return s.servePlaylist(v)
+	case thumbnailFile:
+		return s.serveThumbnail(v)
 	}
 	// Media has no expiry, except with a room's token: a playlist that was loaded in time may
 	// reference it at any later moment of the run.

@@ -15,6 +15,7 @@ const (
 	initFile
 	segmentFile
 	partFile
+	thumbnailFile
 )
 
 // location is a parsed path.
@@ -34,7 +35,10 @@ const sourceRendition = "source"
 // maxToken bounds a playback token in bytes.
 const maxToken = 1024
 
-// parseLocation parses /live/{token}/index.m3u8 or /live/{token}/{run}/{rendition}/{file}.
+// thumbnailName is the file name of a stream's newest picture.
+const thumbnailName = "thumbnail.jpg"
+
+// parseLocation parses /live/{token}/index.m3u8, /live/{token}/thumbnail.jpg or /live/{token}/{run}/{rendition}/{file}.
 func parseLocation(path string) (l location, ok bool) {
 	rest, ok := strings.CutPrefix(path, Prefix)
 	if !ok {
@@ -44,7 +48,11 @@ func parseLocation(path string) (l location, ok bool) {
 	if !ok || l.token == "" || len(l.token) > maxToken {
 		return l, false
 	}
-	if rest == "index.m3u8" {
+	switch rest {
+	case "index.m3u8":
+		return l, true
+	case thumbnailName:
+		l.kind = thumbnailFile
 		return l, true
 	}
 	var file string

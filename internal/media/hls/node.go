@@ -121,8 +121,11 @@ func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *mediahttp.Pr
 	}
 	v := &visit{w: w, r: r, at: at, query: r.URL.Query(), streamID: at.token, node: true}
 	m := s.byRun(v.streamID, at.run)
-	if at.kind == indexFile || at.kind == mediaFile && m == nil {
+	switch {
+	case at.kind == indexFile, at.kind == mediaFile && m == nil:
 		m = s.attached(r.Context(), v.streamID)
+	case at.kind == thumbnailFile:
+		m = s.newest(v.streamID)
 	}
 	if m != nil {
 		v.stampBroadcast(m)
@@ -135,6 +138,8 @@ func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *mediahttp.Pr
 		return s.serveIndex(v)
 	case mediaFile:
 		return s.servePlaylist(v)
+	case thumbnailFile:
+		return s.serveThumbnail(v)
 	}
 	if m == nil {
 		return mediahttp.NotFound()

@@ -53,6 +53,8 @@ type Config struct {
 	SuccessorWait time.Duration
 	// WriteTimeout is the write deadline of one response; 30 s.
 	WriteTimeout time.Duration
+	// JPEG decodes a key picture of a stream and returns it as a JPEG file, for thumbnails; nil for no thumbnails.
+	JPEG func(ctx context.Context, u *hub.Unit) ([]byte, error)
 	// Edge configures serving streams of other nodes; nil for a single node.
 	Edge *EdgeConfig
 	// Now is the clock for tokens and sessions, which all nodes share; time.Now.
@@ -243,6 +245,16 @@ func (s *Server) Stats() Stats {
 		}
 	}
 	return st
+}
+
+// start runs f on another goroutine, for which Close waits; false if the server is closed.
+func (s *Server) start(f func()) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if !s.closed {
+		s.work.Go(f)
+	}
+	return !s.closed
 }
 
 // newest returns the muxer that index.m3u8 references.

@@ -47,6 +47,7 @@ type Stream struct {
 	pattern   pattern
 	pace      pace
 	group     group
+	key       *Unit // the newest key picture; nil before the first
 	window    *time.Timer
 	isSealed  bool
 	reason    error // why it was sealed; the error of the publisher's next write
@@ -200,6 +201,9 @@ func (s *Stream) write(p *Publisher, u *Unit) error {
 		s.pattern.add(u)
 		s.pace.add(u)
 		s.group.add(u)
+		if u.Key {
+			s.key = u
+		}
 	case !u.Track.Converted:
 		s.audio = u.Track
 	}
@@ -214,6 +218,13 @@ func (s *Stream) write(p *Publisher, u *Unit) error {
 		}
 	}
 	return nil
+}
+
+// KeyPicture returns the newest key picture; nil before the first.
+func (s *Stream) KeyPicture() *Unit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.key
 }
 
 func (s *Stream) forget(r *Reader) {

@@ -58,6 +58,15 @@ func (m *Maker) JPEG(ctx context.Context, p Picture, width int) ([]byte, error) 
 	return out, err
 }
 
+// Unit returns a key picture of a stream, at most width pixels wide.
+func (m *Maker) Unit(ctx context.Context, u *hub.Unit, width int) ([]byte, error) {
+	p, err := Of(u.Track, u.Data)
+	if err != nil {
+		return nil, err
+	}
+	return m.JPEG(ctx, p, width)
+}
+
 // decode runs ffmpeg: write writes Annex B, and each decoded picture is passed to got as a JPEG file.
 func (m *Maker) decode(ctx context.Context, codec hub.Codec, filter string,
 	write func(io.Writer) error, got func(jpeg []byte) error,

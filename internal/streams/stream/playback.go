@@ -14,6 +14,8 @@ type PlaybackURL struct {
 	ExpiresAt  time.Time
 	// DVR is the URL of the current recording from its start; nil while the stream isn't recorded.
 	DVR *string
+	// Thumbnail is the URL of the newest picture.
+	Thumbnail string
 }
 
 // CreatePlaybackURL signs a URL for one of the tenant's streams, on air or not.
@@ -27,8 +29,10 @@ func (s *Service) CreatePlaybackURL(ctx context.Context, c tenancy.Caller, strea
 	if err != nil {
 		return PlaybackURL{}, err
 	}
+	token := s.config.Playback.SignPlayback(v.ID, expires)
 	return PlaybackURL{
-		URL:        s.playbackURL(s.config.Playback.SignPlayback(v.ID, expires)),
+		URL:        s.playbackURL(token),
+		Thumbnail:  s.config.PublicURL + "/live/" + token + "/thumbnail.jpg",
 		LowLatency: v.Mode == LowLatency,
 		ExpiresAt:  expires,
 		DVR:        dvr,
