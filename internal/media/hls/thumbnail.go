@@ -31,7 +31,7 @@ type thumbnails struct {
 	unit   *hub.Unit // the picture of the file
 	file   []byte
 	etag   string
-	until  time.Time     // until when the file is served without a look at the stream
+	until  time.Time     // the file is served without a look at the stream before that time
 	making chan struct{} // closed when the next file is there; nil when none is being made
 }
 
