@@ -21,6 +21,7 @@ import (
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/streams/recording"
 	"showfloor/internal/tenancy/mail"
 )
 
@@ -121,6 +122,9 @@ func (c Config) River() *river.Config {
 		processor.Queue:    {MaxWorkers: processor.Workers},
 		retentionQueue:     {MaxWorkers: 1},
 	}
+	if r := c.Areas.Recordings; r != nil && r.HasOutsideRecorder() {
+		config.Queues[recording.OutsideQueue] = river.QueueConfig{MaxWorkers: recording.OutsideWorkers}
+	}
 	config.PeriodicJobs = []*river.PeriodicJob{
 		every(strandedEvery, EndStrandedArgs{}),
 		every(strandedEvery, EndStrandedSessionsArgs{}),
@@ -171,6 +175,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &missOverdue{calls: c.Areas.Calls})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers(), clock: clock, log: c.Log})
 	river.AddWorker(workers, &finalizeRecording{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &notifyOutsideRecorder{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &makeRecordingAssets{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &deleteRecordingFiles{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &sweepRecordings{recordings: c.Areas.Recordings})

@@ -20,6 +20,17 @@ func (w *finalizeRecording) Work(ctx context.Context, job *river.Job[recording.F
 	return outcome(w.recordings.Finalize(ctx, job.Args.RecordingID))
 }
 
+// notifyOutsideRecorder delivers a notice to the outside recorder.
+type notifyOutsideRecorder struct {
+	river.WorkerDefaults[recording.NotifyOutsideArgs]
+	recordings *recording.Service
+}
+
+// Work delivers it.
+func (w *notifyOutsideRecorder) Work(ctx context.Context, job *river.Job[recording.NotifyOutsideArgs]) error {
+	return outcome(w.recordings.NotifyOutside(ctx, job.Args.RecordingID, job.Args.Event))
+}
+
 // makeRecordingAssets makes the poster, the storyboard and the MP4 file of a recording.
 type makeRecordingAssets struct {
 	river.WorkerDefaults[recording.MakeAssetsArgs]

@@ -160,11 +160,14 @@ func (c *config) shareSettings() {
 	c.areas.AllowPrivate, c.areas.Mailbox = c.trustsThisMachine(), c.AppEnv != production
 	c.http.PublicURL, c.http.Origins, c.http.IngestSecret = c.PublicURL, c.origins(), c.IngestSecret
 	c.http.TrustLoopback = c.trustsThisMachine()
-	c.http.RecorderSecret, c.areas.RecorderURL = c.RecorderSecret, c.RecorderURL
+	c.http.RecorderSecret, c.areas.RecorderURL, c.areas.RecorderSecret = c.RecorderSecret, c.RecorderURL, c.RecorderSecret
 }
 
-// readRecorder reads RECORDER_TIMEOUT.
+// readRecorder reads RECORDER_TIMEOUT, and checks that an outside recorder has a secret.
 func (c *config) readRecorder() error {
+	if c.RecorderURL != "" && c.RecorderSecret == "" {
+		return errors.New("RECORDER_URL: set RECORDER_SECRET too: it signs the requests to the recorder and its reports")
+	}
 	d, err := time.ParseDuration(c.RecorderTimeout)
 	if err != nil || d < time.Second || d > 24*time.Hour {
 		return fmt.Errorf("RECORDER_TIMEOUT: %q is not a duration from 1s to 24h, such as 10m", c.RecorderTimeout)

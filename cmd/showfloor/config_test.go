@@ -241,6 +241,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"TURN_ADDR", ":7882", "TURN_ADDR and SFU_ADDR must not be the same"},
 		{"TURN_EXTERNAL_IP", "203.0.113.7", "TURN_EXTERNAL_IP needs TURN_ADDR, where the relay listens"},
 		{"RECORDER_TIMEOUT", "10", `RECORDER_TIMEOUT: "10" is not a duration from 1s to 24h, such as 10m`},
+		{"RECORDER_URL", "https://recorder.example", "RECORDER_URL: set RECORDER_SECRET too: it signs the requests to the recorder and its reports"},
 		{"RECORDER_URL", "ftp://x", "RECORDER_URL: not a URL that begins with http:// or https://"},
 		{"CALL_RING_TIMEOUT", "45", `CALL_RING_TIMEOUT: "45" is not a time between 1s and 10m; write a duration such as 45s`},
 		{"RTMPS_ADDR", "x", `RTMPS_ADDR: "x" is not an address; write host:port, or :port for all interfaces`},

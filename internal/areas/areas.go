@@ -34,6 +34,7 @@ import (
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/streams/analytics"
 	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/streams/recorderhook"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy/account"
@@ -57,9 +58,10 @@ type Settings struct {
 	// it has none.
 	SFUURL string
 	// RecorderURL is the URL of an outside recorder, which records the streams on SRS servers; "" if there is none.
-	// RecorderTimeout is how long its report may take; recording.DefaultRecorderTimeout if it is 0.
-	RecorderURL     string
-	RecorderTimeout time.Duration
+	// RecorderSecret signs the requests to it. RecorderTimeout is how long its report may take;
+	// recording.DefaultRecorderTimeout if it is 0.
+	RecorderURL, RecorderSecret string
+	RecorderTimeout             time.Duration
 	// RingTimeout is how long a call rings; call.DefaultRingTimeout if it is 0.
 	RingTimeout time.Duration
 
@@ -257,10 +259,14 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 
 // openStreams creates the areas of streams.
 func (a *Areas) openStreams(c Config) {
+	var outside recording.OutsideRecorder
+	if c.RecorderURL != "" {
+		outside = recorderhook.New(c.RecorderURL, c.RecorderSecret)
+	}
 	a.Recordings = recording.New(recording.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets,
 		Pins: pins{a}, Plans: a.Quotas, Usage: a.Usage,
-		Node: c.Node, PublicURL: c.PublicURL, RecorderURL: c.RecorderURL, RecorderTimeout: c.RecorderTimeout,
+		Node: c.Node, PublicURL: c.PublicURL, Outside: outside, RecorderTimeout: c.RecorderTimeout,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})
 	a.Streams = stream.New(stream.Config{

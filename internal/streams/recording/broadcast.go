@@ -36,7 +36,7 @@ func (s *Service) BroadcastLiveTx(ctx context.Context, tx pgx.Tx, row db.Stream,
 			return err
 		}
 	}
-	source, ok := sourceOf(row.Node, s.config.RecorderURL != "")
+	source, ok := sourceOf(row.Node, s.HasOutsideRecorder())
 	if !row.RecordingEnabled || !ok {
 		return nil
 	}
@@ -113,6 +113,9 @@ func (s *Service) createTx(
 	if err != nil {
 		return r, fmt.Errorf("create recording: %w", err)
 	}
+	if err := s.notifyOutsideTx(ctx, tx, r, noticeStart); err != nil {
+		return r, err
+	}
 	return r, s.notify(ctx, q, row.ID)
 }
 
@@ -125,6 +128,9 @@ func (s *Service) endTx(ctx context.Context, tx pgx.Tx, r db.Recording, at time.
 	})
 	if err != nil {
 		return fmt.Errorf("end recording: %w", err)
+	}
+	if err := s.notifyOutsideTx(ctx, tx, r, noticeStop); err != nil {
+		return err
 	}
 	if err := s.notify(ctx, q, r.StreamID); err != nil {
 		return err

@@ -1,6 +1,14 @@
 package recording_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -264,6 +272,78 @@ func TestOutsideRecorder(t *testing.T) {
 	r.pass(t, 11*time.Minute)
 	r.sweep(t)
 	require.Equal(t, "the outside recorder did not report the end within 10m0s", *r.list(t)[1].Error)
+}
+
+// recorderPeer is an outside recorder. It refuses the first request.
+type recorderPeer struct {
+	*httptest.Server
+
+	mu      sync.Mutex
+	secret  string
+	notices []recording.Notice
+	asked   int
+}
+
+func newRecorderPeer(t *testing.T, secret string) *recorderPeer {
+	t.Helper()
+	p := &recorderPeer{secret: secret}
+	p.Server = httptest.NewServer(p)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *recorderPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	mac := hmac.New(sha256.New, []byte(p.secret))
+	mac.Write(body)
+	var n recording.Notice
+	p.asked++
+	switch {
+	case err != nil, r.Method != http.MethodPost, r.Header.Get("x-recorder-signature") != "sha256="+hex.EncodeToString(mac.Sum(nil)),
+		json.Unmarshal(body, &n) != nil:
+		w.WriteHeader(http.StatusUnauthorized)
+	case p.asked == 1:
+		w.WriteHeader(http.StatusServiceUnavailable)
+	default:
+		p.notices = append(p.notices, n)
+		w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+func TestTheOutsideRecorderIsNotified(t *testing.T) {
+	t.Parallel()
+	peer := newRecorderPeer(t, "shared")
+	r := newRigOn(t, apitest.Options{RecorderURL: peer.URL, RecorderSecret: "shared"}, recorded(0))
+	srs, _ := r.connect(t, r.Server, stream.SourceSRS)
+	rec := r.only(t, recording.Recording)
+	r.work(t)
+	require.Len(t, r.notices, 1)
+	start := r.notices[0]
+	require.Error(t, r.Recordings.NotifyOutside(t.Context(), start.RecordingID, start.Event), "it answers 503")
+	require.NoError(t, r.Recordings.NotifyOutside(t.Context(), start.RecordingID, start.Event))
+	r.leave(t, srs)
+	r.work(t)
+	require.Len(t, r.notices, 2)
+	stop := r.notices[1]
+	require.NoError(t, r.Recordings.NotifyOutside(t.Context(), start.RecordingID, start.Event), "a late start is left out")
+	require.NoError(t, r.Recordings.NotifyOutside(t.Context(), stop.RecordingID, stop.Event))
+	require.Len(t, peer.notices, 2)
+	first, last := peer.notices[0], peer.notices[1]
+	require.Equal(t, []any{"recording.start", rec.ID, r.owner.TenantID, r.st.ID}, []any{first.Event, first.RecordingID, first.TenantID, first.StreamID})
+	require.Regexp(t, `^https?://.+/v1/recorder/recordings/`+rec.ID+`/finalize$`, first.FinalizeURL)
+	streamID, expires, err := r.Playback.CheckPlayback(t.Context(), first.PlaybackToken)
+	require.NoError(t, err)
+	require.Equal(t, r.st.ID, streamID)
+	require.Equal(t, 24*time.Hour, expires.Sub(r.Clock.Now().Truncate(time.Second)))
+	require.Nil(t, first.EndedAt)
+	require.Equal(t, "recording.stop", last.Event)
+	require.NotNil(t, last.EndedAt)
+	_, err = r.Recordings.FinalizeRecording(t.Context(), rec.ID, recording.Report{Error: new("it could not")})
+	require.NoError(t, err)
+	require.NoError(t, r.Recordings.NotifyOutside(t.Context(), stop.RecordingID, stop.Event), "the result is there")
+	require.Len(t, peer.notices, 2)
 }
 
 func TestAnSRSStreamWithoutARecorder(t *testing.T) {

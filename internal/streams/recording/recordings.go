@@ -160,7 +160,7 @@ func (s *Service) StartRecording(ctx context.Context, c tenancy.Caller, streamID
 		if err != nil {
 			return err
 		}
-		source, err := mayStart(st, active != nil, s.config.RecorderURL != "")
+		source, err := mayStart(st, active != nil, s.HasOutsideRecorder())
 		if err != nil {
 			return err
 		}

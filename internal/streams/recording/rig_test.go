@@ -23,10 +23,11 @@ import (
 type rig struct {
 	*apitest.Server
 
-	owner  *apitest.Caller
-	caller tenancy.Caller
-	st     api.Stream
-	files  string // the folder of the files
+	owner   *apitest.Caller
+	caller  tenancy.Caller
+	st      api.Stream
+	files   string                        // the folder of the files
+	notices []recording.NotifyOutsideArgs // of jobs that work has removed
 }
 
 func newRig(t *testing.T, fields map[string]any) *rig {
@@ -43,7 +44,7 @@ func newRigOn(t *testing.T, o apitest.Options, fields map[string]any) *rig {
 	o.Pool, o.Files = dbtest.New(t), store
 	s := apitest.New(t, o)
 	owner := s.Register(t)
-	return &rig{s, owner, tenancy.Caller{TenantID: owner.TenantID, UserID: owner.UserID}, owner.Stream(t, fields), files}
+	return &rig{s, owner, tenancy.Caller{TenantID: owner.TenantID, UserID: owner.UserID}, owner.Stream(t, fields), files, nil}
 }
 
 // recorded is a stream that is always recorded.
@@ -174,11 +175,14 @@ func (r *rig) work(t *testing.T) (kinds []string) {
 			continue // this server makes none
 		}
 		kinds = append(kinds, j.kind)
-		var args recording.FinalizeArgs
+		var args recording.NotifyOutsideArgs // the others have only its first field
 		require.NoError(t, json.Unmarshal(j.args, &args))
-		if j.kind == args.Kind() {
+		switch j.kind {
+		case args.Kind():
+			r.notices = append(r.notices, args)
+		case recording.FinalizeArgs{}.Kind():
 			require.NoError(t, r.Recordings.Finalize(t.Context(), args.RecordingID))
-		} else {
+		default:
 			require.NoError(t, r.Recordings.DeleteFiles(t.Context(), args.RecordingID))
 		}
 	}

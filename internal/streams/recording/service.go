@@ -32,6 +32,8 @@ const BeatEvery = 5 * time.Second
 type Tokens interface {
 	// SignRecording makes the token of a URL that opens a recording until expires, in whole seconds.
 	SignRecording(recordingID string, expires time.Time) string
+	// SignPlayback makes the token that opens a live stream until expires, in whole seconds.
+	SignPlayback(streamID string, expires time.Time) string
 }
 
 // Files is the store of recorded files.
@@ -74,9 +76,8 @@ type Config struct {
 	Node string
 	// PublicURL is this server's address for viewers, without a slash at the end.
 	PublicURL string
-	// RecorderURL is the URL of an outside recorder, which records the streams that are published on SRS servers; "" if there is
-	// none.
-	RecorderURL string
+	// Outside records the streams that are published on SRS servers; nil for none.
+	Outside OutsideRecorder
 	// RecorderTimeout is how long the report of an outside recorder may take after the end of the broadcast;
 	// DefaultRecorderTimeout if it is 0.
 	RecorderTimeout time.Duration

@@ -260,7 +260,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	s.Areas, err = areas.Open(t.Context(), areas.Config{
 		Settings: areas.Settings{
 			PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL,
-			RecorderURL: o.RecorderURL,
+			RecorderURL: o.RecorderURL, RecorderSecret: o.RecorderSecret,
 			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee,
 			MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"},
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production,
