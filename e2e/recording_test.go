@@ -77,7 +77,6 @@ func TestARecording(t *testing.T) {
 	a := signUp(t, s)
 	hooks := newSink(t, a, nil)
 	stream := a.recordedStream(0)
-	began := time.Now()
 	encoder := encode(t, target(stream))
 	a.await(stream.ID, api.StreamStatusLIVE)
 	require.Equal(t, api.RecordingStatusRECORDING, a.recordings(stream.ID)[0].Status)
@@ -104,7 +103,9 @@ func TestARecording(t *testing.T) {
 	r := a.ready(stream.ID)
 	length, err := r.DurationSec.Get()
 	require.NoError(t, err)
-	require.InDelta(t, time.Since(began).Seconds(), length, 5)
+	ended, err := r.EndedAt.Get()
+	require.NoError(t, err)
+	require.InDelta(t, ended.Sub(r.StartedAt.Time).Seconds(), length, 5)
 	until(t, "the playlist of the running recording to end", func() bool { return strings.Contains(list.load(), "#EXT-X-ENDLIST") })
 	playWhole(t, r)
 	require.Equal(t, []api.EventName{

@@ -42,7 +42,7 @@ func (s *Server) IngestDvr(ctx context.Context, r api.IngestDvrRequestObject) (a
 	b := *r.Body
 	err := s.areas.Streams.IngestDvr(ctx, toCallback(api.IngestCallback{
 		ServerID: b.ServerID, ClientID: b.ClientID, Stream: b.Stream, Param: b.Param, IP: b.IP,
-	}), orEmpty(b.Cwd), b.File)
+	}), stream.DVRFile{Cwd: orEmpty(b.Cwd), Path: b.File})
 	if no, refused := toIngestRefusal(err); refused {
 		return api.IngestDvr403JSONResponse(no), nil
 	}

@@ -21,7 +21,6 @@ import (
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/outflow/webhook"
-	"showfloor/internal/streams/recording"
 	"showfloor/internal/tenancy/mail"
 )
 
@@ -122,8 +121,10 @@ func (c Config) River() *river.Config {
 		processor.Queue:    {MaxWorkers: processor.Workers},
 		retentionQueue:     {MaxWorkers: 1},
 	}
-	if r := c.Areas.Recordings; r != nil && r.HasOutsideRecorder() {
-		config.Queues[recording.OutsideQueue] = river.QueueConfig{MaxWorkers: recording.OutsideWorkers}
+	if c.Areas.Recordings != nil {
+		for name, workers := range c.Areas.Recordings.Queues() {
+			config.Queues[name] = river.QueueConfig{MaxWorkers: workers}
+		}
 	}
 	config.PeriodicJobs = []*river.PeriodicJob{
 		every(strandedEvery, EndStrandedArgs{}),
@@ -176,6 +177,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers(), clock: clock, log: c.Log})
 	river.AddWorker(workers, &finalizeRecording{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &notifyOutsideRecorder{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &importRecording{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &makeRecordingAssets{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &deleteRecordingFiles{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &sweepRecordings{recordings: c.Areas.Recordings})

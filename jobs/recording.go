@@ -31,6 +31,20 @@ func (w *notifyOutsideRecorder) Work(ctx context.Context, job *river.Job[recordi
 	return outcome(w.recordings.NotifyOutside(ctx, job.Args.RecordingID, job.Args.Event))
 }
 
+// importRecording imports a file of an SRS server.
+type importRecording struct {
+	river.WorkerDefaults[recording.ImportArgs]
+	recordings *recording.Service
+}
+
+// Timeout is long enough for a file of a day.
+func (*importRecording) Timeout(*river.Job[recording.ImportArgs]) time.Duration { return 3 * time.Hour }
+
+// Work imports it.
+func (w *importRecording) Work(ctx context.Context, job *river.Job[recording.ImportArgs]) error {
+	return outcome(w.recordings.Import(ctx, job.Args, job.Attempt >= job.MaxAttempts))
+}
+
 // makeRecordingAssets makes the poster, the storyboard and the MP4 file of a recording.
 type makeRecordingAssets struct {
 	river.WorkerDefaults[recording.MakeAssetsArgs]

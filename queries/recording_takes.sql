@@ -7,6 +7,13 @@ WITH counted AS (
 INSERT INTO recording_takes (recording_id, take, tenant_id, node, opened_at, seen_at)
 SELECT c.id, c.takes, c.tenant_id, @node, @now, @now FROM counted c RETURNING take;
 
+-- name: DeleteTakes :exec
+-- @sqlc-vet-disable tenant
+-- The recording is locked. Deletes all takes with their segments.
+WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = @recording_id),
+    inits AS (DELETE FROM recording_inits i WHERE i.recording_id = @recording_id)
+DELETE FROM recording_takes t WHERE t.recording_id = @recording_id;
+
 -- name: LockTake :one
 -- @sqlc-vet-disable tenant
 -- The recorder knows only the recording's id.

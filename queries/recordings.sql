@@ -2,6 +2,16 @@
 INSERT INTO recordings (id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
 VALUES (@id, @tenant_id, @stream_id, @source, @name, 'RECORDING', @broadcast_at, @now, @node, @now, @metadata, @now, @now) RETURNING *;
 
+-- name: CreateImport :one
+-- A recording of a file that is complete.
+INSERT INTO recordings (id, tenant_id, stream_id, source, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
+VALUES (@id, @tenant_id, @stream_id, 'srs', 'PROCESSING', @now, @now, '', @now, @metadata, @now, @now) RETURNING id;
+
+-- name: ListAbandonedImports :many
+-- @sqlc-vet-disable tenant
+-- Imports of all tenants that have been going on for too long.
+SELECT r.id FROM recordings r WHERE r.status = 'PROCESSING' AND r.source = 'srs' AND r.created_at < @before::timestamptz ORDER BY r.id;
+
 -- name: GetRecording :one
 SELECT * FROM recordings WHERE tenant_id = @tenant_id AND id = @id;
 

@@ -23,6 +23,7 @@ type StorageSettings struct {
 	MediaURL        string `env:"MEDIA_URL"`
 	DVRWindow       string `env:"DVR_WINDOW" envDefault:"4h"`
 	SpoolMax        string `env:"RECORDING_SPOOL_MAX" envDefault:"20GiB"`
+	SRSDVRDir       string `env:"SRS_DVR_DIR"`
 
 	AWSAccessKeyID     string `env:"AWS_ACCESS_KEY_ID"`
 	AWSSecretAccessKey string `env:"AWS_SECRET_ACCESS_KEY"`
@@ -33,6 +34,8 @@ type StorageSettings struct {
 	// dvrWindow and spoolMark are DVRWindow and SpoolMax, parsed.
 	dvrWindow time.Duration
 	spoolMark diskspace.Mark
+	// srsRemote and srsLocal are the folder of SRSDVRDir on the SRS servers and on this machine; "" for none.
+	srsRemote, srsLocal string
 }
 
 // Values of STORAGE_DELIVERY.
@@ -63,8 +66,25 @@ func (s *StorageSettings) readStorage() error {
 		return fmt.Errorf("RECORDING_SPOOL_MAX: %q is not a size of at least 100MiB, such as 20GiB, or a share of the disk, such as 10%%",
 			s.SpoolMax)
 	}
+	if s.srsRemote, s.srsLocal, err = sharedFolder(s.SRSDVRDir); err != nil {
+		return err
+	}
 	s.MediaURL, err = mediaURL(s.MediaURL)
 	return err
+}
+
+// sharedFolder parses SRS_DVR_DIR: a folder, or its path on the SRS servers, =, and its path on this machine.
+func sharedFolder(text string) (remote, local string, err error) {
+	remote, local, two := strings.Cut(text, "=")
+	if !two {
+		local = remote
+	}
+	for _, folder := range []string{remote, local} {
+		if text != "" && (!path.IsAbs(folder) || path.Clean(folder) == "/") {
+			return "", "", fmt.Errorf("SRS_DVR_DIR: %q is not an absolute path of a folder, or /path/on/srs=/path/here", text)
+		}
+	}
+	return remote, local, nil
 }
 
 // minSpool is the smallest RECORDING_SPOOL_MAX in bytes: some segments of a few streams.

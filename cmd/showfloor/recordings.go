@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -38,6 +39,9 @@ func (s *server) openRecorder() error {
 	if err := s.assets.RemoveStale(); err != nil {
 		s.log.Warn("the local files of unfinished MP4 files could not be removed", "error", err)
 	}
+	if err := s.openImporter(); err != nil {
+		return err
+	}
 	s.onStop("recordings", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, shutdownTime/3)
 		defer cancel()
@@ -48,6 +52,27 @@ func (s *server) openRecorder() error {
 		MediaURL: s.config.MediaURL, Window: s.config.dvrWindow, ClientIP: s.clientIP, NetworkRequests: s.config.hlsPerAddress,
 		Now: s.clock.Now, Log: s.log,
 	})
+	return nil
+}
+
+// openImporter opens the folder of SRS_DVR_DIR, if it is set.
+func (s *server) openImporter() error {
+	if s.config.srsLocal == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(s.config.srsLocal)
+	if err != nil {
+		return fmt.Errorf("SRS_DVR_DIR: %w", err)
+	}
+	i := &recordgate.Importer{
+		Remote: s.config.srsRemote, Root: root, Gate: s.recordGate, Dir: filepath.Join(s.config.DataDir, "import"),
+		Refuse: func() error { return s.disk.RefuseMore() }, Now: s.clock.Now, Log: s.log,
+	}
+	if err := i.RemoveStale(); err != nil {
+		s.log.Warn("the local files of unfinished imports could not be removed", "error", err)
+	}
+	s.importer = i // an interface: without the setting it must stay nil
+	s.onStop("SRS_DVR_DIR", func(context.Context) error { return root.Close() })
 	return nil
 }
 

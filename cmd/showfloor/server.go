@@ -34,6 +34,7 @@ import (
 	"showfloor/internal/streams/mediagate"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recordgate"
+	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy/usage"
 	"showfloor/jobs"
@@ -63,6 +64,7 @@ type server struct {
 	// recorder writes streams to the storage, and vod serves them from there.
 	recorder   *recorder.Recorder
 	recordGate *recordgate.Gate
+	importer   recording.Importer // nil without SRS_DVR_DIR
 	vod        *vod.Server
 	assets     *recordgate.Assets
 	// disk measures the free space on the disks with the server's data.
@@ -214,7 +216,8 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.realtime = realtime.New(realtime.Config{RedisURL: s.config.RedisURL, Log: s.log, Now: s.clock.Now})
 	s.areas, err = areas.Open(ctx, areas.Config{
 		Settings: s.config.areas, Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
-		Engine: mediagate.Engine{Hub: s.hub}, Files: s.files, RecordingAssets: s.assets, Processor: s.processor, Realtime: s.realtime,
+		Engine: mediagate.Engine{Hub: s.hub}, Files: s.files, RecordingAssets: s.assets, RecordingImporter: s.importer,
+		Processor: s.processor, Realtime: s.realtime,
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 	})

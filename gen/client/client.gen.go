@@ -1241,7 +1241,8 @@ type ClientInterface interface {
 
 	// IngestDvrWithBody Report that SRS completed a recorded file
 	//
-	// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
+	// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
+	// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1250,7 +1251,8 @@ type ClientInterface interface {
 
 	// IngestDvr Report that SRS completed a recorded file
 	//
-	// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
+	// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
+	// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6201,7 +6203,8 @@ func (c *Client) GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn
 
 // IngestDvrWithBody Report that SRS completed a recorded file
 //
-// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
+// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
+// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6220,7 +6223,8 @@ func (c *Client) IngestDvrWithBody(ctx context.Context, contentType string, body
 
 // IngestDvr Report that SRS completed a recorded file
 //
-// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
+// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
+// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -23937,7 +23941,8 @@ type ClientWithResponsesInterface interface {
 
 	// IngestDvrWithBodyWithResponse Report that SRS completed a recorded file
 	//
-	// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
+	// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
+	// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23946,7 +23951,8 @@ type ClientWithResponsesInterface interface {
 
 	// IngestDvrWithResponse Report that SRS completed a recorded file
 	//
-	// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
+	// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
+	// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -40784,7 +40790,8 @@ func (c *ClientWithResponses) GetReadinessWithResponse(ctx context.Context, reqE
 
 // IngestDvrWithBodyWithResponse Report that SRS completed a recorded file
 //
-// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
+// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
+// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40799,7 +40806,8 @@ func (c *ClientWithResponses) IngestDvrWithBodyWithResponse(ctx context.Context,
 
 // IngestDvrWithResponse Report that SRS completed a recorded file
 //
-// Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
+// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
+// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

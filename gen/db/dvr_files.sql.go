@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const CreateDVRFile = `-- name: CreateDVRFile :exec
+const CreateDVRFile = `-- name: CreateDVRFile :execrows
 INSERT INTO dvr_files (id, tenant_id, stream_id, publisher_id, cwd, file, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (publisher_id, file) DO NOTHING
@@ -26,8 +26,8 @@ type CreateDVRFileParams struct {
 	Now         time.Time
 }
 
-func (q *Queries) CreateDVRFile(ctx context.Context, arg CreateDVRFileParams) error {
-	_, err := q.db.Exec(ctx, CreateDVRFile,
+func (q *Queries) CreateDVRFile(ctx context.Context, arg CreateDVRFileParams) (int64, error) {
+	result, err := q.db.Exec(ctx, CreateDVRFile,
 		arg.ID,
 		arg.TenantID,
 		arg.StreamID,
@@ -36,5 +36,8 @@ func (q *Queries) CreateDVRFile(ctx context.Context, arg CreateDVRFileParams) er
 		arg.File,
 		arg.Now,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }

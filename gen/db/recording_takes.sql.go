@@ -34,6 +34,19 @@ func (q *Queries) CloseTake(ctx context.Context, arg CloseTakeParams) error {
 	return err
 }
 
+const DeleteTakes = `-- name: DeleteTakes :exec
+WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = $1),
+    inits AS (DELETE FROM recording_inits i WHERE i.recording_id = $1)
+DELETE FROM recording_takes t WHERE t.recording_id = $1
+`
+
+// @sqlc-vet-disable tenant
+// The recording is locked. Deletes all takes with their segments.
+func (q *Queries) DeleteTakes(ctx context.Context, recordingID string) error {
+	_, err := q.db.Exec(ctx, DeleteTakes, recordingID)
+	return err
+}
+
 const GetTakeReason = `-- name: GetTakeReason :one
 SELECT reason FROM recording_takes WHERE recording_id = $1 AND reason IS NOT NULL ORDER BY take LIMIT 1
 `

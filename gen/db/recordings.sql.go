@@ -53,6 +53,33 @@ func (q *Queries) CountAdminRecordings(ctx context.Context, arg CountAdminRecord
 	return count, err
 }
 
+const CreateImport = `-- name: CreateImport :one
+INSERT INTO recordings (id, tenant_id, stream_id, source, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
+VALUES ($1, $2, $3, 'srs', 'PROCESSING', $4, $4, '', $4, $5, $4, $4) RETURNING id
+`
+
+type CreateImportParams struct {
+	ID       string
+	TenantID string
+	StreamID string
+	Now      time.Time
+	Metadata json.RawMessage
+}
+
+// A recording of a file that is complete.
+func (q *Queries) CreateImport(ctx context.Context, arg CreateImportParams) (string, error) {
+	row := q.db.QueryRow(ctx, CreateImport,
+		arg.ID,
+		arg.TenantID,
+		arg.StreamID,
+		arg.Now,
+		arg.Metadata,
+	)
+	var id string
+	err := row.Scan(&id)
+	return id, err
+}
+
 const CreateRecording = `-- name: CreateRecording :one
 INSERT INTO recordings (id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, 'RECORDING', $6, $7, $8, $7, $9, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set
@@ -475,6 +502,32 @@ func (q *Queries) HasRecordingOfBroadcast(ctx context.Context, arg HasRecordingO
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err
+}
+
+const ListAbandonedImports = `-- name: ListAbandonedImports :many
+SELECT r.id FROM recordings r WHERE r.status = 'PROCESSING' AND r.source = 'srs' AND r.created_at < $1::timestamptz ORDER BY r.id
+`
+
+// @sqlc-vet-disable tenant
+// Imports of all tenants that have been going on for too long.
+func (q *Queries) ListAbandonedImports(ctx context.Context, before time.Time) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListAbandonedImports, before)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const ListAdminRecordings = `-- name: ListAdminRecordings :many

@@ -2023,7 +2023,8 @@ export interface paths {
         put?: never;
         /**
          * Report that SRS completed a recorded file
-         * @description Stores the name of the file. This version makes no recording of it. A repeated report of the same file has no effect.
+         * @description Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
+         *     file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
          */
         post: operations["ingestDvr"];
         delete?: never;

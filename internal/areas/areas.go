@@ -106,6 +106,8 @@ type Config struct {
 	Files recording.Files
 	// RecordingAssets makes posters, storyboards and MP4 files of recordings; nil for none.
 	RecordingAssets recording.AssetMaker
+	// RecordingImporter imports files of SRS servers; nil for none.
+	RecordingImporter recording.Importer
 	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
 	PasswordMemory uint32
 	// PasswordCommand is the program that hashes passwords, with its arguments; without it, this process does.
@@ -264,7 +266,7 @@ func (a *Areas) openStreams(c Config) {
 		outside = recorderhook.New(c.RecorderURL, c.RecorderSecret)
 	}
 	a.Recordings = recording.New(recording.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets,
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets, Importer: c.RecordingImporter,
 		Pins: pins{a}, Plans: a.Quotas, Usage: a.Usage,
 		Node: c.Node, PublicURL: c.PublicURL, Outside: outside, RecorderTimeout: c.RecorderTimeout,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,

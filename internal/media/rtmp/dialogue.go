@@ -164,9 +164,10 @@ func (s *session) publish(ctx context.Context, c command) error {
 	if err != nil {
 		return err
 	}
-	if s.feed.out, err = s.server.config.Hub.Publish(b, s.id, s.end); err != nil {
+	if s.publisher, err = s.server.config.Hub.Publish(b, s.id, s.end); err != nil {
 		return err
 	}
+	s.feed.out = s.publisher
 	s.chunks.media, s.in.allowed = true, 0
 	if !s.secure { // a TLS connection returns one record per read, so a short read doesn't mean that the socket is empty
 		s.in.rest = s.rest

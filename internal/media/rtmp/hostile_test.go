@@ -134,7 +134,7 @@ func TestSlowLoris(t *testing.T) {
 
 func TestSilentPublisherEnds(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *Config) { c.Limits.IdleTime = 50 * time.Millisecond })
+	g := newRig(t, func(c *Config) { c.Limits.IdleTime = 500 * time.Millisecond }) // more than the pauses of a busy machine
 	c := onAir(t, g.Addr(), "secret")
 	c.header()
 	c.frame(0)

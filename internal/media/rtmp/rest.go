@@ -27,11 +27,11 @@ type rests struct {
 // data comes than one read takes, so that the encoder never waits for the socket.
 func (s *session) rest() {
 	now := time.Now()
-	d := s.feed.out.Idle(now)
+	d := s.publisher.Idle(now)
 	if d < 0 {
 		// The last unit woke a reader, which says which units it waits for when it has taken that one.
 		runtime.Gosched()
-		d = s.feed.out.Idle(now)
+		d = s.publisher.Idle(now)
 	}
 	if d = min(d, restMost); d < restLeast {
 		return

@@ -33,7 +33,7 @@ func newResting(t *testing.T, check func(t *testing.T, x *resting)) {
 		require.NoError(t, err)
 		defer p.Close()
 		x := &resting{
-			session: &session{server: &Server{started: time.Now()}, conn: ours, woken: make(chan struct{}), feed: feed{out: p}},
+			session: &session{server: &Server{started: time.Now()}, conn: ours, woken: make(chan struct{}), publisher: p},
 			reader:  p.Stream().Subscribe(), track: &hub.Track{Codec: hub.H264}, began: time.Now(),
 		}
 		defer x.reader.Close()
@@ -57,7 +57,7 @@ func newResting(t *testing.T, check func(t *testing.T, x *resting)) {
 func (x *resting) picture(t *testing.T, key bool) {
 	t.Helper()
 	at := time.Since(x.began)
-	require.NoError(t, x.feed.out.Write(&hub.Unit{Track: x.track, Key: key, DTS: at, PTS: at, Arrived: time.Now(), Data: []byte{1}}))
+	require.NoError(t, x.publisher.Write(&hub.Unit{Track: x.track, Key: key, DTS: at, PTS: at, Arrived: time.Now(), Data: []byte{1}}))
 }
 
 // rested returns how long a rest takes after so many more bytes.

@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"showfloor/internal/media/hub"
 )
 
 const (
@@ -32,9 +34,10 @@ type session struct {
 	secure bool
 	place  *place
 
-	in     source
-	chunks *chunkReader
-	feed   feed
+	in        source
+	chunks    *chunkReader
+	feed      feed
+	publisher *hub.Publisher // nil before the stream is on air
 
 	connected bool
 	app, path string
@@ -198,10 +201,10 @@ func (s *session) unpublish(err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), gateTime)
 	defer cancel()
 	defer gate.Unpublish(ctx, s.id)
-	if s.feed.out == nil {
+	if s.publisher == nil {
 		return
 	}
-	defer s.feed.out.Close()
+	defer s.publisher.Close()
 	s.server.publishing(-1)
 	if m, ok := errors.AsType[*mediaError](err); ok {
 		gate.Rejected(ctx, s.id, m.reason)

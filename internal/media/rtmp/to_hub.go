@@ -26,9 +26,23 @@ type mediaError struct{ reason string }
 
 func (e *mediaError) Error() string { return e.reason }
 
-// feed converts audio and video messages to units of a hub publisher. One goroutine uses it.
+// IsMediaError reports whether an error means that the media itself is not supported, so that another attempt has the same result.
+func IsMediaError(err error) bool {
+	_, ok := errors.AsType[*mediaError](err)
+	return ok || errors.Is(err, ErrFLV)
+}
+
+// Output receives units: a *hub.Publisher, or the reader of a file.
+type Output interface {
+	// Write takes a unit. An error ends the source.
+	Write(u *hub.Unit) error
+	// Discontinuity announces that the times of the following units aren't comparable with those before.
+	Discontinuity()
+}
+
+// feed converts audio and video messages to units. One goroutine uses it.
 type feed struct {
-	out   *hub.Publisher
+	out   Output
 	times timeline
 
 	video       *videoConfig

@@ -17,7 +17,7 @@ import (
 )
 
 // signatureHeader has "sha256=" and the hex HMAC-SHA256 of the raw body, as in the recorder's own reports.
-const signatureHeader = "x-recorder-signature"
+const signatureHeader = "X-Recorder-Signature"
 
 // Client implements recording.OutsideRecorder.
 type Client struct {

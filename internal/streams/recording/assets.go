@@ -82,7 +82,7 @@ func (s *Service) MakeAssets(ctx context.Context, recordingID string) error {
 
 // lacksAssets reports whether assets are still to be made.
 func lacksAssets(r db.Recording) bool {
-	return r.Status == Ready && r.Source == Builtin && r.AssetsAt == nil
+	return r.Status == Ready && r.Source != External && r.AssetsAt == nil
 }
 
 // storeAssetsTx stores the assets of a locked recording.

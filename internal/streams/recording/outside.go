@@ -43,11 +43,8 @@ type Notice struct {
 	FinalizeURL string `json:"finalizeUrl"`
 }
 
-// OutsideQueue is the queue of notices: a recorder that doesn't answer must not delay other jobs.
-const OutsideQueue = "outside_recorder"
-
-// OutsideWorkers is how many notices are delivered at the same time.
-const OutsideWorkers = 4
+// outsideQueue is the queue of notices: a recorder that doesn't answer must not delay other jobs.
+const outsideQueue = "outside_recorder"
 
 // NotifyOutsideArgs is the job that delivers a notice.
 type NotifyOutsideArgs struct {
@@ -59,7 +56,7 @@ type NotifyOutsideArgs struct {
 func (NotifyOutsideArgs) Kind() string { return "recording_notify_outside" }
 
 // InsertOpts implements river.JobArgsWithInsertOpts.
-func (NotifyOutsideArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: OutsideQueue} }
+func (NotifyOutsideArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: outsideQueue} }
 
 // HasOutsideRecorder reports whether there is an outside recorder.
 func (s *Service) HasOutsideRecorder() bool { return s.config.Outside != nil }

@@ -78,6 +78,8 @@ type Config struct {
 	PublicURL string
 	// Outside records the streams that are published on SRS servers; nil for none.
 	Outside OutsideRecorder
+	// Importer imports files of SRS servers; nil for none.
+	Importer Importer
 	// RecorderTimeout is how long the report of an outside recorder may take after the end of the broadcast;
 	// DefaultRecorderTimeout if it is 0.
 	RecorderTimeout time.Duration
@@ -106,6 +108,18 @@ func New(c Config) *Service {
 		c.RecorderTimeout = DefaultRecorderTimeout
 	}
 	return &Service{config: c}
+}
+
+// Queues returns the job queues that this process must work on because of its settings, with the number of workers.
+func (s *Service) Queues() map[string]int {
+	queues := map[string]int{}
+	if s.config.Outside != nil {
+		queues[outsideQueue] = 4
+	}
+	if s.config.Importer != nil {
+		queues[importQueue] = 2
+	}
+	return queues
 }
 
 // FinalizeArgs is the job that makes an ended recording READY or FAILED.

@@ -149,33 +149,51 @@ func (s *Service) played(ctx context.Context, q *db.Queries, c Callback) (db.Str
 	return row, nil
 }
 
-// IngestDvr records a file that an SRS server has written. The report follows the
+// DVRFile is a file that an SRS server has written: its working folder, and the file's path, absolute or below that folder.
+type DVRFile struct {
+	Cwd  string `json:"cwd"`
+	Path string `json:"path"`
+}
+
+// IngestDvr makes a recording of a file that an SRS server has written, once. The report follows the
 // encoder's disconnection, and the key may have been rotated since, so the stream
 // is looked up by the connection first.
-func (s *Service) IngestDvr(ctx context.Context, c Callback, cwd, file string) error {
-	q := db.New(s.config.Pool)
-	var tenantID, streamID string
-	p, err := q.GetPublisher(ctx, c.connection())
-	switch {
-	case err == nil:
-		tenantID, streamID = p.TenantID, p.StreamID
-	case errors.Is(err, pgx.ErrNoRows):
-		row, err := q.GetStreamByKey(ctx, hashKey(c.key()))
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errUnknownKey()
-		}
+func (s *Service) IngestDvr(ctx context.Context, c Callback, f DVRFile) error {
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		tenantID, streamID, err := writtenFor(ctx, q, c)
 		if err != nil {
-			return fmt.Errorf("get stream by key: %w", err)
+			return err
 		}
-		tenantID, streamID = row.TenantID, row.ID
-	default:
-		return fmt.Errorf("get publisher: %w", err)
-	}
-	err = q.CreateDVRFile(ctx, db.CreateDVRFileParams{
-		ID: id.New(id.DVRFile), TenantID: tenantID, StreamID: streamID, PublisherID: c.connection(), Cwd: cwd, File: file, Now: s.config.Now(),
+		n, err := q.CreateDVRFile(ctx, db.CreateDVRFileParams{
+			ID: id.New(id.DVRFile), TenantID: tenantID, StreamID: streamID, PublisherID: c.connection(), Cwd: f.Cwd, File: f.Path,
+			Now: s.config.Now(),
+		})
+		if err != nil {
+			return fmt.Errorf("note dvr file: %w", err)
+		}
+		if n == 0 {
+			return nil // a repeated report
+		}
+		return s.config.Recordings.FileWrittenTx(ctx, tx, tenantID, streamID, f)
 	})
-	if err != nil {
-		return fmt.Errorf("note dvr file: %w", err)
+}
+
+// writtenFor returns the stream whose media an SRS server has written.
+func writtenFor(ctx context.Context, q *db.Queries, c Callback) (tenantID, streamID string, err error) {
+	p, err := q.GetPublisher(ctx, c.connection())
+	if err == nil {
+		return p.TenantID, p.StreamID, nil
 	}
-	return nil
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return "", "", fmt.Errorf("get publisher: %w", err)
+	}
+	row, err := q.GetStreamByKey(ctx, hashKey(c.key()))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", "", errUnknownKey()
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("get stream by key: %w", err)
+	}
+	return row.TenantID, row.ID, nil
 }

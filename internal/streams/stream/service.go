@@ -37,6 +37,8 @@ type Recordings interface {
 	BroadcastEndedTx(ctx context.Context, tx pgx.Tx, row db.Stream) error
 	// IsRecordedTx reports whether a new publisher's media is to be recorded.
 	IsRecordedTx(ctx context.Context, tx pgx.Tx, row db.Stream) (bool, error)
+	// FileWrittenTx makes a recording of a file that an SRS server has written.
+	FileWrittenTx(ctx context.Context, tx pgx.Tx, tenantID, streamID string, f DVRFile) error
 	// DVRURL signs a URL to watch the current recording from its start; nil if there is none.
 	DVRURL(ctx context.Context, tenantID, streamID string, expires time.Time) (*string, error)
 }

@@ -1,0 +1,189 @@
+package recordgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"showfloor/internal/media/recorder"
+	"showfloor/internal/media/rtmp"
+	"showfloor/internal/streams/recording"
+	"showfloor/internal/streams/stream"
+)
+
+// Importer imports files that SRS servers have written. It implements recording.Importer.
+type Importer struct {
+	// Remote is the folder's absolute path on the SRS servers, and Root the same folder on this machine.
+	Remote string
+	Root   *os.Root
+	Gate   *Gate
+	// Dir is a folder for media that waits for the storage.
+	Dir string
+	// Refuse returns an error while the disk has no space for recordings.
+	Refuse func() error
+	// Now is the clock that all nodes share.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Import implements recording.Importer. FLV files are read directly; ffmpeg makes FLV of MP4 files, without encoding again.
+func (i *Importer) Import(ctx context.Context, recordingID string, f stream.DVRFile) (take int, err error) {
+	file, err := i.open(f)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("look at the file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return 0, recording.ImportError("the SRS server reported something that is not a file")
+	}
+	source, err := openSource(ctx, file, info)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = source.close() }() // its error is returned where all of it was read
+	config := recorder.Config{
+		Dir: i.Dir, Reports: importReports{i.Gate}, Files: i.Gate, Refuse: i.Refuse, Now: i.Now, Log: i.Log,
+	}
+	take, err = recorder.Import(ctx, config, recordingID, func(to *recorder.Importer) error {
+		if err := rtmp.ReadFLV(source, info.ModTime().Add(-source.length), to); err != nil {
+			return err
+		}
+		return source.close()
+	})
+	if rtmp.IsMediaError(err) {
+		return 0, recording.ImportError("the file that the SRS server wrote can't be used: " + err.Error())
+	}
+	return take, err
+}
+
+// open opens a reported file for reading. Root refuses paths and links that lead out of the folder.
+func (i *Importer) open(f stream.DVRFile) (*os.File, error) {
+	name := path.Clean(f.Path)
+	if !path.IsAbs(name) {
+		name = path.Join(f.Cwd, name)
+	}
+	name, below := strings.CutPrefix(name, strings.TrimSuffix(i.Remote, "/")+"/")
+	if !below {
+		return nil, recording.ImportError("the file that the SRS server wrote is not in the folder that SRS_DVR_DIR names")
+	}
+	// Without O_NONBLOCK, opening a named pipe would wait for its writer.
+	file, err := i.Root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil && strings.Contains(err.Error(), "escapes") { // the package has no name for this error
+		return nil, recording.ImportError("the file that the SRS server wrote leads out of the folder that SRS_DVR_DIR names")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open a file of an SRS server: %w", err)
+	}
+	return file, nil
+}
+
+// RemoveStale removes the media of a process that was killed. The jobs begin again.
+func (i *Importer) RemoveStale() error { return os.RemoveAll(i.Dir) }
+
+// source is a file as FLV.
+type source struct {
+	io.Reader
+
+	length time.Duration
+	close  func() error // idempotent; the error of a converter
+}
+
+func openSource(ctx context.Context, file *os.File, info fs.FileInfo) (*source, error) {
+	var head [8]byte
+	if _, err := file.ReadAt(head[:], 0); err != nil {
+		return nil, recording.ImportError("the file that the SRS server wrote is empty")
+	}
+	if string(head[:3]) == "FLV" {
+		return &source{Reader: file, length: flvLength(file, info.Size()), close: func() error { return nil }}, nil
+	}
+	if string(head[4:8]) != "ftyp" {
+		return nil, recording.ImportError("the file that the SRS server wrote is neither FLV nor MP4")
+	}
+	return openMP4(ctx, file)
+}
+
+// flvLength is the time of an FLV file's last tag (FLV 10.1, E.3); 0 if the file is cut off.
+func flvLength(file io.ReaderAt, size int64) time.Duration {
+	var last [4]byte
+	if _, err := file.ReadAt(last[:], size-4); err != nil {
+		return 0
+	}
+	tagSize := int64(last[0])<<24 | int64(last[1])<<16 | int64(last[2])<<8 | int64(last[3])
+	var tag [8]byte
+	if _, err := file.ReadAt(tag[:], size-4-tagSize); err != nil || tag[0] != 8 && tag[0] != 9 {
+		return 0
+	}
+	millis := int64(tag[7])<<24 | int64(tag[4])<<16 | int64(tag[5])<<8 | int64(tag[6])
+	return time.Duration(millis) * time.Millisecond
+}
+
+// openMP4 starts ffmpeg, which gets the open file, so that it needs no path and can read nothing else by one.
+func openMP4(ctx context.Context, file *os.File) (*source, error) {
+	input := []string{"-protocol_whitelist", "file", "-f", "mov", "-i", "/dev/stdin"}
+	probe := exec.CommandContext(ctx, "ffprobe",
+		append([]string{"-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0"}, input...)...)
+	probe.Env, probe.Stdin = environment(), file
+	out, err := probe.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, recording.ImportError("this server has no ffmpeg, which it needs for MP4 files")
+	}
+	seconds, parseErr := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	if err != nil || parseErr != nil {
+		return nil, recording.ImportError("the MP4 file that the SRS server wrote can't be read")
+	}
+	cmd := exec.CommandContext(ctx, "nice", slices.Concat(
+		[]string{"-n", "10", "ffmpeg", "-hide_banner", "-loglevel", "error", "-nostdin"}, input,
+		[]string{"-map", "0:v:0?", "-map", "0:a:0?", "-c", "copy", "-f", "flv", "-flvflags", "no_duration_filesize", "pipe:1"})...)
+	cmd.Env, cmd.Stdin = environment(), file
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("open a pipe: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start ffmpeg: %w", err)
+	}
+	var ended bool
+	return &source{Reader: stdout, length: time.Duration(seconds * float64(time.Second)), close: func() error {
+		if ended {
+			return nil
+		}
+		ended = true
+		_ = stdout.Close() // if it is still writing, it ends now
+		if err := cmd.Wait(); err != nil && ctx.Err() == nil {
+			return recording.ImportError("the MP4 file that the SRS server wrote can't be read to its end")
+		}
+		return nil
+	}}, nil
+}
+
+// environment has no secrets: the program decodes untrusted media.
+func environment() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
+}
+
+// importReports are the reports of an import.
+type importReports struct{ *Gate }
+
+// OpenTake implements recorder.Reports.
+func (g importReports) OpenTake(ctx context.Context, recordingID string) (int, error) {
+	take, err := g.recordings().OpenImport(ctx, recordingID)
+	return take, ended(err)
+}
+
+// EndRecording implements recorder.Reports: the job decides what becomes of the recording.
+func (importReports) EndRecording(context.Context, string, string) error { return nil }
