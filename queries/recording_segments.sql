@@ -18,13 +18,24 @@ ON CONFLICT (recording_id, take, seq) DO NOTHING;
 
 -- name: ListInits :many
 -- @sqlc-vet-disable tenant
--- A playback token names only the recording.
-SELECT * FROM recording_inits WHERE recording_id = @recording_id ORDER BY take, init;
+-- A playback token names only the recording. Returns the inits of each take behind the given number; all of a take that isn't given.
+SELECT i.* FROM recording_takes k
+    LEFT JOIN (SELECT unnest(@takes::integer[]) AS take, unnest(@inits::integer[]) AS init) n ON n.take = k.take
+    CROSS JOIN LATERAL (
+        SELECT g.* FROM recording_inits g WHERE g.recording_id = k.recording_id AND g.take = k.take AND g.init > coalesce(n.init, 0) OFFSET 0
+    ) i
+WHERE k.recording_id = @recording_id ORDER BY i.take, i.init;
 
 -- name: ListSegments :many
 -- @sqlc-vet-disable tenant
--- A playback token names only the recording.
-SELECT * FROM recording_segments WHERE recording_id = @recording_id ORDER BY take, seq;
+-- A playback token names only the recording. Returns the segments of each take behind the given number; all of a take that isn't
+-- given. OFFSET keeps the planner from joining all rows of the recording: each take is a range of the primary key.
+SELECT s.* FROM recording_takes k
+    LEFT JOIN (SELECT unnest(@takes::integer[]) AS take, unnest(@seqs::integer[]) AS seq) n ON n.take = k.take
+    CROSS JOIN LATERAL (
+        SELECT g.* FROM recording_segments g WHERE g.recording_id = k.recording_id AND g.take = k.take AND g.seq > coalesce(n.seq, 0) OFFSET 0
+    ) s
+WHERE k.recording_id = @recording_id ORDER BY s.take, s.seq;
 
 -- name: SumRecording :one
 -- @sqlc-vet-disable tenant
@@ -33,6 +44,11 @@ SELECT count(*) AS segments, coalesce(sum(s.duration_us), 0)::bigint AS duration
     (coalesce(sum(s.video_bytes + s.audio_bytes), 0)
         + (SELECT coalesce(sum(i.video_bytes + i.audio_bytes), 0) FROM recording_inits i WHERE i.recording_id = @recording_id))::bigint AS bytes
 FROM recording_segments s WHERE s.recording_id = @recording_id;
+
+-- name: CountSegments :one
+-- @sqlc-vet-disable tenant
+-- The recording is locked.
+SELECT count(*) FROM recording_segments WHERE recording_id = @recording_id;
 
 -- name: ListSpans :many
 -- Parts of recordings without a discontinuity: when each began, and its duration.

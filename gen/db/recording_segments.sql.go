@@ -10,6 +10,19 @@ import (
 	"time"
 )
 
+const CountSegments = `-- name: CountSegments :one
+SELECT count(*) FROM recording_segments WHERE recording_id = $1
+`
+
+// @sqlc-vet-disable tenant
+// The recording is locked.
+func (q *Queries) CountSegments(ctx context.Context, recordingID string) (int64, error) {
+	row := q.db.QueryRow(ctx, CountSegments, recordingID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const CreateInits = `-- name: CreateInits :exec
 INSERT INTO recording_inits (recording_id, take, init, tenant_id, codecs, width, height, frame_rate, video_bytes, audio_bytes)
 SELECT $1, $2, n.init, $3, n.codecs, n.width, n.height, n.frame_rate, n.video_bytes, n.audio_bytes
@@ -93,13 +106,24 @@ func (q *Queries) CreateSegments(ctx context.Context, arg CreateSegmentsParams) 
 }
 
 const ListInits = `-- name: ListInits :many
-SELECT recording_id, take, init, tenant_id, codecs, width, height, frame_rate, video_bytes, audio_bytes FROM recording_inits WHERE recording_id = $1 ORDER BY take, init
+SELECT i.recording_id, i.take, i.init, i.tenant_id, i.codecs, i.width, i.height, i.frame_rate, i.video_bytes, i.audio_bytes FROM recording_takes k
+    LEFT JOIN (SELECT unnest($1::integer[]) AS take, unnest($2::integer[]) AS init) n ON n.take = k.take
+    CROSS JOIN LATERAL (
+        SELECT g.recording_id, g.take, g.init, g.tenant_id, g.codecs, g.width, g.height, g.frame_rate, g.video_bytes, g.audio_bytes FROM recording_inits g WHERE g.recording_id = k.recording_id AND g.take = k.take AND g.init > coalesce(n.init, 0) OFFSET 0
+    ) i
+WHERE k.recording_id = $3 ORDER BY i.take, i.init
 `
 
+type ListInitsParams struct {
+	Takes       []int32
+	Inits       []int32
+	RecordingID string
+}
+
 // @sqlc-vet-disable tenant
-// A playback token names only the recording.
-func (q *Queries) ListInits(ctx context.Context, recordingID string) ([]RecordingInit, error) {
-	rows, err := q.db.Query(ctx, ListInits, recordingID)
+// A playback token names only the recording. Returns the inits of each take behind the given number; all of a take that isn't given.
+func (q *Queries) ListInits(ctx context.Context, arg ListInitsParams) ([]RecordingInit, error) {
+	rows, err := q.db.Query(ctx, ListInits, arg.Takes, arg.Inits, arg.RecordingID)
 	if err != nil {
 		return nil, err
 	}
@@ -130,13 +154,25 @@ func (q *Queries) ListInits(ctx context.Context, recordingID string) ([]Recordin
 }
 
 const ListSegments = `-- name: ListSegments :many
-SELECT recording_id, take, seq, tenant_id, init, discontinuity, started_at, duration_us, video_us, audio_us, video_bytes, audio_bytes FROM recording_segments WHERE recording_id = $1 ORDER BY take, seq
+SELECT s.recording_id, s.take, s.seq, s.tenant_id, s.init, s.discontinuity, s.started_at, s.duration_us, s.video_us, s.audio_us, s.video_bytes, s.audio_bytes FROM recording_takes k
+    LEFT JOIN (SELECT unnest($1::integer[]) AS take, unnest($2::integer[]) AS seq) n ON n.take = k.take
+    CROSS JOIN LATERAL (
+        SELECT g.recording_id, g.take, g.seq, g.tenant_id, g.init, g.discontinuity, g.started_at, g.duration_us, g.video_us, g.audio_us, g.video_bytes, g.audio_bytes FROM recording_segments g WHERE g.recording_id = k.recording_id AND g.take = k.take AND g.seq > coalesce(n.seq, 0) OFFSET 0
+    ) s
+WHERE k.recording_id = $3 ORDER BY s.take, s.seq
 `
 
+type ListSegmentsParams struct {
+	Takes       []int32
+	Seqs        []int32
+	RecordingID string
+}
+
 // @sqlc-vet-disable tenant
-// A playback token names only the recording.
-func (q *Queries) ListSegments(ctx context.Context, recordingID string) ([]RecordingSegment, error) {
-	rows, err := q.db.Query(ctx, ListSegments, recordingID)
+// A playback token names only the recording. Returns the segments of each take behind the given number; all of a take that isn't
+// given. OFFSET keeps the planner from joining all rows of the recording: each take is a range of the primary key.
+func (q *Queries) ListSegments(ctx context.Context, arg ListSegmentsParams) ([]RecordingSegment, error) {
+	rows, err := q.db.Query(ctx, ListSegments, arg.Takes, arg.Seqs, arg.RecordingID)
 	if err != nil {
 		return nil, err
 	}

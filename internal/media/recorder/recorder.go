@@ -80,6 +80,8 @@ type Config struct {
 	// MaxSpool bounds the spool in bytes; 20 GiB. While it is exceeded, a take that uses more than an equal share of it ends its
 	// recording.
 	MaxSpool int64
+	// MaxSegments bounds the segments of a take; 100,000, which take 4 days or more. Beyond it the recording ends.
+	MaxSegments int
 	// Patience is how long a take whose stream has ended tries to reach the storage; 1 h.
 	Patience time.Duration
 	// Refuse returns an error while the disk has no space for recordings; nil for never.
@@ -92,6 +94,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.MaxSpool <= 0 {
 		c.MaxSpool = 20 << 30
+	}
+	if c.MaxSegments <= 0 {
+		c.MaxSegments = 100_000
 	}
 	if c.Patience <= 0 {
 		c.Patience = time.Hour

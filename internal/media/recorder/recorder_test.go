@@ -218,6 +218,70 @@ func TestASpoolBeyondItsBound(t *testing.T) {
 	until(t, "the count", func() bool { return r.recorder.Stats().Failed == 1 })
 }
 
+// TestARecordingHasABoundOnSegments: beyond it, it ends with a reason, while the stream goes on.
+func TestARecordingHasABoundOnSegments(t *testing.T) {
+	t.Parallel()
+	clips := func(fps string) [2][]*hub.Unit {
+		small := cliptest.Spec{Seconds: 10, FPS: fps, GOP: 1, Rate: 48000, Stereo: true}
+		large := small
+		large.Size = "640x360"
+		return [2][]*hub.Unit{
+			cliptest.Shifted(cliptest.Clip(t, small), 0, time.Millisecond), cliptest.Shifted(cliptest.Clip(t, large), 0, time.Millisecond),
+		}
+	}
+	t.Run("other settings with each picture", func(t *testing.T) {
+		t.Parallel()
+		segments, reason := recordChanging(t, clips("30"), 1, 0)
+		require.Equal(t, "the encoder changed its settings or its clock too often", reason)
+		require.InDelta(t, 124, segments, 5)
+	})
+	t.Run("other settings with each second", func(t *testing.T) {
+		t.Parallel()
+		segments, reason := recordChanging(t, clips("1"), 110, 0)
+		require.Equal(t, "the encoder changed its settings or its clock too often", reason)
+		require.Equal(t, 1000, segments)
+	})
+	t.Run("segments", func(t *testing.T) {
+		t.Parallel()
+		segments, reason := recordChanging(t, clips("1"), 1, 3)
+		require.Equal(t, "a recording can't have more segments", reason)
+		require.Equal(t, 3, segments)
+	})
+}
+
+// recordChanging records rounds of two clips of the same length, whose pictures alternate, until the take ends.
+func recordChanging(t *testing.T, clips [2][]*hub.Unit, rounds, maxSegments int) (segments int, reason string) {
+	t.Helper()
+	s := newStore(t)
+	r := newRig(t, s, t.TempDir(), func(c *recorder.Config) { c.MaxSegments = maxSegments })
+	p := r.publish("str_1", true)
+	r.recorder.Record("str_1", "rec_1")
+	id, length := take("rec_1", 1), 10*time.Second
+	other := cliptest.Only(clips[1], cliptest.IsVideo)
+	for n := range rounds {
+		var mixed []*hub.Unit
+		pictures := 0
+		for _, u := range clips[0] {
+			if cliptest.IsVideo(u) {
+				if pictures%2 == 1 {
+					u = other[pictures]
+				}
+				pictures++
+			}
+			mixed = append(mixed, u)
+		}
+		for _, u := range cliptest.Shifted(mixed, time.Duration(n)*length, time.Millisecond) {
+			require.NoError(t, p.Write(u))
+		}
+		until(t, "most of the segments", func() bool {
+			return len(s.list(id)) >= (n+1)*pictures-10 || len(r.recorder.Recording()) == 0
+		})
+	}
+	until(t, "the take's end", func() bool { return s.isClosed(id) })
+	require.Equal(t, s.closed[id], s.ended["rec_1"])
+	return len(s.list(id)), s.closed[id]
+}
+
 // TestATakeThatOthersClosed is dropped at the next heartbeat or report.
 func TestATakeThatOthersClosed(t *testing.T) {
 	t.Parallel()

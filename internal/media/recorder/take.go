@@ -206,6 +206,12 @@ var errBacklog = errors.New("the storage was not reachable, and the files that w
 // errNoSpace ends a take while the disk is almost full.
 var errNoSpace = errors.New("the server's disk is almost full")
 
+// errUnsteady ends a take with too many short segments or initialization sections.
+var errUnsteady = errors.New("the encoder changed its settings or its clock too often")
+
+// errLongest ends a take with Config.MaxSegments.
+var errLongest = errors.New("a recording can't have more segments")
+
 // reasonOf is the text for the tenant.
 func reasonOf(cause error) string {
 	switch {
@@ -215,6 +221,8 @@ func reasonOf(cause error) string {
 		return "the storage was not reachable for too long"
 	case errors.Is(cause, errNoSpace), isFull(cause):
 		return "the server's disk was full"
+	case errors.Is(cause, errUnsteady), errors.Is(cause, errLongest):
+		return cause.Error()
 	}
 	return "the server could not write the recording"
 }

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -10,8 +11,15 @@ import (
 	"showfloor/internal/media/segmenter"
 )
 
-// maxSegment ends a segment of a stream with an extreme bitrate before its time, in bytes.
-const maxSegment = 256 << 20
+const (
+	// maxSegment ends a segment of a stream with an extreme bitrate before its time, in bytes.
+	maxSegment = 256 << 20
+	// spareSegments is how many segments a take may have beyond one per second of its media. Segments of less than 4 s come
+	// only from changed settings, a clock that jumps, and interruptions.
+	spareSegments = 120
+	// maxInits bounds the initialization sections of a take. An encoder that returns to the same settings needs no other.
+	maxInits = 1000
+)
 
 // writer is the segmenter's sink: it writes parts to the spool's files as they come. After an error it ignores what follows.
 type writer struct {
@@ -22,9 +30,12 @@ type writer struct {
 	config *segmenter.Configuration
 	init   initNote
 	inits  int
-	number int // of the newest segment
-	open   *openSegment
-	buffer []byte
+	// initFiles are the files of the newest initialization section: video and audio.
+	initFiles [2][]byte
+	number    int           // of the newest segment
+	spent     time.Duration // a second for each segment, minus the duration of all; 0 at least
+	open      *openSegment
+	buffer    []byte
 }
 
 // openSegment is the segment that is being written. A file is nil while its track has no media.
@@ -56,10 +67,15 @@ func (w *writer) Begin(c *segmenter.Configuration, discontinuity bool, wall time
 	if w.err != nil {
 		return
 	}
-	if w.config != c {
-		if w.err = w.beginInit(c); w.err != nil {
-			return
-		}
+	if w.spent += time.Second; w.spent > spareSegments*time.Second {
+		w.err = errUnsteady
+	} else if w.number == w.take.recorder.config.MaxSegments {
+		w.err = errLongest
+	} else if w.config != c {
+		w.err = w.beginInit(c)
+	}
+	if w.err != nil {
+		return
 	}
 	w.number++
 	w.open = &openSegment{spooled: spooled{init: w.init, Segment: Segment{
@@ -69,7 +85,7 @@ func (w *writer) Begin(c *segmenter.Configuration, discontinuity bool, wall time
 		segmentNote{Init: w.init.Number, Discontinuity: w.open.Discontinuity, StartedAt: wall})
 }
 
-// beginInit writes the files of a configuration.
+// beginInit writes the files of a configuration, unless they are those of the one before.
 func (w *writer) beginInit(c *segmenter.Configuration) error {
 	video, err := c.VideoInit()
 	if err != nil {
@@ -80,6 +96,13 @@ func (w *writer) beginInit(c *segmenter.Configuration) error {
 		return err
 	}
 	w.config = c
+	if w.inits > 0 && bytes.Equal(video, w.initFiles[0]) && bytes.Equal(audio, w.initFiles[1]) {
+		return nil
+	}
+	if w.inits == maxInits {
+		return errUnsteady
+	}
+	w.initFiles = [2][]byte{video, audio}
 	w.inits++
 	w.init = initNote{AudioRate: segmenter.AudioRate(c.Audio), Init: Init{
 		Number: w.inits, Codecs: c.Codecs, VideoBytes: int64(len(video)), AudioBytes: int64(len(audio)),
@@ -167,6 +190,7 @@ func (w *writer) End() {
 		return
 	}
 	w.open = nil
+	w.spent = max(w.spent-s.Duration, 0)
 	if err := s.close(); err != nil && w.err == nil {
 		w.err = err
 	}

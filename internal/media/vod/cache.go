@@ -22,12 +22,12 @@ const (
 	staleLife = time.Minute
 	// loadTime bounds a call of the Source.
 	loadTime = 10 * time.Second
-	// loadsAtOnce bounds the calls of the Source at the same time, which read all segments of a recording.
+	// loadsAtOnce bounds the calls of the Source at the same time. The first one for a recording reads all of its segments.
 	loadsAtOnce = 4
 	// entryBytes is an estimate of a recording's memory beside segments and texts.
 	entryBytes = 1024
-	// segmentBytes is the memory of a segment.
-	segmentBytes = 120
+	// segmentBytes and initBytes are the memory of a segment and an init.
+	segmentBytes, initBytes = 120, 200
 	// maxBases bounds the playlists of one recording with absolute URLs, which differ by token.
 	maxBases = 100
 )
@@ -128,18 +128,26 @@ func (e *entry) loaded() bool {
 	}
 }
 
-// load asks the source. If that fails, what it returned last is used for up to staleLife.
+// load asks the source for what has followed the entry before. If that fails, that entry's media is used for up to staleLife.
 func (c *cache) load(ctx context.Context, e, last *entry) {
 	ctx, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
+	var known Media
+	if last != nil && last.err == nil {
+		known = last.media
+	}
+	var more Media
 	select {
 	case c.loads <- struct{}{}:
-		e.media, e.err = c.source.Media(ctx, e.id)
+		more, e.err = c.source.Media(ctx, e.id, known.ends())
 		<-c.loads
 	case <-ctx.Done():
 		e.err = ctx.Err()
 	}
 	e.read = c.now()
+	if e.err == nil {
+		e.media = known.followedBy(more)
+	}
 	life := liveLife
 	switch {
 	case e.err == nil && e.media.Ready:
@@ -150,7 +158,7 @@ func (c *cache) load(ctx context.Context, e, last *entry) {
 	e.length = e.media.Length()
 	e.until = c.now().Add(life)
 	close(e.done)
-	c.grow(e, entryBytes+segmentBytes*len(e.media.Segments))
+	c.grow(e, entryBytes+segmentBytes*cap(e.media.Segments)+initBytes*cap(e.media.Inits))
 }
 
 // grow counts more bytes of an entry, and removes the entries that were not used for longest if

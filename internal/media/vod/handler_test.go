@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -198,6 +199,21 @@ func TestARunningRecording(t *testing.T) {
 	require.EqualValues(t, 1, s.archive.calls.Load())
 	now = now.Add(time.Second)
 	require.Contains(t, s.get(path("dvr-video.m3u8")), "1-4-v.m4s")
+	require.EqualValues(t, 5, s.archive.sent.Load(), "no segment is read twice")
+	late := vod.Segment{Take: 2, Number: 1, Init: 1, Duration: 4 * time.Second, VideoBytes: 9, AudioBytes: 9}
+	m.Inits = append(m.Inits, vod.Init{Take: 2, Number: 1, VideoBytes: 9, AudioBytes: 9})
+	m.Segments = append(m.Segments, late)
+	s.archive.set("rec_1", m)
+	now = now.Add(time.Second)
+	require.Contains(t, s.get(path("dvr-video.m3u8")), "2-1-v.m4s")
+	late.Take, late.Number = 1, 5 // of another node, which was slower
+	m.Segments = slices.Insert(m.Segments, 4, late)
+	s.archive.set("rec_1", m)
+	now = now.Add(time.Second)
+	list := s.get(path("dvr-video.m3u8"))
+	require.Less(t, strings.Index(list, "1-4-v.m4s"), strings.Index(list, "1-5-v.m4s"))
+	require.Less(t, strings.Index(list, "1-5-v.m4s"), strings.Index(list, "2-1-v.m4s"))
+	require.EqualValues(t, 8, s.archive.sent.Load())
 	m.Ready = true
 	s.archive.set("rec_1", m)
 	now = now.Add(time.Second)
@@ -305,7 +321,7 @@ func TestRequestsOfOneNetworkAreBounded(t *testing.T) {
 // slowSource answers when it may.
 type slowSource struct{ leave chan struct{} }
 
-func (s slowSource) Media(context.Context, string) (vod.Media, error) {
+func (s slowSource) Media(context.Context, string, []vod.TakeEnd) (vod.Media, error) {
 	<-s.leave
 	return vod.Media{}, vod.ErrNotFound
 }

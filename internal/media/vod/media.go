@@ -1,6 +1,7 @@
 package vod
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -35,6 +36,50 @@ type Segment struct {
 	Duration time.Duration
 	// VideoBytes is 0 if the segment has no picture.
 	VideoBytes, AudioBytes int64
+}
+
+// TakeEnd is how far a take is known: the numbers of its last init and segment.
+type TakeEnd struct{ Take, Init, Segment int }
+
+// ends returns how far each take is known.
+func (m *Media) ends() []TakeEnd {
+	var list []TakeEnd
+	at := func(take int) *TakeEnd {
+		i, found := slices.BinarySearchFunc(list, take, func(e TakeEnd, take int) int { return e.Take - take })
+		if !found {
+			list = slices.Insert(list, i, TakeEnd{Take: take})
+		}
+		return &list[i]
+	}
+	for i := range m.Inits {
+		at(m.Inits[i].Take).Init = m.Inits[i].Number
+	}
+	for i := range m.Segments {
+		at(m.Segments[i].Take).Segment = m.Segments[i].Number
+	}
+	return list
+}
+
+// followedBy returns the media with what a Source has returned behind its ends. It may use m's memory behind m's lists, so it can be
+// called only once for each m.
+func (m *Media) followedBy(more Media) Media {
+	return Media{
+		Ready: more.Ready,
+		Inits: inOrder(m.Inits, more.Inits, func(a, b Init) int { return cmp.Or(a.Take-b.Take, a.Number-b.Number) }),
+		Segments: inOrder(m.Segments, more.Segments, func(a, b Segment) int {
+			return cmp.Or(a.Take-b.Take, a.Number-b.Number)
+		}),
+	}
+}
+
+// inOrder merges two sorted lists. A take of another node may grow while a later one does.
+func inOrder[T any](list, more []T, compare func(a, b T) int) []T {
+	if len(list) == 0 || len(more) == 0 || compare(list[len(list)-1], more[0]) < 0 {
+		return append(list, more...)
+	}
+	list = slices.Concat(list, more)
+	slices.SortFunc(list, compare)
+	return list
 }
 
 // Length is the recording's playing time.

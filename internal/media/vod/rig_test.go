@@ -63,13 +63,14 @@ func (f folder) Serve(w http.ResponseWriter, r *http.Request, key string, o vod.
 // archive is the recordings of a test.
 type archive struct {
 	calls atomic.Int64
+	sent  atomic.Int64 // inits and segments
 
 	mu    sync.Mutex
 	media map[string]vod.Media
 	fails error
 }
 
-func (a *archive) Media(_ context.Context, id string) (vod.Media, error) {
+func (a *archive) Media(_ context.Context, id string, known []vod.TakeEnd) (vod.Media, error) {
 	a.calls.Add(1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +81,23 @@ func (a *archive) Media(_ context.Context, id string) (vod.Media, error) {
 	case !ok:
 		return vod.Media{}, vod.ErrNotFound
 	}
-	return m, nil
+	ends := map[int]vod.TakeEnd{}
+	for _, k := range known {
+		ends[k.Take] = k
+	}
+	more := vod.Media{Ready: m.Ready}
+	for _, x := range m.Inits {
+		if x.Number > ends[x.Take].Init {
+			more.Inits = append(more.Inits, x)
+		}
+	}
+	for _, x := range m.Segments {
+		if x.Number > ends[x.Take].Segment {
+			more.Segments = append(more.Segments, x)
+		}
+	}
+	a.sent.Add(int64(len(more.Inits) + len(more.Segments)))
+	return more, nil
 }
 
 func (a *archive) set(id string, m vod.Media) {

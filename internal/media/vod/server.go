@@ -35,9 +35,10 @@ type Tokens interface {
 
 // Source has the recordings.
 type Source interface {
-	// Media returns what is stored of a recording; ErrNotFound for one that can't be played (any
-	// more). It must return after 10 s at the latest.
-	Media(ctx context.Context, recordingID string) (Media, error)
+	// Media returns what is stored of a recording, without the inits and segments that are known: a
+	// take's are stored in the order of their numbers. It returns ErrNotFound for a recording that
+	// can't be played (any more), after 10 s at the latest.
+	Media(ctx context.Context, recordingID string, known []TakeEnd) (Media, error)
 }
 
 // Files has the stored files.

@@ -12,8 +12,12 @@ import (
 )
 
 // Media implements vod.Source.
-func (g *Gate) Media(ctx context.Context, recordingID string) (vod.Media, error) {
-	m, err := g.recordings().Media(ctx, recordingID)
+func (g *Gate) Media(ctx context.Context, recordingID string, known []vod.TakeEnd) (vod.Media, error) {
+	list := make([]recording.TakeEnd, len(known))
+	for i, k := range known {
+		list[i] = recording.TakeEnd(k)
+	}
+	m, err := g.recordings().Media(ctx, recordingID, list)
 	if p, refused := problem.As(err); refused && p.Kind == problem.NotFound {
 		return vod.Media{}, errors.Join(vod.ErrNotFound, err)
 	}

@@ -56,7 +56,7 @@ func (s *Service) MakeAssets(ctx context.Context, recordingID string) error {
 	if s.config.Assets == nil || !lacksAssets(r) {
 		return nil
 	}
-	m, err := s.Media(ctx, recordingID)
+	m, err := s.Media(ctx, recordingID, nil)
 	if err != nil {
 		return err
 	}

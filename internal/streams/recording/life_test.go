@@ -93,7 +93,7 @@ func TestNothingWasRecorded(t *testing.T) {
 	require.Equal(t, "nothing was recorded: it ended before the first segment was complete", *r.only(t, recording.Failed).Error)
 	_, err := r.Recordings.OpenTake(t.Context(), r.list(t)[0].ID)
 	require.True(t, problem.Is(err, "conflict"))
-	_, err = r.Recordings.Media(t.Context(), r.list(t)[0].ID)
+	_, err = r.Recordings.Media(t.Context(), r.list(t)[0].ID, nil)
 	require.True(t, problem.Is(err, "not_found"))
 	require.Empty(t, r.ready(t))
 }
@@ -132,14 +132,68 @@ func TestReconnectContinuesTheRecording(t *testing.T) {
 	r.close(t, second, "")
 	r.work(t)
 	require.Equal(t, (2 * segmentTime).Milliseconds(), *r.only(t, recording.Ready).DurationMs)
-	m, err := other.Recordings.Media(t.Context(), rec.ID)
+	m, err := other.Recordings.Media(t.Context(), rec.ID, nil)
 	require.NoError(t, err)
 	require.Len(t, m.Inits, 2)
-	require.Equal(t, 2*segmentTime, m.Duration)
-	require.False(t, m.Segments[0].Discontinuity)
-	require.True(t, m.Segments[1].Discontinuity)
-	require.Equal(t, segment(1, began), m.Segments[0].Segment)
+	require.Equal(t, []recording.TakeSegment{
+		{Take: first.Take, Segment: segment(1, began)}, {Take: second.Take, Segment: segment(1, again)},
+	}, m.Segments)
 	require.Len(t, r.ready(t), 1)
+}
+
+// TestMediaThatIsKnownIsNotReadAgain: also when an earlier take still grows.
+func TestMediaThatIsKnownIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, recorded(60))
+	r.air(t, r.Server)
+	rec := r.only(t, recording.Recording)
+	began := r.Clock.Now()
+	first, second := r.open(t, r.Server, rec.ID), r.open(t, r.Server, rec.ID)
+	r.save(t, first, began, 1, 2)
+	known := []recording.TakeEnd{{Take: first.Take, Init: 1, Segment: 2}}
+	read := func(known ...recording.TakeEnd) (inits int, segments []int) {
+		m, err := r.Recordings.Media(t.Context(), rec.ID, known)
+		require.NoError(t, err)
+		for _, s := range m.Segments {
+			segments = append(segments, 100*s.Take+s.Number)
+		}
+		return len(m.Inits), segments
+	}
+	inits, segments := read(known...)
+	require.Zero(t, inits)
+	require.Empty(t, segments)
+	r.save(t, second, began.Add(time.Minute), 1)
+	r.save(t, first, began.Add(2*segmentTime), 3)
+	inits, segments = read(known...)
+	require.Equal(t, 1, inits)
+	require.Equal(t, []int{103, 201}, segments)
+	inits, segments = read()
+	require.Equal(t, 2, inits)
+	require.Equal(t, []int{101, 102, 103, 201}, segments)
+}
+
+// TestALongRecordingIsNotContinued: it ends with what it has.
+func TestALongRecordingIsNotContinued(t *testing.T) {
+	t.Parallel()
+	for name, fill := range map[string]string{
+		"segments": "INSERT INTO recording_segments SELECT $1, 1, n, '', 1, false, now(), 4000000, 0, 0, 1, 1 FROM generate_series(2, 100000) n",
+		"takes":    "UPDATE recordings SET takes = 1000 WHERE id = $1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, recorded(60))
+			r.air(t, r.Server)
+			take := r.open(t, r.Server, r.only(t, recording.Recording).ID)
+			r.save(t, take, r.Clock.Now(), 1)
+			r.close(t, take, "")
+			_, err := r.Pool.Exec(t.Context(), fill, take.RecordingID)
+			require.NoError(t, err)
+			_, err = r.Recordings.OpenTake(t.Context(), take.RecordingID)
+			require.True(t, problem.Is(err, "conflict"))
+			r.work(t)
+			require.Equal(t, "a recording can't have more segments", *r.only(t, recording.Ready).IncompleteReason)
+		})
+	}
 }
 
 func TestStartAndStopByHand(t *testing.T) {
@@ -262,7 +316,7 @@ func TestOutsideRecorder(t *testing.T) {
 	r.work(t)
 	rec = r.only(t, recording.Ready)
 	require.EqualValues(t, 12346, *rec.DurationMs)
-	m, err := r.Recordings.Media(t.Context(), rec.ID)
+	m, err := r.Recordings.Media(t.Context(), rec.ID, nil)
 	require.NoError(t, err)
 	require.Equal(t, *report.PlaylistURL, m.PlaylistURL)
 	require.Len(t, r.ready(t), 1)

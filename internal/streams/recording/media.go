@@ -17,10 +17,7 @@ type Media struct {
 	// PlaylistURL is an outside recorder's playlist, "" for all other recordings. With it there are no inits and segments.
 	PlaylistURL string
 	StartedAt   time.Time
-	// Duration is that of all segments together.
-	Duration time.Duration
-	// Inits and Segments are in the order of take and number. The first segment of each take but the first has
-	// Discontinuity set.
+	// Inits and Segments are in the order of take and number. A take doesn't continue the one before.
 	Inits    []TakeInit
 	Segments []TakeSegment
 }
@@ -39,9 +36,13 @@ type TakeSegment struct {
 	Take int
 }
 
-// Media returns what can be played of a recording. It checks no tenant: the caller has checked a playback token. An unknown
-// recording, one that is FAILED or DELETED, and one of a suspended tenant, is the problem not_found.
-func (s *Service) Media(ctx context.Context, recordingID string) (Media, error) {
+// TakeEnd is how far a caller knows a take: the numbers of its last init and segment.
+type TakeEnd struct{ Take, Init, Segment int }
+
+// Media returns what can be played of a recording, without the inits and segments that the caller knows: a take's are stored in
+// the order of their numbers. It checks no tenant: the caller has checked a playback token. An unknown recording, one that is
+// FAILED or DELETED, and one of a suspended tenant, is the problem not_found.
+func (s *Service) Media(ctx context.Context, recordingID string, known []TakeEnd) (Media, error) {
 	q := db.New(s.config.Pool)
 	r, err := q.FindPlayableRecording(ctx, recordingID)
 	if err := found(err, "find recording"); err != nil {
@@ -52,15 +53,20 @@ func (s *Service) Media(ctx context.Context, recordingID string) (Media, error) 
 	}
 	m := Media{RecordingID: r.ID, Status: r.Status, StartedAt: r.StartedAt}
 	if r.PlaylistURL != nil {
-		m.PlaylistURL, m.Duration = *r.PlaylistURL, durationOf(r)
+		m.PlaylistURL = *r.PlaylistURL
 		return m, nil
 	}
 	// Segments are read first: the init of each of them is stored before or with it.
-	segments, err := q.ListSegments(ctx, r.ID)
+	segmentsOf, initsOf := db.ListSegmentsParams{RecordingID: r.ID}, db.ListInitsParams{RecordingID: r.ID}
+	for _, k := range known {
+		segmentsOf.Takes, segmentsOf.Seqs = append(segmentsOf.Takes, int32(k.Take)), append(segmentsOf.Seqs, int32(k.Segment))
+		initsOf.Takes, initsOf.Inits = append(initsOf.Takes, int32(k.Take)), append(initsOf.Inits, int32(k.Init))
+	}
+	segments, err := q.ListSegments(ctx, segmentsOf)
 	if err != nil {
 		return Media{}, fmt.Errorf("list segments: %w", err)
 	}
-	inits, err := q.ListInits(ctx, r.ID)
+	inits, err := q.ListInits(ctx, initsOf)
 	if err != nil {
 		return Media{}, fmt.Errorf("list inits: %w", err)
 	}
@@ -70,12 +76,11 @@ func (s *Service) Media(ctx context.Context, recordingID string) (Media, error) 
 			VideoBytes: i.VideoBytes, AudioBytes: i.AudioBytes,
 		}})
 	}
-	for i, g := range segments {
+	for _, g := range segments {
 		m.Segments = append(m.Segments, TakeSegment{Take: int(g.Take), Segment: Segment{
-			Number: int(g.Seq), Init: int(g.Init), Discontinuity: i > 0 && (g.Discontinuity || g.Take != segments[i-1].Take), StartedAt: g.StartedAt,
+			Number: int(g.Seq), Init: int(g.Init), Discontinuity: g.Discontinuity, StartedAt: g.StartedAt,
 			Duration: micro(g.DurationUs), Video: micro(g.VideoUs), Audio: micro(g.AudioUs), VideoBytes: g.VideoBytes, AudioBytes: g.AudioBytes,
 		}})
-		m.Duration += micro(g.DurationUs)
 	}
 	return m, nil
 }

@@ -39,6 +39,8 @@ const (
 	idleEnds = 2 * silence
 	// playbackLife is how long a playback URL can be opened.
 	playbackLife = time.Hour
+	// maxSegments and maxTakes bound a recording when it is continued. A recorder bounds the segments of one take.
+	maxSegments, maxTakes = 100_000, 1000
 	// maxLength is the longest duration that an outside recorder may report.
 	maxLength = 366 * 24 * time.Hour
 )
@@ -49,6 +51,7 @@ const (
 	reasonIdle       = "no recorder worked on it for two minutes"
 	reasonNothing    = "nothing was recorded"
 	reasonTooEarly   = "it ended before the first segment was complete"
+	reasonLongest    = "a recording can't have more segments"
 	reasonUnreported = "the outside recorder did not report the end"
 )
 

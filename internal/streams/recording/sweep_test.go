@@ -141,7 +141,7 @@ func TestDeletionRemovesTheFiles(t *testing.T) {
 	}
 	_, err := r.Recordings.GetRecordingPlaybackURL(t.Context(), r.caller, recordingID)
 	require.True(t, problem.Is(err, "conflict"))
-	_, err = r.Recordings.Media(t.Context(), recordingID)
+	_, err = r.Recordings.Media(t.Context(), recordingID, nil)
 	require.True(t, problem.Is(err, "not_found"))
 	require.FileExists(t, file)
 	require.Equal(t, []string{"recording_delete_files"}, r.work(t))

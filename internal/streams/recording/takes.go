@@ -75,8 +75,9 @@ func (s *Service) WantedHere(ctx context.Context) ([]Want, error) {
 }
 
 // OpenTake opens the next take of a recording, on this node. It returns a problem if the recording is unknown (not_found), has
-// ended, or is another node's (conflict).
+// ended, or is another node's (conflict). A recording with maxSegments or maxTakes ends instead.
 func (s *Service) OpenTake(ctx context.Context, recordingID string) (take int, err error) {
+	var longest bool
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		r, err := q.LockRecording(ctx, recordingID)
@@ -86,6 +87,13 @@ func (s *Service) OpenTake(ctx context.Context, recordingID string) (take int, e
 		if err := mayRecord(r, s.config.Node); err != nil {
 			return err
 		}
+		segments, err := q.CountSegments(ctx, r.ID)
+		if err != nil {
+			return fmt.Errorf("count segments: %w", err)
+		}
+		if longest = segments >= maxSegments || r.Takes >= maxTakes; longest {
+			return s.endTx(ctx, tx, r, s.config.Now(), new(reasonLongest))
+		}
 		n, err := q.OpenTake(ctx, db.OpenTakeParams{TenantID: r.TenantID, RecordingID: r.ID, Node: s.config.Node, Now: s.config.Now()})
 		if err != nil {
 			return fmt.Errorf("open take: %w", err)
@@ -93,6 +101,9 @@ func (s *Service) OpenTake(ctx context.Context, recordingID string) (take int, e
 		take = int(n)
 		return nil
 	})
+	if err == nil && longest {
+		err = problem.Conflicting(reasonLongest)
+	}
 	return take, err
 }
 
