@@ -28,8 +28,6 @@ const (
 	entryBytes = 1024
 	// segmentBytes and initBytes are the memory of a segment and an init.
 	segmentBytes, initBytes = 120, 200
-	// maxBases bounds the playlists of one recording with absolute URLs, which differ by token.
-	maxBases = 100
 )
 
 // cache has the recordings that were asked for last. Its methods may be called at the same time.
@@ -61,17 +59,14 @@ type entry struct {
 
 	size  int // of what is counted; guarded by cache.mu
 	mu    sync.Mutex
-	texts map[textKey]*text
+	texts map[string]*text // by name
 }
-
-// textKey names a rendered playlist.
-type textKey struct{ name, base string }
 
 // text is a rendered playlist.
 type text struct {
 	mediahttp.Text
 
-	etag string
+	sum uint64 // a hash of Plain
 }
 
 func newCache(source Source, bound int, window time.Duration, now func() time.Time) *cache {
@@ -108,7 +103,7 @@ func (c *cache) find(id string) (e, last *entry, load bool) {
 		}
 		c.remove(last)
 	}
-	e = &entry{cache: c, id: id, done: make(chan struct{}), texts: map[textKey]*text{}}
+	e = &entry{cache: c, id: id, done: make(chan struct{}), texts: map[string]*text{}}
 	c.entries[id] = c.order.PushFront(e)
 	return e, last, true
 }
@@ -191,51 +186,43 @@ func (c *cache) remove(e *entry) {
 	c.bytes -= e.size
 }
 
-func (c *cache) forget(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if at, ok := c.entries[id]; ok {
-		c.remove(entryAt(at))
-	}
-}
-
 func (c *cache) usage() (entries, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.entries), c.bytes
 }
 
-// text returns a playlist, rendered at the first request; nil if there is none of that name. base
-// is put before the names of media.
-func (e *entry) text(name, base string) *text {
+// text returns a playlist, rendered at the first request; nil if there is none of that name.
+func (e *entry) text(name string) *text {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	key := textKey{name, base}
-	if t, ok := e.texts[key]; ok {
+	if t, ok := e.texts[name]; ok {
 		return t
 	}
-	plain := e.render(name, base)
+	plain := e.render(name)
 	if plain == nil {
 		return nil
 	}
-	h := fnv.New64a()
-	_, _ = h.Write(plain)
-	t := &text{etag: fmt.Sprintf(`W/"%x"`, h.Sum64())} // weak: the compressed text has it too
+	t := &text{sum: hashOf(plain)}
 	t.Plain = plain
-	if len(e.texts) < maxBases {
-		e.texts[key] = t
-		e.cache.grow(e, len(plain)+len(plain)/4) // and the compressed text
-	}
+	e.texts[name] = t
+	e.cache.grow(e, len(plain)+len(plain)/4) // and the compressed text
 	return t
+}
+
+func hashOf(b []byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(b)
+	return h.Sum64()
 }
 
 // render returns nil for a name that is no playlist of the recording, and while nothing is stored: players treat a playlist
 // without segments as an error.
-func (e *entry) render(name, base string) []byte {
+func (e *entry) render(name string) []byte {
 	if len(e.media.Segments) == 0 {
 		return nil
 	}
-	p := playlist{of: audioTrack, window: e.cache.window, base: base}
+	p := playlist{of: audioTrack, window: e.cache.window}
 	switch name {
 	case indexName:
 		return multivariant(&e.media)
@@ -246,7 +233,7 @@ func (e *entry) render(name, base string) []byte {
 	case dvrAudioName:
 		p.dvr = true
 	}
-	if len(e.media.Segments) == 0 || !p.dvr && !e.media.Ready {
+	if !p.dvr && !e.media.Ready {
 		return nil
 	}
 	return p.render(&e.media)

@@ -2,6 +2,7 @@ package vod
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -68,25 +69,29 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *mediahttp.Proble
 
 // servePlaylist answers with a playlist.
 func (s *Server) servePlaylist(v *visit, e *entry) *mediahttp.Problem {
-	base := ""
-	if s.config.MediaURL != "" && v.at.file != indexName {
-		base = s.config.MediaURL + Prefix + v.at.token + "/" + v.at.recordingID + "/"
-	}
-	t := e.text(v.at.file, base)
+	t := e.text(v.at.file)
 	if t == nil {
 		p := mediahttp.NotFound() // it may exist in a moment
 		p.Passing = true
 		return p
 	}
+	base := ""
+	if s.config.MediaURL != "" && v.at.file != indexName {
+		base = s.config.MediaURL + Prefix + v.at.token + "/" + v.at.recordingID + "/"
+	}
+	etag := fmt.Sprintf(`W/"%x"`, t.sum^hashOf([]byte(base))) // weak: the compressed text has it too
 	h := v.w.Header()
 	h.Set("Content-Type", "application/vnd.apple.mpegurl")
 	h.Set("Cache-Control", v.playlistCaching(e))
 	h.Set("Vary", "Accept-Encoding")
-	h.Set("ETag", t.etag)
+	h.Set("ETag", etag)
 	w := &mediahttp.RollingWriter{ResponseWriter: v.w, Timeout: s.config.WriteTimeout}
-	if v.r.Header.Get("If-None-Match") == t.etag {
+	if v.r.Header.Get("If-None-Match") == etag {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
+	}
+	if base != "" {
+		t = &text{Text: mediahttp.Text{Plain: withBase(t.Plain, base)}} // not kept: each viewer has a token
 	}
 	body := t.Plain
 	if mediahttp.AcceptsGzip(v.r) {

@@ -1,6 +1,7 @@
 package vod
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
@@ -18,7 +19,24 @@ type playlist struct {
 	// duration or its type, so theirs stays as it was when the recording has ended.
 	dvr    bool
 	window time.Duration // of dvr
-	base   string        // is put before the names of files
+}
+
+const mapTag = `#EXT-X-MAP:URI="`
+
+// withBase returns a media playlist with base before the names of files.
+func withBase(list []byte, base string) []byte {
+	b := make([]byte, 0, len(list)+bytes.Count(list, []byte("\n"))*len(base))
+	for line := range bytes.Lines(list) {
+		name, isMap := bytes.CutPrefix(line, []byte(mapTag))
+		switch {
+		case isMap:
+			b = append(append(b, mapTag...), base...)
+		case line[0] != '#':
+			b = append(b, base...)
+		}
+		b = append(b, name...)
+	}
+	return b
 }
 
 // render renders a media playlist.
@@ -47,8 +65,7 @@ func (p playlist) render(m *Media) []byte {
 		}
 		if !gap && (mapped < 0 || m.Segments[mapped].Take != s.Take || m.Segments[mapped].Init != s.Init) {
 			mapped = i
-			b = append(b, `#EXT-X-MAP:URI="`...)
-			b = append(b, p.base...)
+			b = append(b, mapTag...)
 			b = appendInitName(b, s.Take, s.Init, p.of)
 			b = append(b, "\"\n"...)
 		}
@@ -63,7 +80,6 @@ func (p playlist) render(m *Media) []byte {
 		b = append(b, "#EXTINF:"...)
 		b = strconv.AppendFloat(b, s.Duration.Seconds(), 'f', 6, 64)
 		b = append(b, ",\n"...)
-		b = append(b, p.base...)
 		b = appendSegmentName(b, s.Take, s.Number, p.of)
 		b = append(b, '\n')
 	}
@@ -75,7 +91,7 @@ func (p playlist) render(m *Media) []byte {
 
 // header renders the tags before the segments, of which the first removed ones are not listed.
 func (p playlist) header(m *Media, removed int) []byte {
-	b := make([]byte, 0, 256+len(m.Segments)*(48+len(p.base)))
+	b := make([]byte, 0, 256+len(m.Segments)*48)
 	target := longest(m)
 	if p.dvr {
 		target = max(target, dvrTarget)

@@ -61,7 +61,7 @@ func TestPlaylistsOfAFinishedRecording(t *testing.T) {
 	golden(t, "ready-index.m3u8", multivariant(&m))
 	golden(t, "ready-video.m3u8", playlist{of: videoTrack}.render(&m))
 	golden(t, "ready-audio.m3u8", playlist{of: audioTrack}.render(&m))
-	golden(t, "cdn-audio.m3u8", playlist{of: audioTrack, base: "https://cdn.example/vod/token/rec_1/"}.render(&m))
+	golden(t, "cdn-audio.m3u8", withBase(playlist{of: audioTrack}.render(&m), "https://cdn.example/vod/token/rec_1/"))
 }
 
 func TestPlaylistsOfARunningRecording(t *testing.T) {

@@ -159,8 +159,4 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// Forget drops what is cached of a recording, for example when it was deleted. Other nodes notice
-// within readyLife.
-func (s *Server) Forget(recordingID string) { s.cache.forget(recordingID) }
-
 func (s *Server) network(r *http.Request) netip.Addr { return netaddr.Network(s.config.ClientIP(r)) }
