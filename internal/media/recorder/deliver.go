@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ func (t *take) deliver() {
 	}
 	ended := t.storeAll()
 	t.mu.Lock()
-	reason, complete := t.reason, t.complete
+	early, missing, complete := t.reason, t.missing, t.complete
 	t.mu.Unlock()
 	switch {
 	case t.recorder.ctx.Err() != nil && !t.isDropped():
@@ -28,8 +29,8 @@ func (t *take) deliver() {
 		t.leave()
 		return
 	}
-	failed = reason != ""
-	err := t.recorder.retry(func(ctx context.Context) error { return t.close(ctx, reason) })
+	failed = early != ""
+	err := t.recorder.retry(func(ctx context.Context) error { return t.close(ctx, early, missing) })
 	if err == nil || errors.Is(err, ErrEnded) {
 		t.leave()
 	}
@@ -112,6 +113,13 @@ func (t *take) storeAll() (ended bool) {
 			continue
 		case errors.Is(err, ErrEnded):
 			return true
+		case errors.Is(err, errDamaged):
+			t.recorder.config.Log.Error("a segment in the spool can't be read, and is missing in the recording",
+				"recording", t.recording(), "segment", s.Number, "error", err)
+			t.dir.removeSegment(s.Number)
+			t.recorder.account(-s.VideoBytes - s.AudioBytes)
+			t.skip()
+			continue
 		case t.context.Err() != nil:
 			return false
 		}
@@ -196,7 +204,14 @@ func (t *take) putPair(id TakeID, name func(track string) string, videoBytes, au
 		if size == 0 {
 			continue
 		}
-		got, err := t.recorder.config.Files.PutFile(t.context, key(id, name(track)), t.dir.file(name(track)))
+		if err := t.dir.checkFile(name(track), size); err != nil {
+			return fmt.Errorf("read %s: %w", name(track), err)
+		}
+		path := t.dir.file(name(track))
+		got, err := t.recorder.config.Files.PutFile(t.context, key(id, name(track)), path)
+		if isDamage(err, path) {
+			err = errors.Join(errDamaged, err)
+		}
 		if err != nil {
 			return fmt.Errorf("store %s: %w", name(track), err)
 		}
@@ -207,13 +222,14 @@ func (t *take) putPair(id TakeID, name func(track string) string, videoBytes, au
 	return nil
 }
 
-// close reports the take's end. A reason ends the recording first.
-func (t *take) close(ctx context.Context, reason string) error {
+// close reports the take's end. early is why it ended before its stream; then the recording ends first. missing is why a part
+// of it is missing.
+func (t *take) close(ctx context.Context, early, missing string) error {
 	id := t.id()
-	if reason != "" {
-		if err := t.recorder.config.Reports.EndRecording(ctx, id.RecordingID, reason); err != nil && !errors.Is(err, ErrEnded) {
+	if early != "" {
+		if err := t.recorder.config.Reports.EndRecording(ctx, id.RecordingID, early); err != nil && !errors.Is(err, ErrEnded) {
 			return err
 		}
 	}
-	return t.recorder.config.Reports.CloseTake(ctx, id, reason)
+	return t.recorder.config.Reports.CloseTake(ctx, id, cmp.Or(early, missing))
 }

@@ -330,11 +330,84 @@ func TestAKilledProcess(t *testing.T) {
 		require.GreaterOrEqual(t, pictures, 480, "round %d lost %d bytes", i, lost)
 		require.InDelta(t, sum(next.list(take("rec_1", 1))).Seconds(), duration.Seconds(), 0.001)
 		next.play(t, take("rec_1", 1), "a")
+		require.Empty(t, next.closed[take("rec_1", 1)], "less than a fragment is missing")
 		n.stop(10 * time.Second)
 		requireEmpty(t, at)
 		require.NoError(t, os.RemoveAll(at))
 	}
 	s.fail(nil)
+}
+
+// TestADamagedSpool: a segment that can't be read is missing with a reason, and doesn't keep the others from the storage; neither
+// in the process that wrote it nor in the next one.
+func TestADamagedSpool(t *testing.T) {
+	t.Parallel()
+	damages := map[string]func(t *testing.T, folder string){
+		"missing": func(t *testing.T, folder string) {
+			t.Helper()
+			require.NoError(t, os.Remove(filepath.Join(folder, "2-v.m4s")))
+		},
+		"truncated": func(t *testing.T, folder string) {
+			t.Helper()
+			require.NoError(t, os.Truncate(filepath.Join(folder, "2-a.m4s"), 0))
+		},
+		"unreadable": func(t *testing.T, folder string) {
+			t.Helper()
+			require.NoError(t, os.Remove(filepath.Join(folder, "2-v.m4s")))
+			require.NoError(t, os.Mkdir(filepath.Join(folder, "2-v.m4s"), 0o700))
+		},
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t)
+			s.fail(errors.New("away"))
+			r := newRig(t, s, t.TempDir())
+			p := r.publish("str_1", true)
+			r.recorder.Record("str_1", "rec_1")
+			r.write(p, clip(t))
+			r.hub.Stop("str_1", hub.ErrStopped)
+			id := take("rec_1", 1)
+			until(t, "the take to open and to end", func() bool {
+				list, _ := s.OpenTakes(t.Context())
+				return len(list) == 1 && r.recorder.Stats().Active == 0
+			})
+			folders, err := filepath.Glob(filepath.Join(r.spool, "take-*"))
+			require.NoError(t, err)
+			require.Len(t, folders, 1)
+			damage(t, folders[0])
+			spool := t.TempDir()
+			require.NoError(t, os.CopyFS(spool, os.DirFS(r.spool)))
+			s.fail(nil)
+			until(t, "the take's end", func() bool { return s.isClosed(id) })
+			requireSkipped(t, s, id)
+			require.Empty(t, s.ended)
+			requireEmpty(t, r.spool)
+			require.Zero(t, r.recorder.Stats().SpoolBytes)
+
+			next := newStore(t)
+			next.open, next.takes = []recorder.TakeID{id}, map[string]int{"rec_1": 1}
+			newRig(t, next, spool)
+			until(t, "the take's end", func() bool { return next.isClosed(id) })
+			requireSkipped(t, next, id)
+		})
+	}
+}
+
+// requireSkipped checks that segment 2 of 5 is missing, or that only a part of it is there.
+func requireSkipped(t *testing.T, s *store, id recorder.TakeID) {
+	t.Helper()
+	require.Equal(t, "a part could not be read from the server's disk", s.closed[id])
+	var numbers []int
+	for _, x := range s.list(id) {
+		if x.Number == 2 {
+			require.True(t, x.VideoBytes == 0 || x.AudioBytes == 0)
+			continue
+		}
+		numbers = append(numbers, x.Number)
+		require.Equal(t, x.Number == 3, x.Discontinuity, "segment %d", x.Number)
+	}
+	require.Equal(t, []int{1, 3, 4, 5}, numbers)
 }
 
 // tear cuts the newest segment's files somewhere, at most a second of media before their end.

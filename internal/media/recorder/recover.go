@@ -86,13 +86,14 @@ func (r *Recorder) found(dir *spoolDir, open []TakeID, known map[TakeID]bool) *t
 	close(t.recorded)
 	t.context, t.cancel = context.WithCancel(r.ctx)
 	known[t.id()] = true
-	t.ready = r.repairAll(dir)
+	t.ready, t.missing = r.repairAll(dir)
 	r.account(t.backlog())
 	return t
 }
 
-// repairAll returns the segments of a folder, in order.
-func (r *Recorder) repairAll(dir *spoolDir) []spooled {
+// repairAll returns the segments of a folder, in order. missing is why media is missing that had been written whole; what a
+// killed process was writing counts as recorded up to its last fragment.
+func (r *Recorder) repairAll(dir *spoolDir) (list []spooled, missing string) {
 	notes, _ := filepath.Glob(dir.file("*.json")) // the pattern is valid
 	var numbers []int
 	for _, path := range notes {
@@ -101,37 +102,41 @@ func (r *Recorder) repairAll(dir *spoolDir) []spooled {
 		}
 	}
 	slices.Sort(numbers)
-	var list []spooled
+	interrupted := false
 	for _, n := range numbers {
-		s, err := dir.repair(n)
-		if err != nil {
-			r.config.Log.Warn("a segment in the spool can't be used", "folder", dir.path, "segment", n, "error", err)
-			continue
+		s, whole, err := dir.repair(n)
+		if err != nil || !whole {
+			r.config.Log.Error("a segment in the spool is damaged, and is missing or incomplete in the recording",
+				"folder", dir.path, "segment", n, "error", err)
+			missing = reasonDamaged
 		}
-		if s.VideoBytes+s.AudioBytes > 0 {
-			list = append(list, s)
+		if err == nil && s.VideoBytes+s.AudioBytes > 0 {
+			s.Discontinuity = s.Discontinuity || interrupted
+			list, interrupted = append(list, s), false
 		}
+		interrupted = interrupted || err != nil || !whole
 	}
-	return list
+	return list, missing
 }
 
-// repair measures a segment's files and cuts them behind the last fragment that both have.
-func (d *spoolDir) repair(n int) (s spooled, err error) {
+// repair measures a segment's files and cuts them behind the last fragment that both have. whole: nothing is missing of what
+// had been written when the segment was complete.
+func (d *spoolDir) repair(n int) (s spooled, whole bool, err error) {
 	var note segmentNote
 	if err := d.readNote(strconv.Itoa(n)+".json", &note); err != nil {
-		return s, err
+		return s, false, err
 	}
 	s.Segment = Segment{Number: n, Init: note.Init, Discontinuity: note.Discontinuity, StartedAt: note.StartedAt}
 	if err := d.readNote("init"+strconv.Itoa(note.Init)+".json", &s.init); err != nil {
-		return s, err
+		return s, false, err
 	}
 	video, err := d.fragments(segmentName(n, videoTrack))
 	if err != nil {
-		return s, err
+		return s, false, err
 	}
 	audio, err := d.fragments(segmentName(n, audioTrack))
 	if err != nil {
-		return s, err
+		return s, false, err
 	}
 	if len(video) > 0 && len(audio) > 0 {
 		// The last part may have reached one file only.
@@ -139,16 +144,16 @@ func (d *spoolDir) repair(n int) (s spooled, err error) {
 		video, audio = upTo(video, last), upTo(audio, last)
 	}
 	if s.VideoBytes, s.Video, err = d.cutTo(segmentName(n, videoTrack), video, segmenter.VideoRate); err != nil {
-		return s, err
+		return s, false, err
 	}
 	if s.AudioBytes, s.Audio, err = d.cutTo(segmentName(n, audioTrack), audio, s.init.AudioRate); err != nil {
-		return s, err
+		return s, false, err
 	}
 	s.Duration = s.Video
 	if s.VideoBytes == 0 {
 		s.Duration = s.Audio
 	}
-	return s, nil
+	return s, s.VideoBytes >= note.VideoBytes && s.AudioBytes >= note.AudioBytes, nil
 }
 
 // upTo returns the fragments up to a sequence number.

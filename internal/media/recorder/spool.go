@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,7 +16,7 @@ import (
 //
 //	take.json         the recording and the take's number, once they are known
 //	init{n}.json      describes an initialization section; init{n}-v.mp4 and init{n}-a.mp4 are its files
-//	{seq}.json        describes a segment when it begins; {seq}-v.m4s and {seq}-a.m4s are its files
+//	{seq}.json        describes a segment when it begins, and again with its files' sizes when it is complete; {seq}-v.m4s and {seq}-a.m4s are its files
 //
 // A segment's files are deleted when the storage has them; init files stay until the take's end.
 type spoolDir struct{ path string }
@@ -39,6 +40,8 @@ type segmentNote struct {
 	Init          int
 	Discontinuity bool
 	StartedAt     time.Time
+	// VideoBytes and AudioBytes are the files' sizes, noted when the segment is complete; both are 0 before.
+	VideoBytes, AudioBytes int64
 }
 
 // spooled is a complete segment in the spool.
@@ -56,6 +59,15 @@ const (
 	fileMode     = 0o600
 	spoolPattern = "take-*"
 )
+
+// noteSegment writes a segment's note.
+func (d *spoolDir) noteSegment(s *Segment, complete bool) error {
+	note := segmentNote{Init: s.Init, Discontinuity: s.Discontinuity, StartedAt: s.StartedAt}
+	if complete {
+		note.VideoBytes, note.AudioBytes = s.VideoBytes, s.AudioBytes
+	}
+	return d.writeNote(strconv.Itoa(s.Number)+".json", note)
+}
 
 // make makes the folder.
 func (d *spoolDir) make(parent string) error {
@@ -124,6 +136,31 @@ func (d *spoolDir) remove() {
 	if d.path != "" {
 		_ = os.RemoveAll(d.path)
 	}
+}
+
+// errDamaged is a fault of a file in the spool that stays.
+var errDamaged = errors.New("the file in the spool is damaged")
+
+// checkFile returns errDamaged if a file is missing or hasn't its size.
+func (d *spoolDir) checkFile(name string, size int64) error {
+	info, err := os.Stat(d.file(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.Join(errDamaged, err)
+	case err == nil && info.Size() != size:
+		return fmt.Errorf("%w: %s has %d bytes of %d", errDamaged, name, info.Size(), size)
+	}
+	return err
+}
+
+// isDamage reports whether an error of the storage of a file is a fault of the local file that stays.
+func isDamage(err error, path string) bool {
+	var local *fs.PathError
+	if !errors.As(err, &local) || local.Path != path {
+		return false
+	}
+	// Too many open files or too little memory is no damage.
+	return !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) && !errors.Is(err, syscall.ENOMEM) && !errors.Is(err, syscall.EINTR)
 }
 
 // isFull reports whether an error means that the disk has no space.

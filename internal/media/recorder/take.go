@@ -41,10 +41,12 @@ type take struct {
 	recordingID string
 	number      int // 0 until OpenTake has succeeded
 	ready       []spooled
-	complete    bool // no more segments will come
-	reason      string
-	fault       error // the storage's last one
-	dropped     bool  // others have closed the take: nothing of it is needed
+	complete    bool   // no more segments will come
+	reason      string // why the take ended before its stream
+	missing     string // why a part of the take is missing
+	skipped     bool   // the segment before the oldest queued one is missing
+	fault       error  // the storage's last one
+	dropped     bool   // others have closed the take: nothing of it is needed
 }
 
 func newTake(r *Recorder, s *hub.Stream, recordingID string) *take {
@@ -190,6 +192,9 @@ func (t *take) next() (s *spooled, more bool) {
 	if len(t.ready) == 0 {
 		return nil, !t.complete
 	}
+	if t.skipped {
+		t.ready[0].Discontinuity, t.skipped = true, false
+	}
 	return &t.ready[0], true
 }
 
@@ -198,6 +203,16 @@ func (t *take) stored() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ready = t.ready[1:]
+}
+
+// reasonDamaged is why a take with damaged files in the spool is incomplete.
+const reasonDamaged = "a part could not be read from the server's disk"
+
+// skip removes the oldest queued segment, which can't be read. The next one doesn't continue the one before it.
+func (t *take) skip() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ready, t.missing, t.skipped = t.ready[1:], reasonDamaged, true
 }
 
 // errBacklog ends a take whose files the storage didn't take.

@@ -81,8 +81,7 @@ func (w *writer) Begin(c *segmenter.Configuration, discontinuity bool, wall time
 	w.open = &openSegment{spooled: spooled{init: w.init, Segment: Segment{
 		Number: w.number, Init: w.init.Number, Discontinuity: discontinuity && w.number > 1, StartedAt: wall,
 	}}}
-	w.err = w.take.dir.writeNote(strconv.Itoa(w.number)+".json",
-		segmentNote{Init: w.init.Number, Discontinuity: w.open.Discontinuity, StartedAt: wall})
+	w.err = w.take.dir.noteSegment(&w.open.Segment, false)
 }
 
 // beginInit writes the files of a configuration, unless they are those of the one before.
@@ -197,6 +196,8 @@ func (w *writer) End() {
 	s.Video = ticksToTime(s.videoTicks, segmenter.VideoRate)
 	s.Audio = ticksToTime(s.audioTicks, s.init.AudioRate)
 	if s.VideoBytes+s.AudioBytes > 0 {
+		// Without the sizes in its note, the next start takes the segment for one that was being written.
+		_ = w.take.dir.noteSegment(&s.Segment, true)
 		w.take.add(s.spooled)
 	}
 }
