@@ -10,6 +10,7 @@ import (
 
 	"github.com/Eyevinn/mp4ff/mp4"
 
+	"showfloor/internal/media/recordfile"
 	"showfloor/internal/media/vod"
 )
 
@@ -75,7 +76,7 @@ func (p *preparation) readInits(ctx context.Context) error {
 			if p.inits[key] != nil || stored(s, t.video) == 0 {
 				continue
 			}
-			name := vod.InitName(s.Take, s.Init, t.video)
+			name := recordfile.Init(s.Take, s.Init, trackOf(t.video))
 			in, err := p.readInit(ctx, name, t)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -84,6 +85,13 @@ func (p *preparation) readInits(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func trackOf(video bool) recordfile.Track {
+	if video {
+		return recordfile.Video
+	}
+	return recordfile.Audio
 }
 
 // stored is the size of a segment's track.
@@ -154,7 +162,7 @@ func (p *preparation) readSegment(ctx context.Context, i int) (source, error) {
 		if stored(s, t.video) == 0 {
 			continue
 		}
-		out.names[n] = vod.SegmentName(s.Take, s.Number, t.video)
+		out.names[n] = recordfile.Segment(s.Take, s.Number, trackOf(t.video))
 		list, err := p.readFragments(ctx, out.names[n], p.inits[initKey{s.Take, s.Init, t.video}])
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", out.names[n], err)

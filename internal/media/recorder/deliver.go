@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"showfloor/internal/media/recordfile"
 )
 
 // deliver waits for the take's recording, opens the take, stores its segments as they become complete, and closes it.
@@ -180,12 +182,12 @@ func (t *take) store(s *spooled, inits map[int]bool) error {
 	id := t.id()
 	var list []Init
 	if !inits[s.Init] {
-		if err := t.putPair(id, func(track string) string { return initName(s.Init, track) }, s.init.VideoBytes, s.init.AudioBytes); err != nil {
+		if err := t.putPair(id, func(track recordfile.Track) string { return recordfile.InitOfTake(s.Init, track) }, s.init.VideoBytes, s.init.AudioBytes); err != nil {
 			return err
 		}
 		list = append(list, s.init.Init)
 	}
-	if err := t.putPair(id, func(track string) string { return segmentName(s.Number, track) }, s.VideoBytes, s.AudioBytes); err != nil {
+	if err := t.putPair(id, func(track recordfile.Track) string { return recordfile.SegmentOfTake(s.Number, track) }, s.VideoBytes, s.AudioBytes); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(t.context, reportTime)
@@ -199,8 +201,8 @@ func (t *take) store(s *spooled, inits map[int]bool) error {
 }
 
 // putPair stores the files of both tracks.
-func (t *take) putPair(id TakeID, name func(track string) string, videoBytes, audioBytes int64) error {
-	for track, size := range map[string]int64{videoTrack: videoBytes, audioTrack: audioBytes} {
+func (t *take) putPair(id TakeID, name func(track recordfile.Track) string, videoBytes, audioBytes int64) error {
+	for track, size := range map[recordfile.Track]int64{recordfile.Video: videoBytes, recordfile.Audio: audioBytes} {
 		if size == 0 {
 			continue
 		}
@@ -208,7 +210,7 @@ func (t *take) putPair(id TakeID, name func(track string) string, videoBytes, au
 			return fmt.Errorf("read %s: %w", name(track), err)
 		}
 		path := t.dir.file(name(track))
-		got, err := t.recorder.config.Files.PutFile(t.context, key(id, name(track)), path)
+		got, err := t.recorder.config.Files.PutFile(t.context, recordfile.Key(id.RecordingID, recordfile.OfTake(id.Take, name(track))), path)
 		if isDamage(err, path) {
 			err = errors.Join(errDamaged, err)
 		}

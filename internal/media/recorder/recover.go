@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"showfloor/internal/media/recordfile"
 	"showfloor/internal/media/segmenter"
 )
 
@@ -130,11 +131,11 @@ func (d *spoolDir) repair(n int) (s spooled, whole bool, err error) {
 	if err := d.readNote("init"+strconv.Itoa(note.Init)+".json", &s.init); err != nil {
 		return s, false, err
 	}
-	video, err := d.fragments(segmentName(n, videoTrack))
+	video, err := d.fragments(recordfile.SegmentOfTake(n, recordfile.Video))
 	if err != nil {
 		return s, false, err
 	}
-	audio, err := d.fragments(segmentName(n, audioTrack))
+	audio, err := d.fragments(recordfile.SegmentOfTake(n, recordfile.Audio))
 	if err != nil {
 		return s, false, err
 	}
@@ -143,10 +144,10 @@ func (d *spoolDir) repair(n int) (s spooled, whole bool, err error) {
 		last := min(video[len(video)-1].sequence, audio[len(audio)-1].sequence)
 		video, audio = upTo(video, last), upTo(audio, last)
 	}
-	if s.VideoBytes, s.Video, err = d.cutTo(segmentName(n, videoTrack), video, segmenter.VideoRate); err != nil {
+	if s.VideoBytes, s.Video, err = d.cutTo(recordfile.SegmentOfTake(n, recordfile.Video), video, segmenter.VideoRate); err != nil {
 		return s, false, err
 	}
-	if s.AudioBytes, s.Audio, err = d.cutTo(segmentName(n, audioTrack), audio, s.init.AudioRate); err != nil {
+	if s.AudioBytes, s.Audio, err = d.cutTo(recordfile.SegmentOfTake(n, recordfile.Audio), audio, s.init.AudioRate); err != nil {
 		return s, false, err
 	}
 	s.Duration = s.Video

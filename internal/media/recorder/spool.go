@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"showfloor/internal/media/recordfile"
 )
 
 // spoolDir is a take's folder in the spool. Its files:
@@ -53,8 +55,6 @@ type spooled struct {
 
 const (
 	takeFile     = "take.json"
-	videoTrack   = "v"
-	audioTrack   = "a"
 	folderMode   = 0o700
 	fileMode     = 0o600
 	spoolPattern = "take-*"
@@ -80,15 +80,6 @@ func (d *spoolDir) make(parent string) error {
 	}
 	d.path = path
 	return nil
-}
-
-// initName and segmentName are the names of a track's files.
-func initName(n int, track string) string    { return "init" + strconv.Itoa(n) + "-" + track + ".mp4" }
-func segmentName(n int, track string) string { return strconv.Itoa(n) + "-" + track + ".m4s" }
-
-// key is the storage's name for a file of a take.
-func key(t TakeID, name string) string {
-	return "recordings/" + t.RecordingID + "/" + strconv.Itoa(t.Take) + "-" + name
 }
 
 func (d *spoolDir) file(name string) string { return filepath.Join(d.path, name) }
@@ -126,7 +117,7 @@ func (d *spoolDir) readNote(name string, note any) error {
 
 // removeSegment deletes a segment's files, the note last: a segment with a note may be stored again, which changes nothing.
 func (d *spoolDir) removeSegment(n int) {
-	for _, name := range []string{segmentName(n, videoTrack), segmentName(n, audioTrack), strconv.Itoa(n) + ".json"} {
+	for _, name := range []string{recordfile.SegmentOfTake(n, recordfile.Video), recordfile.SegmentOfTake(n, recordfile.Audio), strconv.Itoa(n) + ".json"} {
 		_ = os.Remove(d.file(name)) // a file that stays is removed with the folder
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"showfloor/internal/media/recordfile"
 	"showfloor/internal/media/segmenter"
 )
 
@@ -111,11 +112,11 @@ func (w *writer) beginInit(c *segmenter.Configuration) error {
 		if d := w.cut.PictureTime(); d > 0 {
 			w.init.FrameRate = float64(time.Second) / float64(d)
 		}
-		if err := w.take.dir.write(initName(w.inits, videoTrack), video); err != nil {
+		if err := w.take.dir.write(recordfile.InitOfTake(w.inits, recordfile.Video), video); err != nil {
 			return err
 		}
 	}
-	if err := w.take.dir.write(initName(w.inits, audioTrack), audio); err != nil {
+	if err := w.take.dir.write(recordfile.InitOfTake(w.inits, recordfile.Audio), audio); err != nil {
 		return err
 	}
 	return w.take.dir.writeNote("init"+strconv.Itoa(w.inits)+".json", w.init)
@@ -137,9 +138,9 @@ func (w *writer) Add(p segmenter.Part) {
 // append writes a fragment to its track's file.
 func (w *writer) append(track *segmenter.TrackSamples, fragment []byte) error {
 	s := w.open
-	file, name, size, sum := &s.audio, segmentName(s.Number, audioTrack), &s.AudioBytes, &s.audioTicks
+	file, name, size, sum := &s.audio, recordfile.SegmentOfTake(s.Number, recordfile.Audio), &s.AudioBytes, &s.audioTicks
 	if track.Video() {
-		file, name, size, sum = &s.video, segmentName(s.Number, videoTrack), &s.VideoBytes, &s.videoTicks
+		file, name, size, sum = &s.video, recordfile.SegmentOfTake(s.Number, recordfile.Video), &s.VideoBytes, &s.videoTicks
 	}
 	if *file == nil {
 		f, err := os.OpenFile(w.take.dir.file(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, fileMode)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"showfloor/internal/media/mediahttp"
+	"showfloor/internal/media/recordfile"
 )
 
 const (
@@ -222,14 +223,14 @@ func (e *entry) render(name string) []byte {
 	if len(e.media.Segments) == 0 {
 		return nil
 	}
-	p := playlist{of: audioTrack, window: e.cache.window}
+	p := playlist{of: recordfile.Audio, window: e.cache.window}
 	switch name {
 	case indexName:
 		return multivariant(&e.media)
 	case videoName:
-		p.of = videoTrack
+		p.of = recordfile.Video
 	case dvrVideoName:
-		p.of, p.dvr = videoTrack, true
+		p.of, p.dvr = recordfile.Video, true
 	case dvrAudioName:
 		p.dvr = true
 	}

@@ -2,8 +2,9 @@ package vod
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
+
+	"showfloor/internal/media/recordfile"
 )
 
 // Prefix is the beginning of the server's paths.
@@ -32,7 +33,7 @@ type location struct {
 }
 
 // key is the file's key in the storage.
-func (l location) key() string { return "recordings/" + l.recordingID + "/" + l.file }
+func (l location) key() string { return recordfile.Key(l.recordingID, l.file) }
 
 // parseLocation parses /vod/{token}/{recordingId}/{file}. Each file has one path: a path with
 // percent-encoded characters is wrong, since no name needs them.
@@ -71,7 +72,7 @@ func isID(id string) bool {
 
 // Names of playlists.
 const (
-	indexName    = "index.m3u8"
+	indexName    = recordfile.Index
 	videoName    = "video.m3u8"
 	audioName    = "audio.m3u8"
 	dvrVideoName = "dvr-video.m3u8"
@@ -82,78 +83,12 @@ func parseFile(name string) (fileKind, bool) {
 	switch name {
 	case indexName, videoName, audioName, dvrVideoName, dvrAudioName:
 		return playlistFile, true
-	case "video.mp4", "poster.jpg", "storyboard.vtt":
+	}
+	switch {
+	case recordfile.IsAsset(name):
 		return assetFile, true
+	case recordfile.IsMedia(name):
+		return mediaFile, true
 	}
-	if digits, ok := strings.CutPrefix(name, "storyboard-"); ok {
-		digits, ok = strings.CutSuffix(digits, ".jpg")
-		return assetFile, ok && isNumber(digits)
-	}
-	take, rest, ok := strings.Cut(name, "-")
-	if !ok || !isNumber(take) {
-		return 0, false
-	}
-	number, track, ok := strings.Cut(rest, "-")
-	if !ok {
-		return 0, false
-	}
-	extension := ".m4s"
-	if digits, init := strings.CutPrefix(number, "init"); init {
-		number, extension = digits, ".mp4"
-	}
-	return mediaFile, isNumber(number) && (track == "v"+extension || track == "a"+extension)
-}
-
-// isNumber reports whether a text is a decimal number from 1 without leading zeros, so that each
-// file has one name.
-func isNumber(s string) bool {
-	const longest = 10
-	if s == "" || len(s) > longest || s[0] == '0' {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
-}
-
-// InitName is the name of an initialization section's file.
-func InitName(take, number int, video bool) string {
-	return string(appendInitName(nil, take, number, trackOf(video)))
-}
-
-// SegmentName is the name of a segment's file.
-func SegmentName(take, number int, video bool) string {
-	return string(appendSegmentName(nil, take, number, trackOf(video)))
-}
-
-func trackOf(video bool) track {
-	if video {
-		return videoTrack
-	}
-	return audioTrack
-}
-
-// track is the letter of a rendition in file names.
-type track byte
-
-const (
-	videoTrack track = 'v'
-	audioTrack track = 'a'
-)
-
-func appendInitName(b []byte, take, number int, of track) []byte {
-	b = strconv.AppendInt(b, int64(take), 10)
-	b = append(b, "-init"...)
-	b = strconv.AppendInt(b, int64(number), 10)
-	return append(b, '-', byte(of), '.', 'm', 'p', '4')
-}
-
-func appendSegmentName(b []byte, take, number int, of track) []byte {
-	b = strconv.AppendInt(b, int64(take), 10)
-	b = append(b, '-')
-	b = strconv.AppendInt(b, int64(number), 10)
-	return append(b, '-', byte(of), '.', 'm', '4', 's')
+	return 0, false
 }

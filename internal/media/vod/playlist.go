@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"showfloor/internal/media/recordfile"
 )
 
 // dvrTarget is the target duration of a running recording's playlists in seconds. It may not
@@ -14,7 +16,7 @@ const dvrTarget = 10
 
 // playlist says how a media playlist is rendered.
 type playlist struct {
-	of track
+	of recordfile.Track
 	// dvr is for viewers who came while the recording ran. A playlist may not change its target
 	// duration or its type, so theirs stays as it was when the recording has ended.
 	dvr    bool
@@ -58,7 +60,7 @@ func (p playlist) render(m *Media) []byte {
 	mapped, pictures := -1, m.video()
 	for i := first; i < len(m.Segments); i++ {
 		s := &m.Segments[i]
-		gap := s.VideoBytes == 0 && (p.of == videoTrack || pictures)
+		gap := s.VideoBytes == 0 && (p.of == recordfile.Video || pictures)
 		broken := m.Breaks(i)
 		if broken {
 			b = append(b, "#EXT-X-DISCONTINUITY\n"...)
@@ -66,7 +68,7 @@ func (p playlist) render(m *Media) []byte {
 		if !gap && (mapped < 0 || m.Segments[mapped].Take != s.Take || m.Segments[mapped].Init != s.Init) {
 			mapped = i
 			b = append(b, mapTag...)
-			b = appendInitName(b, s.Take, s.Init, p.of)
+			b = recordfile.AppendInit(b, s.Take, s.Init, p.of)
 			b = append(b, "\"\n"...)
 		}
 		if p.dvr || broken || i == first {
@@ -80,7 +82,7 @@ func (p playlist) render(m *Media) []byte {
 		b = append(b, "#EXTINF:"...)
 		b = strconv.AppendFloat(b, s.Duration.Seconds(), 'f', 6, 64)
 		b = append(b, ",\n"...)
-		b = appendSegmentName(b, s.Take, s.Number, p.of)
+		b = recordfile.AppendSegment(b, s.Take, s.Number, p.of)
 		b = append(b, '\n')
 	}
 	if m.Ready {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"showfloor/internal/media/recordfile"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,9 +61,9 @@ func TestPlaylistsOfAFinishedRecording(t *testing.T) {
 	t.Parallel()
 	m := eventful()
 	golden(t, "ready-index.m3u8", multivariant(&m))
-	golden(t, "ready-video.m3u8", playlist{of: videoTrack}.render(&m))
-	golden(t, "ready-audio.m3u8", playlist{of: audioTrack}.render(&m))
-	golden(t, "cdn-audio.m3u8", withBase(playlist{of: audioTrack}.render(&m), "https://cdn.example/vod/token/rec_1/"))
+	golden(t, "ready-video.m3u8", playlist{of: recordfile.Video}.render(&m))
+	golden(t, "ready-audio.m3u8", playlist{of: recordfile.Audio}.render(&m))
+	golden(t, "cdn-audio.m3u8", withBase(playlist{of: recordfile.Audio}.render(&m), "https://cdn.example/vod/token/rec_1/"))
 }
 
 func TestPlaylistsOfARunningRecording(t *testing.T) {
@@ -69,10 +71,10 @@ func TestPlaylistsOfARunningRecording(t *testing.T) {
 	m := eventful()
 	m.Ready = false
 	golden(t, "dvr-index.m3u8", multivariant(&m))
-	golden(t, "dvr-video.m3u8", playlist{of: videoTrack, dvr: true, window: time.Hour}.render(&m))
-	golden(t, "dvr-audio.m3u8", playlist{of: audioTrack, dvr: true, window: time.Hour}.render(&m))
+	golden(t, "dvr-video.m3u8", playlist{of: recordfile.Video, dvr: true, window: time.Hour}.render(&m))
+	golden(t, "dvr-audio.m3u8", playlist{of: recordfile.Audio, dvr: true, window: time.Hour}.render(&m))
 	m.Ready = true // viewers who came before see the end
-	golden(t, "dvr-ended-video.m3u8", playlist{of: videoTrack, dvr: true, window: time.Hour}.render(&m))
+	golden(t, "dvr-ended-video.m3u8", playlist{of: recordfile.Video, dvr: true, window: time.Hour}.render(&m))
 }
 
 // TestSlidingPlaylist: beyond the window, segments leave the list one by one, and their numbers and
@@ -81,8 +83,8 @@ func TestSlidingPlaylist(t *testing.T) {
 	t.Parallel()
 	m := eventful()
 	m.Ready = false
-	golden(t, "sliding-video.m3u8", playlist{of: videoTrack, dvr: true, window: 6 * time.Second}.render(&m))
-	golden(t, "sliding-audio.m3u8", playlist{of: audioTrack, dvr: true, window: 6 * time.Second}.render(&m))
+	golden(t, "sliding-video.m3u8", playlist{of: recordfile.Video, dvr: true, window: 6 * time.Second}.render(&m))
+	golden(t, "sliding-audio.m3u8", playlist{of: recordfile.Audio, dvr: true, window: 6 * time.Second}.render(&m))
 	first, grown := 0, Media{}
 	for _, s := range m.Segments {
 		grown.Segments = append(grown.Segments, s)
@@ -101,7 +103,7 @@ func TestARecordingWithoutPictures(t *testing.T) {
 		m.Segments[i].VideoBytes = 0
 	}
 	golden(t, "sound-index.m3u8", multivariant(&m))
-	golden(t, "sound-audio.m3u8", playlist{of: audioTrack}.render(&m))
+	golden(t, "sound-audio.m3u8", playlist{of: recordfile.Audio}.render(&m))
 }
 
 // TestARecordingWithFewPictures is played as sound alone.
@@ -110,7 +112,7 @@ func TestARecordingWithFewPictures(t *testing.T) {
 	m := Media{Ready: true, Segments: segments(1, 1, 1, 3, 4*time.Second)}
 	m.Segments[0].VideoBytes, m.Segments[1].VideoBytes = 0, 0
 	require.NotContains(t, string(multivariant(&m)), "video.m3u8")
-	require.NotContains(t, string(playlist{of: audioTrack}.render(&m)), "GAP")
+	require.NotContains(t, string(playlist{of: recordfile.Audio}.render(&m)), "GAP")
 	m.Segments[1].VideoBytes = 1
 	require.Contains(t, string(multivariant(&m)), "video.m3u8")
 }
@@ -119,11 +121,11 @@ func TestARecordingWithFewPictures(t *testing.T) {
 func TestLongSegments(t *testing.T) {
 	t.Parallel()
 	m := Media{Segments: segments(1, 1, 1, 1, 12100*time.Millisecond)}
-	require.Contains(t, string(playlist{of: videoTrack, dvr: true, window: time.Hour}.render(&m)), "#EXT-X-TARGETDURATION:12\n")
+	require.Contains(t, string(playlist{of: recordfile.Video, dvr: true, window: time.Hour}.render(&m)), "#EXT-X-TARGETDURATION:12\n")
 	m = Media{Segments: segments(1, 1, 1, 1, 10400*time.Millisecond)}
-	require.Contains(t, string(playlist{of: videoTrack, dvr: true, window: time.Hour}.render(&m)), "#EXT-X-TARGETDURATION:10\n")
+	require.Contains(t, string(playlist{of: recordfile.Video, dvr: true, window: time.Hour}.render(&m)), "#EXT-X-TARGETDURATION:10\n")
 	m = Media{Segments: segments(1, 1, 1, 1, 200*time.Millisecond)}
-	require.Contains(t, string(playlist{of: videoTrack}.render(&m)), "#EXT-X-TARGETDURATION:1\n")
+	require.Contains(t, string(playlist{of: recordfile.Video}.render(&m)), "#EXT-X-TARGETDURATION:1\n")
 }
 
 // TestBandwidth: a short last segment isn't the peak, two equal halves are.

@@ -8,12 +8,12 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"showfloor/internal/base/blob"
 	"showfloor/internal/media/mp4file"
+	"showfloor/internal/media/recordfile"
 	"showfloor/internal/media/thumbnail"
 	"showfloor/internal/media/vod"
 	"showfloor/internal/streams/recording"
@@ -39,7 +39,7 @@ type Assets struct {
 
 // MakeAssets implements recording.AssetMaker. Files that can't be made of the recording are left out; a fault of the storage is an error.
 func (a *Assets) MakeAssets(ctx context.Context, m recording.Media) (made recording.Assets, err error) {
-	media, folder := toVOD(m), recording.Prefix(m.RecordingID)+"/"
+	media, folder := toVOD(m), recordfile.Key(m.RecordingID, "")
 	for _, step := range []func(context.Context, string, *vod.Media, *recording.Assets) error{a.makePoster, a.makeStoryboard, a.makeMP4} {
 		if err := step(ctx, folder, &media, &made); err != nil {
 			return made, err
@@ -61,24 +61,24 @@ func (a *Assets) makePoster(ctx context.Context, folder string, m *vod.Media, ma
 			return leftOut(ctx, err)
 		}
 		made.Poster = true
-		return a.put(ctx, folder+"poster.jpg", file, made)
+		return a.put(ctx, folder+recordfile.Poster, file, made)
 	}
 	return nil
 }
 
 func (a *Assets) makeStoryboard(ctx context.Context, folder string, m *vod.Media, made *recording.Assets) error {
 	scenes := a.scenes(ctx, folder, m, thumbnail.Every(m.Length(), tiles))
-	b, err := a.Pictures.Storyboard(ctx, scenes, m.Length(), func(n int) string { return "storyboard-" + strconv.Itoa(n) + ".jpg" })
+	b, err := a.Pictures.Storyboard(ctx, scenes, m.Length(), recordfile.Sheet)
 	if err != nil {
 		return leftOut(ctx, err)
 	}
 	for i, sheet := range b.Sheets {
-		if err := a.put(ctx, folder+"storyboard-"+strconv.Itoa(i+1)+".jpg", sheet, made); err != nil {
+		if err := a.put(ctx, folder+recordfile.Sheet(i+1), sheet, made); err != nil {
 			return err
 		}
 	}
 	made.Storyboard = true
-	return a.put(ctx, folder+"storyboard.vtt", b.VTT, made)
+	return a.put(ctx, folder+recordfile.Storyboard, b.VTT, made)
 }
 
 // leftOut returns nil for faults of the pictures themselves, which another try doesn't change.
@@ -113,7 +113,8 @@ func (a *Assets) scenes(ctx context.Context, folder string, m *vod.Media, every 
 				continue
 			}
 			next = from + every
-			picture, err := a.picture(ctx, folder, inits, vod.InitName(s.Take, s.Init, true), vod.SegmentName(s.Take, s.Number, true))
+			picture, err := a.picture(ctx, folder, inits, recordfile.Init(s.Take, s.Init, recordfile.Video),
+				recordfile.Segment(s.Take, s.Number, recordfile.Video))
 			var storage storageError
 			if err != nil && !errors.As(err, &storage) {
 				continue // this segment has no picture that can be shown
@@ -166,7 +167,7 @@ func (a *Assets) makeMP4(ctx context.Context, folder string, m *vod.Media, made 
 	if err := errors.Join(f.WriteTo(ctx, temp), temp.Close()); err != nil {
 		return fmt.Errorf("write MP4 file: %w", err)
 	}
-	info, err := a.Files.PutFile(ctx, folder+"video.mp4", temp.Name())
+	info, err := a.Files.PutFile(ctx, folder+recordfile.MP4, temp.Name())
 	if err != nil {
 		return fmt.Errorf("store MP4 file: %w", err)
 	}

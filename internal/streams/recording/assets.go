@@ -37,13 +37,6 @@ type MakeAssetsArgs struct {
 // Kind is the job's name.
 func (MakeAssetsArgs) Kind() string { return "recording_make_assets" }
 
-// Names of the files in playback URLs.
-const (
-	posterFile     = "poster.jpg"
-	storyboardFile = "storyboard.vtt"
-	mp4File        = "video.mp4"
-)
-
 // MakeAssets makes the assets of a READY recording, once. It isn't one transaction: the files are made first.
 func (s *Service) MakeAssets(ctx context.Context, recordingID string) error {
 	r, err := db.New(s.config.Pool).FindRecording(ctx, recordingID)

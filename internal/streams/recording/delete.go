@@ -9,6 +9,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/postgres"
+	"showfloor/internal/media/recordfile"
 	"showfloor/internal/tenancy/audit"
 )
 
@@ -49,7 +50,7 @@ func (s *Service) DeleteFiles(ctx context.Context, recordingID string) error {
 	if err != nil {
 		return fmt.Errorf("find recording: %w", err)
 	}
-	if err := s.config.Files.DeletePrefix(ctx, Prefix(recordingID)); err != nil {
+	if err := s.config.Files.DeletePrefix(ctx, recordfile.Folder(recordingID)); err != nil {
 		return fmt.Errorf("delete the files of %s: %w", recordingID, err)
 	}
 	if err := q.SetRecordingFilesDeleted(ctx, db.SetRecordingFilesDeletedParams{ID: recordingID, Now: s.config.Now()}); err != nil {

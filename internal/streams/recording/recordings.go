@@ -13,6 +13,7 @@ import (
 	"showfloor/internal/base/metadata"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/media/recordfile"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
@@ -111,7 +112,7 @@ func (s *Service) DVRURL(ctx context.Context, tenantID, streamID string, expires
 	if err != nil {
 		return nil, fmt.Errorf("get active recording: %w", err)
 	}
-	return new(s.signedFolder(row.ID, expires) + indexFile), nil
+	return new(s.signedFolder(row.ID, expires) + recordfile.Index), nil
 }
 
 // playback returns the URLs of a READY recording, valid for playbackLife. An outside recorder's playlist is not signed.
@@ -122,21 +123,18 @@ func (s *Service) playback(r db.Recording) PlaybackURL {
 		return p
 	}
 	folder := s.signedFolder(r.ID, p.ExpiresAt)
-	p.URL = folder + indexFile
+	p.URL = folder + recordfile.Index
 	for _, asset := range []struct {
 		made bool
 		url  **string
 		name string
-	}{{r.HasPoster, &p.PosterURL, posterFile}, {r.HasStoryboard, &p.StoryboardURL, storyboardFile}, {r.HasMp4, &p.MP4URL, mp4File}} {
+	}{{r.HasPoster, &p.PosterURL, recordfile.Poster}, {r.HasStoryboard, &p.StoryboardURL, recordfile.Storyboard}, {r.HasMp4, &p.MP4URL, recordfile.MP4}} {
 		if asset.made {
 			*asset.url = new(folder + asset.name)
 		}
 	}
 	return p
 }
-
-// indexFile is the name of a recording's playlist in playback URLs.
-const indexFile = "index.m3u8"
 
 // signedFolder is the URL of a recording's files, with a slash at the end.
 func (s *Service) signedFolder(recordingID string, expires time.Time) string {

@@ -146,6 +146,3 @@ var (
 
 // entity names recordings in the audit log and in intervals of usage.
 const entity = "recording"
-
-// Prefix is the prefix of the keys of a recording's files, without a slash at the end.
-func Prefix(recordingID string) string { return "recordings/" + recordingID }

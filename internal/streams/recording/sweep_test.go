@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/base/problem"
+	"showfloor/internal/media/recordfile"
 	"showfloor/internal/streams/recording"
 )
 
@@ -118,7 +119,7 @@ func (r *rig) made(t *testing.T) (recordingID, file string) {
 	views := r.list(t)
 	take := r.open(t, r.Server, views[len(views)-1].ID)
 	r.save(t, take, r.Clock.Now(), 1)
-	file = filepath.Join(r.files, recording.Prefix(take.RecordingID), "1-1-v.m4s")
+	file = filepath.Join(r.files, recordfile.Folder(take.RecordingID), "1-1-v.m4s")
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600))
 	r.leave(t, conn)

@@ -1,0 +1,113 @@
+// Package recordfile names the files of recordings, in the storage and in playlists.
+package recordfile
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Track is the letter of a track in file names.
+type Track byte
+
+// The tracks of a segment.
+const (
+	Video Track = 'v'
+	Audio Track = 'a'
+)
+
+// Folder is the prefix of the keys of a recording's files, without a slash at the end.
+func Folder(recordingID string) string { return "recordings/" + recordingID }
+
+// Key is the key of a recording's file in the storage.
+func Key(recordingID, name string) string { return Folder(recordingID) + "/" + name }
+
+// Names of the playlist in playback URLs, and of the files that are made of a recording.
+const (
+	Index      = "index.m3u8"
+	Poster     = "poster.jpg"
+	Storyboard = "storyboard.vtt"
+	MP4        = "video.mp4"
+)
+
+// Sheet is the name of sheet n of the storyboard, from 1.
+func Sheet(n int) string { return "storyboard-" + strconv.Itoa(n) + ".jpg" }
+
+// InitOfTake is the name within its take of a track of an initialization section, such as init1-v.mp4.
+func InitOfTake(number int, of Track) string { return string(appendInit(nil, number, of)) }
+
+// SegmentOfTake is the name within its take of a track of a segment, such as 1-v.m4s.
+func SegmentOfTake(number int, of Track) string { return string(appendSegment(nil, number, of)) }
+
+// OfTake is the name in the recording of a file with a name within a take.
+func OfTake(take int, name string) string { return strconv.Itoa(take) + "-" + name }
+
+// Init is the name of a track of an initialization section in the recording, such as 1-init1-v.mp4.
+func Init(take, number int, of Track) string { return string(AppendInit(nil, take, number, of)) }
+
+// Segment is the name of a track of a segment in the recording, such as 1-1-v.m4s.
+func Segment(take, number int, of Track) string { return string(AppendSegment(nil, take, number, of)) }
+
+// AppendInit appends what Init returns.
+func AppendInit(b []byte, take, number int, of Track) []byte {
+	return appendInit(append(strconv.AppendInt(b, int64(take), 10), '-'), number, of)
+}
+
+// AppendSegment appends what Segment returns.
+func AppendSegment(b []byte, take, number int, of Track) []byte {
+	return appendSegment(append(strconv.AppendInt(b, int64(take), 10), '-'), number, of)
+}
+
+func appendInit(b []byte, number int, of Track) []byte {
+	b = strconv.AppendInt(append(b, "init"...), int64(number), 10)
+	return append(b, '-', byte(of), '.', 'm', 'p', '4')
+}
+
+func appendSegment(b []byte, number int, of Track) []byte {
+	b = strconv.AppendInt(b, int64(number), 10)
+	return append(b, '-', byte(of), '.', 'm', '4', 's')
+}
+
+// IsMedia reports whether a name has the form that Init or Segment returns.
+func IsMedia(name string) bool {
+	take, rest, ok := strings.Cut(name, "-")
+	if !ok || !isNumber(take) {
+		return false
+	}
+	number, track, ok := strings.Cut(rest, "-")
+	if !ok {
+		return false
+	}
+	extension := ".m4s"
+	if digits, init := strings.CutPrefix(number, "init"); init {
+		number, extension = digits, ".mp4"
+	}
+	return isNumber(number) && (track == string(Video)+extension || track == string(Audio)+extension)
+}
+
+// IsAsset reports whether a name is one of a file that is made of a recording.
+func IsAsset(name string) bool {
+	switch name {
+	case Poster, Storyboard, MP4:
+		return true
+	}
+	digits, ok := strings.CutPrefix(name, "storyboard-")
+	if !ok {
+		return false
+	}
+	digits, ok = strings.CutSuffix(digits, ".jpg")
+	return ok && isNumber(digits)
+}
+
+// isNumber reports whether a text is a decimal number from 1 without leading zeros, so that each file has one name.
+func isNumber(s string) bool {
+	const longest = 10
+	if s == "" || len(s) > longest || s[0] == '0' {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,29 @@
+package recordfile_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/recordfile"
+)
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "2-init3-v.mp4", recordfile.Init(2, 3, recordfile.Video))
+	require.Equal(t, "2-3-a.m4s", recordfile.Segment(2, 3, recordfile.Audio))
+	for _, of := range []recordfile.Track{recordfile.Video, recordfile.Audio} {
+		require.Equal(t, recordfile.Init(2, 3, of), recordfile.OfTake(2, recordfile.InitOfTake(3, of)))
+		require.Equal(t, recordfile.Segment(2, 3, of), recordfile.OfTake(2, recordfile.SegmentOfTake(3, of)))
+		require.True(t, recordfile.IsMedia(recordfile.Init(1, 1, of)))
+		require.True(t, recordfile.IsMedia(recordfile.Segment(12, 100_000, of)))
+	}
+	for _, name := range []string{recordfile.Poster, recordfile.Storyboard, recordfile.MP4, recordfile.Sheet(12)} {
+		require.True(t, recordfile.IsAsset(name), name)
+		require.False(t, recordfile.IsMedia(name), name)
+	}
+	for _, name := range []string{"", "1-v.m4s", "01-1-v.m4s", "1-1-x.m4s", "1-1-v.mp4", "1-init1-v.m4s", "1-0-v.m4s", "1-+1-v.m4s", "1-1-v.m4s/"} {
+		require.False(t, recordfile.IsMedia(name), name)
+	}
+	require.Equal(t, "recordings/rec_1/1-1-v.m4s", recordfile.Key("rec_1", recordfile.Segment(1, 1, recordfile.Video)))
+}
