@@ -48,7 +48,7 @@ func record(t *testing.T, s *apitest.Server, owner *apitest.Caller, goesOn bool)
 	t.Helper()
 	st := publish(t, s, owner)
 	owner.Call(t, "POST", "/v1/me/streams/"+st.ID+"/recordings/start", map[string]any{"name": "Part 1"}).Into(t, 201, &rec)
-	take, err := s.Recordings.OpenTake(t.Context(), rec.ID)
+	take, err := s.Recordings.OpenTake(t.Context(), rec.ID, "key")
 	require.NoError(t, err)
 	require.NoError(t, s.Recordings.SaveSegments(t.Context(), rec.ID, take, nil, []recording.Segment{
 		{Number: 1, Init: 1, StartedAt: s.Clock.Now(), Duration: 4 * time.Second, VideoBytes: 1000, AudioBytes: 100},

@@ -4,8 +4,13 @@ WITH counted AS (
     UPDATE recordings r SET takes = r.takes + 1, updated_at = @now WHERE r.tenant_id = @tenant_id AND r.id = @recording_id
     RETURNING r.id, r.tenant_id, r.takes
 )
-INSERT INTO recording_takes (recording_id, take, tenant_id, node, opened_at, seen_at)
-SELECT c.id, c.takes, c.tenant_id, @node, @now, @now FROM counted c RETURNING take;
+INSERT INTO recording_takes (recording_id, take, tenant_id, node, key, opened_at, seen_at)
+SELECT c.id, c.takes, c.tenant_id, @node, @key, @now, @now FROM counted c RETURNING take;
+
+-- name: LockTakeByKey :one
+-- @sqlc-vet-disable tenant
+-- The recording is locked. The recorder knows only its id.
+SELECT * FROM recording_takes WHERE recording_id = @recording_id AND node = @node AND key = @key FOR UPDATE;
 
 -- name: DeleteTakes :exec
 -- @sqlc-vet-disable tenant
@@ -38,9 +43,15 @@ WHERE t.recording_id = open.recording_id AND t.take = open.take RETURNING t.reco
 
 -- name: CloseTake :exec
 -- @sqlc-vet-disable tenant
--- The recording is locked. The recorder knows only its id.
-UPDATE recording_takes SET closed_at = @now::timestamptz, reason = @reason
-WHERE recording_id = @recording_id AND take = @take AND closed_at IS NULL;
+-- The recording and the take are locked. The recorder knows only the recording's id.
+UPDATE recording_takes SET closed_at = @now::timestamptz, reason = @reason, timed_out = @timed_out
+WHERE recording_id = @recording_id AND take = @take;
+
+-- name: ReopenTake :exec
+-- @sqlc-vet-disable tenant
+-- The recording and the take are locked. The recorder knows only the recording's id.
+UPDATE recording_takes SET closed_at = NULL, reason = NULL, timed_out = false, seen_at = @now
+WHERE recording_id = @recording_id AND take = @take;
 
 -- name: HasOpenTake :one
 -- @sqlc-vet-disable tenant
@@ -50,7 +61,7 @@ SELECT EXISTS (SELECT FROM recording_takes WHERE recording_id = @recording_id AN
 -- name: ListOpenTakes :many
 -- @sqlc-vet-disable tenant
 -- A node records the streams of all tenants.
-SELECT recording_id, take FROM recording_takes WHERE node = @node AND closed_at IS NULL ORDER BY opened_at, recording_id, take;
+SELECT recording_id, take, key FROM recording_takes WHERE node = @node AND closed_at IS NULL ORDER BY opened_at, recording_id, take;
 
 -- name: ListSilentTakes :many
 -- @sqlc-vet-disable tenant

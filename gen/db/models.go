@@ -495,6 +495,8 @@ type RecordingTake struct {
 	SeenAt      time.Time
 	ClosedAt    *time.Time
 	Reason      *string
+	Key         string
+	TimedOut    bool
 }
 
 type Refund struct {

@@ -11,23 +11,25 @@ import (
 )
 
 const CloseTake = `-- name: CloseTake :exec
-UPDATE recording_takes SET closed_at = $1::timestamptz, reason = $2
-WHERE recording_id = $3 AND take = $4 AND closed_at IS NULL
+UPDATE recording_takes SET closed_at = $1::timestamptz, reason = $2, timed_out = $3
+WHERE recording_id = $4 AND take = $5
 `
 
 type CloseTakeParams struct {
 	Now         time.Time
 	Reason      *string
+	TimedOut    bool
 	RecordingID string
 	Take        int32
 }
 
 // @sqlc-vet-disable tenant
-// The recording is locked. The recorder knows only its id.
+// The recording and the take are locked. The recorder knows only the recording's id.
 func (q *Queries) CloseTake(ctx context.Context, arg CloseTakeParams) error {
 	_, err := q.db.Exec(ctx, CloseTake,
 		arg.Now,
 		arg.Reason,
+		arg.TimedOut,
 		arg.RecordingID,
 		arg.Take,
 	)
@@ -74,12 +76,13 @@ func (q *Queries) HasOpenTake(ctx context.Context, recordingID string) (bool, er
 }
 
 const ListOpenTakes = `-- name: ListOpenTakes :many
-SELECT recording_id, take FROM recording_takes WHERE node = $1 AND closed_at IS NULL ORDER BY opened_at, recording_id, take
+SELECT recording_id, take, key FROM recording_takes WHERE node = $1 AND closed_at IS NULL ORDER BY opened_at, recording_id, take
 `
 
 type ListOpenTakesRow struct {
 	RecordingID string
 	Take        int32
+	Key         string
 }
 
 // @sqlc-vet-disable tenant
@@ -93,7 +96,7 @@ func (q *Queries) ListOpenTakes(ctx context.Context, node string) ([]ListOpenTak
 	items := []ListOpenTakesRow{}
 	for rows.Next() {
 		var i ListOpenTakesRow
-		if err := rows.Scan(&i.RecordingID, &i.Take); err != nil {
+		if err := rows.Scan(&i.RecordingID, &i.Take, &i.Key); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -136,7 +139,7 @@ func (q *Queries) ListSilentTakes(ctx context.Context, before time.Time) ([]List
 }
 
 const LockTake = `-- name: LockTake :one
-SELECT recording_id, take, tenant_id, node, opened_at, seen_at, closed_at, reason FROM recording_takes WHERE recording_id = $1 AND take = $2 FOR UPDATE
+SELECT recording_id, take, tenant_id, node, opened_at, seen_at, closed_at, reason, key, timed_out FROM recording_takes WHERE recording_id = $1 AND take = $2 FOR UPDATE
 `
 
 type LockTakeParams struct {
@@ -158,21 +161,54 @@ func (q *Queries) LockTake(ctx context.Context, arg LockTakeParams) (RecordingTa
 		&i.SeenAt,
 		&i.ClosedAt,
 		&i.Reason,
+		&i.Key,
+		&i.TimedOut,
+	)
+	return i, err
+}
+
+const LockTakeByKey = `-- name: LockTakeByKey :one
+SELECT recording_id, take, tenant_id, node, opened_at, seen_at, closed_at, reason, key, timed_out FROM recording_takes WHERE recording_id = $1 AND node = $2 AND key = $3 FOR UPDATE
+`
+
+type LockTakeByKeyParams struct {
+	RecordingID string
+	Node        string
+	Key         string
+}
+
+// @sqlc-vet-disable tenant
+// The recording is locked. The recorder knows only its id.
+func (q *Queries) LockTakeByKey(ctx context.Context, arg LockTakeByKeyParams) (RecordingTake, error) {
+	row := q.db.QueryRow(ctx, LockTakeByKey, arg.RecordingID, arg.Node, arg.Key)
+	var i RecordingTake
+	err := row.Scan(
+		&i.RecordingID,
+		&i.Take,
+		&i.TenantID,
+		&i.Node,
+		&i.OpenedAt,
+		&i.SeenAt,
+		&i.ClosedAt,
+		&i.Reason,
+		&i.Key,
+		&i.TimedOut,
 	)
 	return i, err
 }
 
 const OpenTake = `-- name: OpenTake :one
 WITH counted AS (
-    UPDATE recordings r SET takes = r.takes + 1, updated_at = $2 WHERE r.tenant_id = $3 AND r.id = $4
+    UPDATE recordings r SET takes = r.takes + 1, updated_at = $3 WHERE r.tenant_id = $4 AND r.id = $5
     RETURNING r.id, r.tenant_id, r.takes
 )
-INSERT INTO recording_takes (recording_id, take, tenant_id, node, opened_at, seen_at)
-SELECT c.id, c.takes, c.tenant_id, $1, $2, $2 FROM counted c RETURNING take
+INSERT INTO recording_takes (recording_id, take, tenant_id, node, key, opened_at, seen_at)
+SELECT c.id, c.takes, c.tenant_id, $1, $2, $3, $3 FROM counted c RETURNING take
 `
 
 type OpenTakeParams struct {
 	Node        string
+	Key         string
 	Now         time.Time
 	TenantID    string
 	RecordingID string
@@ -182,6 +218,7 @@ type OpenTakeParams struct {
 func (q *Queries) OpenTake(ctx context.Context, arg OpenTakeParams) (int32, error) {
 	row := q.db.QueryRow(ctx, OpenTake,
 		arg.Node,
+		arg.Key,
 		arg.Now,
 		arg.TenantID,
 		arg.RecordingID,
@@ -189,6 +226,24 @@ func (q *Queries) OpenTake(ctx context.Context, arg OpenTakeParams) (int32, erro
 	var take int32
 	err := row.Scan(&take)
 	return take, err
+}
+
+const ReopenTake = `-- name: ReopenTake :exec
+UPDATE recording_takes SET closed_at = NULL, reason = NULL, timed_out = false, seen_at = $1
+WHERE recording_id = $2 AND take = $3
+`
+
+type ReopenTakeParams struct {
+	Now         time.Time
+	RecordingID string
+	Take        int32
+}
+
+// @sqlc-vet-disable tenant
+// The recording and the take are locked. The recorder knows only the recording's id.
+func (q *Queries) ReopenTake(ctx context.Context, arg ReopenTakeParams) error {
+	_, err := q.db.Exec(ctx, ReopenTake, arg.Now, arg.RecordingID, arg.Take)
+	return err
 }
 
 const TouchTake = `-- name: TouchTake :exec

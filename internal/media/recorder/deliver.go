@@ -70,11 +70,11 @@ func (t *take) open() bool {
 	if id.Take > 0 {
 		return true
 	}
-	if err := t.dir.writeNote(takeFile, takeNote{RecordingID: id.RecordingID}); err != nil {
+	if err := t.dir.writeNote(takeFile, takeNote{RecordingID: id.RecordingID, Key: t.key}); err != nil {
 		t.recorder.config.Log.Error("a take can't be noted in the spool", "recording", id.RecordingID, "error", err)
 	}
 	err := t.recorder.retry(func(ctx context.Context) (err error) {
-		id.Take, err = t.recorder.config.Reports.OpenTake(ctx, id.RecordingID)
+		id.Take, err = t.recorder.config.Reports.OpenTake(ctx, id.RecordingID, t.key)
 		return err
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (t *take) open() bool {
 	t.mu.Lock()
 	t.number = id.Take
 	t.mu.Unlock()
-	if err := t.dir.writeNote(takeFile, takeNote(id)); err != nil {
+	if err := t.dir.writeNote(takeFile, takeNote{RecordingID: id.RecordingID, Key: t.key, Take: id.Take}); err != nil {
 		t.recorder.config.Log.Error("a take can't be noted in the spool", "recording", id.RecordingID, "error", err)
 	}
 	return true
@@ -114,6 +114,7 @@ func (t *take) storeAll() (ended bool) {
 			pause = firstPause
 			continue
 		case errors.Is(err, ErrEnded):
+			t.logEnded()
 			return true
 		case errors.Is(err, errDamaged):
 			t.recorder.config.Log.Error("a segment in the spool can't be read, and is missing in the recording",

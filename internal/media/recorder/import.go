@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -72,7 +73,7 @@ func Import(ctx context.Context, c Config, recordingID string, read func(to *Imp
 // beginImport starts a take without a stream. delivered is closed when it has ended.
 func (r *Recorder) beginImport(recordingID string) (t *take, delivered chan struct{}) {
 	t, delivered = &take{
-		recorder: r, recordingID: recordingID, dir: &spoolDir{}, bound: make(chan struct{}), prepared: make(chan struct{}),
+		recorder: r, recordingID: recordingID, dir: &spoolDir{}, key: rand.Text(), bound: make(chan struct{}), prepared: make(chan struct{}),
 		recorded: make(chan struct{}), wake: make(chan struct{}, 1),
 	}, make(chan struct{})
 	close(t.bound)

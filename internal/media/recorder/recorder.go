@@ -23,8 +23,8 @@ var ErrFull = errors.New("the storage is full")
 
 // Reports stores what the recorder has done. Errors other than ErrEnded are faults; the recorder tries again.
 type Reports interface {
-	// OpenTake returns the number of a new take of a recording.
-	OpenTake(ctx context.Context, recordingID string) (take int, err error)
+	// OpenTake returns the number of a new take of a recording; that of the same take for the same key.
+	OpenTake(ctx context.Context, recordingID, key string) (take int, err error)
 	// SaveSegments stores segments whose files are in the storage. It may be repeated.
 	SaveSegments(ctx context.Context, t TakeID, inits []Init, segments []Segment) error
 	// CloseTake ends a take whose files are all stored. reason says why media is missing; empty if none is.
@@ -34,7 +34,7 @@ type Reports interface {
 	// Beat reports that takes are alive, and returns those that have been closed by others.
 	Beat(ctx context.Context, takes []TakeID) (closed []TakeID, err error)
 	// OpenTakes returns the takes that an earlier process with this name left open.
-	OpenTakes(ctx context.Context) ([]TakeID, error)
+	OpenTakes(ctx context.Context) ([]OpenTake, error)
 }
 
 // Files stores files by key.
@@ -47,6 +47,13 @@ type Files interface {
 type TakeID struct {
 	RecordingID string
 	Take        int
+}
+
+// OpenTake is an open take with the key of its opening.
+type OpenTake struct {
+	TakeID
+
+	Key string
 }
 
 // Init describes an initialization section of a take. Segments refer to it by Number.

@@ -323,7 +323,7 @@ func TestAKilledProcess(t *testing.T) {
 		require.NoError(t, os.CopyFS(at, os.DirFS(filepath.Join(spool, "0"))))
 		lost := tear(t, at, random)
 		next := newStore(t)
-		next.open, next.takes = []recorder.TakeID{take("rec_1", 1)}, map[string]int{"rec_1": 1}
+		next.open, next.takes = []recorder.OpenTake{{TakeID: take("rec_1", 1)}}, map[string]int{"rec_1": 1}
 		n := newRig(t, next, at)
 		until(t, "the take's end", func() bool { return next.isClosed(take("rec_1", 1)) })
 		pictures, duration := next.play(t, take("rec_1", 1), "v")
@@ -386,7 +386,7 @@ func TestADamagedSpool(t *testing.T) {
 			require.Zero(t, r.recorder.Stats().SpoolBytes)
 
 			next := newStore(t)
-			next.open, next.takes = []recorder.TakeID{id}, map[string]int{"rec_1": 1}
+			next.open, next.takes = []recorder.OpenTake{{TakeID: id}}, map[string]int{"rec_1": 1}
 			newRig(t, next, spool)
 			until(t, "the take's end", func() bool { return next.isClosed(id) })
 			requireSkipped(t, next, id)
@@ -439,7 +439,7 @@ func FuzzRepair(f *testing.F) {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 		}
 		s := newStore(t)
-		s.open = []recorder.TakeID{take("rec_1", 1)}
+		s.open = []recorder.OpenTake{{TakeID: take("rec_1", 1)}}
 		newRig(t, s, spool)
 		until(t, "the take's end", func() bool { return s.isClosed(take("rec_1", 1)) })
 		for _, x := range s.list(take("rec_1", 1)) {
@@ -449,11 +449,40 @@ func FuzzRepair(f *testing.F) {
 	})
 }
 
+// TestALostAnswerOpensNoOtherTake: neither in the same process nor in the next one.
+func TestALostAnswerOpensNoOtherTake(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.deaf = true
+	r := newRig(t, s, t.TempDir())
+	p := r.publish("str_1", true)
+	r.recorder.Record("str_1", "rec_1")
+	r.write(p, clip(t)[:600])
+	r.hub.Stop("str_1", hub.ErrStopped)
+	until(t, "the take's end", func() bool { return s.isClosed(take("rec_1", 1)) })
+	require.Len(t, s.open, 1)
+
+	spool := t.TempDir()
+	for n, key := range map[string]string{"take-1": "another", "take-2": "this one"} {
+		folder := filepath.Join(spool, n)
+		require.NoError(t, os.Mkdir(folder, 0o700))
+		note := `{"recordingId":"rec_1","key":"` + key + `"}`
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "take.json"), []byte(note), 0o600))
+	}
+	next := newStore(t)
+	next.open, next.takes = []recorder.OpenTake{{TakeID: take("rec_1", 1), Key: "this one"}}, map[string]int{"rec_1": 1}
+	newRig(t, next, spool)
+	until(t, "the takes' end", func() bool { return next.isClosed(take("rec_1", 1)) && next.isClosed(take("rec_1", 2)) })
+	require.Empty(t, next.closed[take("rec_1", 1)])
+	require.Equal(t, map[string]int{"rec_1": 2}, next.takes)
+	requireEmpty(t, spool)
+}
+
 // TestTakesWithoutFilesAreClosed: the process died between the take's opening and its first segment, or lost its disk.
 func TestTakesWithoutFilesAreClosed(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	s.open = []recorder.TakeID{take("rec_1", 1)}
+	s.open = []recorder.OpenTake{{TakeID: take("rec_1", 1)}}
 	newRig(t, s, t.TempDir())
 	until(t, "the take's end", func() bool { return s.isClosed(take("rec_1", 1)) })
 	require.Contains(t, s.closed[take("rec_1", 1)], "stopped")

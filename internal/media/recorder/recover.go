@@ -27,10 +27,9 @@ func (r *Recorder) Recover(ctx context.Context) error {
 		return fmt.Errorf("list the spool: %w", err)
 	}
 	found := map[TakeID]bool{}
-	// Takes with a number first: a folder without one may belong to another open take of its recording.
-	slices.SortStableFunc(folders, func(a, b string) int { return unnumbered(a) - unnumbered(b) })
+	var list []*take
 	for _, path := range folders {
-		t := r.found(&spoolDir{path}, open, found)
+		t := r.restoreTake(&spoolDir{path}, open)
 		if t == nil {
 			if err := os.RemoveAll(path); err != nil {
 				r.config.Log.Warn("a folder of the spool can't be removed", "folder", path, "error", err)
@@ -38,19 +37,23 @@ func (r *Recorder) Recover(ctx context.Context) error {
 			continue
 		}
 		r.config.Log.Info("a recording is continued from the spool", "recording", t.recordingID, "take", t.number, "segments", len(t.ready))
+		list, found[t.id()] = append(list, t), true
 		r.mu.Lock()
 		r.all[t] = struct{}{}
-		r.work.Go(t.deliver)
 		r.mu.Unlock()
 	}
+	// Before the first upload, so that nothing is stored of a recording that was deleted long ago.
 	if err := r.beatOnce(ctx); err != nil {
 		r.config.Log.Warn("a recorder's heartbeat was not stored", "error", err)
 	}
-	for _, id := range open {
-		if !found[id] {
+	for _, t := range list {
+		r.work.Go(t.deliver)
+	}
+	for _, x := range open {
+		if !found[x.TakeID] {
 			r.work.Go(func() {
 				_ = r.retry(func(ctx context.Context) error {
-					return r.config.Reports.CloseTake(ctx, id, "the server was stopped before it had stored all of the recording")
+					return r.config.Reports.CloseTake(ctx, x.TakeID, "the server was stopped before it had stored all of the recording")
 				}) // it is logged, and tried again at the next start
 			})
 		}
@@ -58,35 +61,25 @@ func (r *Recorder) Recover(ctx context.Context) error {
 	return nil
 }
 
-// unnumbered is 1 for the folder of a take without a number.
-func unnumbered(path string) int {
-	var note takeNote
-	if err := (&spoolDir{path}).readNote(takeFile, &note); err != nil || note.Take == 0 {
-		return 1
-	}
-	return 0
-}
-
-// found makes a take of a folder; nil if there is nothing to store. A folder whose take has no number yet belongs to an
-// open take of its recording without a folder, if there is one.
-func (r *Recorder) found(dir *spoolDir, open []TakeID, known map[TakeID]bool) *take {
+// restoreTake makes a take of a folder; nil if there is nothing to store. If the process died while it opened the take, the key
+// tells whether that succeeded.
+func (r *Recorder) restoreTake(dir *spoolDir, open []OpenTake) *take {
 	var note takeNote
 	if err := dir.readNote(takeFile, &note); err != nil || note.RecordingID == "" {
 		return nil
 	}
 	if note.Take == 0 {
-		i := slices.IndexFunc(open, func(id TakeID) bool { return id.RecordingID == note.RecordingID && !known[id] })
+		i := slices.IndexFunc(open, func(x OpenTake) bool { return x.RecordingID == note.RecordingID && x.Key == note.Key })
 		if i >= 0 {
 			note.Take = open[i].Take
 		}
 	}
-	t := &take{recorder: r, dir: dir, recordingID: note.RecordingID, number: note.Take, complete: true,
+	t := &take{recorder: r, dir: dir, recordingID: note.RecordingID, number: note.Take, key: note.Key, complete: true,
 		bound: make(chan struct{}), prepared: make(chan struct{}), recorded: make(chan struct{}), wake: make(chan struct{}, 1)}
 	close(t.prepared)
 	close(t.bound)
 	close(t.recorded)
 	t.context, t.cancel = context.WithCancel(r.ctx)
-	known[t.id()] = true
 	t.ready, t.missing = r.repairAll(dir)
 	r.account(t.backlog())
 	return t

@@ -2,6 +2,7 @@ package recorder_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"os"
@@ -30,12 +31,13 @@ type store struct {
 	mu       sync.Mutex
 	takes    map[string]int // by recording
 	closed   map[recorder.TakeID]string
-	open     []recorder.TakeID
+	open     []recorder.OpenTake
 	inits    map[recorder.TakeID][]recorder.Init
 	segments map[recorder.TakeID][]recorder.Segment
 	ended    map[string]string // recordings, with the reason
 	broken   error             // of each call of PutFile
 	refused  bool              // OpenTake returns ErrEnded
+	deaf     bool              // the first answer of OpenTake is lost
 	stored   int64             // bytes of segments
 }
 
@@ -45,14 +47,23 @@ func newStore(t testing.TB) *store {
 		inits: map[recorder.TakeID][]recorder.Init{}, segments: map[recorder.TakeID][]recorder.Segment{}}
 }
 
-func (s *store) OpenTake(_ context.Context, recordingID string) (int, error) {
+func (s *store) OpenTake(_ context.Context, recordingID, key string) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refused {
 		return 0, recorder.ErrEnded
 	}
+	for _, x := range s.open {
+		if x.RecordingID == recordingID && x.Key == key {
+			return x.Take, nil
+		}
+	}
 	s.takes[recordingID]++
-	s.open = append(s.open, recorder.TakeID{RecordingID: recordingID, Take: s.takes[recordingID]})
+	s.open = append(s.open, recorder.OpenTake{TakeID: take(recordingID, s.takes[recordingID]), Key: key})
+	if s.deaf {
+		s.deaf = false
+		return 0, errors.New("the answer is lost")
+	}
 	return s.takes[recordingID], nil
 }
 
@@ -97,12 +108,12 @@ func (s *store) Beat(_ context.Context, list []recorder.TakeID) (closed []record
 	return closed, nil
 }
 
-func (s *store) OpenTakes(context.Context) (list []recorder.TakeID, err error) {
+func (s *store) OpenTakes(context.Context) (list []recorder.OpenTake, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, id := range s.open {
-		if _, is := s.closed[id]; !is {
-			list = append(list, id)
+	for _, x := range s.open {
+		if _, is := s.closed[x.TakeID]; !is {
+			list = append(list, x)
 		}
 	}
 	return list, nil

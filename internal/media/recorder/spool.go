@@ -16,7 +16,7 @@ import (
 
 // spoolDir is a take's folder in the spool. Its files:
 //
-//	take.json         the recording and the take's number, once they are known
+//	take.json         the recording, once it is known; the key of the take's opening, and the take's number after it
 //	init{n}.json      describes an initialization section; init{n}-v.mp4 and init{n}-a.mp4 are its files
 //	{seq}.json        describes a segment when it begins, and again with its files' sizes when it is complete; {seq}-v.m4s and {seq}-a.m4s are its files
 //
@@ -26,6 +26,7 @@ type spoolDir struct{ path string }
 // takeNote is the content of take.json.
 type takeNote struct {
 	RecordingID string `json:"recordingId"`
+	Key         string `json:"key"`
 	Take        int    `json:"take"`
 }
 

@@ -3,6 +3,7 @@ package recorder
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -30,6 +31,7 @@ type take struct {
 	stream   *hub.Stream // nil for a take that was found in the spool
 	reader   *hub.Reader // nil for a take that was found in the spool
 	dir      *spoolDir
+	key      string          // of its opening
 	bound    chan struct{}   // closed when the recording is known
 	prepared chan struct{}   // closed when dir exists, or the take has failed
 	recorded chan struct{}   // closed when no more files are written
@@ -50,7 +52,7 @@ type take struct {
 }
 
 func newTake(r *Recorder, s *hub.Stream, recordingID string) *take {
-	t := &take{recorder: r, streamID: s.StreamID, stream: s, recordingID: recordingID, dir: &spoolDir{},
+	t := &take{recorder: r, streamID: s.StreamID, stream: s, recordingID: recordingID, dir: &spoolDir{}, key: rand.Text(),
 		bound: make(chan struct{}), prepared: make(chan struct{}), recorded: make(chan struct{}), wake: make(chan struct{}, 1)}
 	t.context, t.cancel = context.WithCancel(r.ctx)
 	if recordingID != "" {
@@ -83,15 +85,23 @@ func (t *take) id() TakeID {
 	return TakeID{t.recordingID, t.number}
 }
 
-// drop ends a take whose files are no longer needed.
+// drop ends a take that was closed for good: its files are no longer needed.
 func (t *take) drop() {
 	t.mu.Lock()
 	t.dropped = true
 	t.mu.Unlock()
+	t.logEnded()
 	t.cancel()
 	if t.reader != nil {
 		t.recorder.finish(t)
 	}
+}
+
+// logEnded logs that the take's files are removed although the storage doesn't have them all.
+func (t *take) logEnded() {
+	id := t.id()
+	t.recorder.config.Log.Warn("a recording ended without this server's files: it was silent for too long, or the recording was stopped",
+		"recording", id.RecordingID, "take", id.Take, "bytes", t.backlog())
 }
 
 func (t *take) isDropped() bool {

@@ -109,8 +109,8 @@ func ended(err error) error {
 }
 
 // OpenTake implements recorder.Reports.
-func (g *Gate) OpenTake(ctx context.Context, recordingID string) (int, error) {
-	take, err := g.recordings().OpenTake(ctx, recordingID)
+func (g *Gate) OpenTake(ctx context.Context, recordingID, key string) (int, error) {
+	take, err := g.recordings().OpenTake(ctx, recordingID, key)
 	return take, ended(err)
 }
 
@@ -138,23 +138,25 @@ func (g *Gate) EndRecording(ctx context.Context, recordingID, reason string) err
 }
 
 // Beat implements recorder.Reports.
-func (g *Gate) Beat(ctx context.Context, takes []recorder.TakeID) ([]recorder.TakeID, error) {
+func (g *Gate) Beat(ctx context.Context, takes []recorder.TakeID) (closed []recorder.TakeID, err error) {
 	list := make([]recording.TakeID, len(takes))
 	for n, t := range takes {
 		list[n] = recording.TakeID(t)
 	}
-	return takeIDs(g.recordings().BeatTakes(ctx, list))
+	ended, err := g.recordings().BeatTakes(ctx, list)
+	closed = make([]recorder.TakeID, len(ended))
+	for n, t := range ended {
+		closed[n] = recorder.TakeID(t)
+	}
+	return closed, err
 }
 
 // OpenTakes implements recorder.Reports.
-func (g *Gate) OpenTakes(ctx context.Context) ([]recorder.TakeID, error) {
-	return takeIDs(g.recordings().OpenTakes(ctx))
-}
-
-func takeIDs(list []recording.TakeID, err error) ([]recorder.TakeID, error) {
-	takes := make([]recorder.TakeID, len(list))
+func (g *Gate) OpenTakes(ctx context.Context) ([]recorder.OpenTake, error) {
+	list, err := g.recordings().OpenTakes(ctx)
+	takes := make([]recorder.OpenTake, len(list))
 	for n, t := range list {
-		takes[n] = recorder.TakeID(t)
+		takes[n] = recorder.OpenTake{TakeID: recorder.TakeID(t.TakeID), Key: t.Key}
 	}
 	return takes, err
 }

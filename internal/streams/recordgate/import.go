@@ -180,8 +180,8 @@ func environment() []string {
 type importReports struct{ *Gate }
 
 // OpenTake implements recorder.Reports.
-func (g importReports) OpenTake(ctx context.Context, recordingID string) (int, error) {
-	take, err := g.recordings().OpenImport(ctx, recordingID)
+func (g importReports) OpenTake(ctx context.Context, recordingID, key string) (int, error) {
+	take, err := g.recordings().OpenImport(ctx, recordingID, key)
 	return take, ended(err)
 }
 

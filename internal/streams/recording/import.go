@@ -98,9 +98,9 @@ func (s *Service) Import(ctx context.Context, args ImportArgs, last bool) error 
 	return err
 }
 
-// OpenImport opens the take of an attempt to import a file, on this node. It deletes what earlier attempts have stored: the
-// rows now, the files with the recording.
-func (s *Service) OpenImport(ctx context.Context, recordingID string) (take int, err error) {
+// OpenImport opens the take of an attempt to import a file, on this node. key is the recorder's for this take. It deletes what
+// earlier attempts have stored: the rows now, the files with the recording.
+func (s *Service) OpenImport(ctx context.Context, recordingID, key string) (take int, err error) {
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		r, err := q.LockRecording(ctx, recordingID)
@@ -113,7 +113,7 @@ func (s *Service) OpenImport(ctx context.Context, recordingID string) (take int,
 		if err := q.DeleteTakes(ctx, r.ID); err != nil {
 			return fmt.Errorf("delete takes: %w", err)
 		}
-		n, err := q.OpenTake(ctx, db.OpenTakeParams{TenantID: r.TenantID, RecordingID: r.ID, Node: s.config.Node, Now: s.config.Now()})
+		n, err := q.OpenTake(ctx, db.OpenTakeParams{TenantID: r.TenantID, RecordingID: r.ID, Node: s.config.Node, Key: key, Now: s.config.Now()})
 		if err != nil {
 			return fmt.Errorf("open take: %w", err)
 		}

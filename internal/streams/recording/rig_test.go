@@ -105,7 +105,7 @@ func (r *rig) get(t *testing.T, recordingID string) recording.View {
 // open opens a take.
 func (r *rig) open(t *testing.T, s *apitest.Server, recordingID string) recording.TakeID {
 	t.Helper()
-	take, err := s.Recordings.OpenTake(t.Context(), recordingID)
+	take, err := s.Recordings.OpenTake(t.Context(), recordingID, id.New(id.Publisher))
 	require.NoError(t, err)
 	return recording.TakeID{RecordingID: recordingID, Take: take}
 }

@@ -39,8 +39,8 @@ func (s *Service) closeSilent(ctx context.Context) error {
 	var errs []error
 	for _, r := range rows {
 		errs = append(errs, postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-			return s.closeTakeTx(ctx, tx, TakeID{r.RecordingID, int(r.Take)}, reasonSilent, func(t db.RecordingTake) bool {
-				return t.SeenAt.Before(before)
+			return s.closeTakeTx(ctx, tx, TakeID{r.RecordingID, int(r.Take)}, reasonSilent, true, func(_ db.Recording, t db.RecordingTake) bool {
+				return t.ClosedAt == nil && t.SeenAt.Before(before)
 			})
 		}))
 	}

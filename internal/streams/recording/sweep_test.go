@@ -1,6 +1,8 @@
 package recording_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/media/recordfile"
 	"showfloor/internal/streams/recording"
+	"showfloor/internal/testkit/apitest"
 )
 
 func TestSweepClosesSilentTakes(t *testing.T) {
@@ -38,6 +41,80 @@ func TestSweepClosesSilentTakes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []recording.TakeID{take}, ended)
 	require.Len(t, r.ready(t), 1)
+}
+
+// TestASilentNodeContinuesItsTakes: as long as the recording isn't final.
+func TestASilentNodeContinuesItsTakes(t *testing.T) {
+	t.Parallel()
+	for name, resume := range map[string]func(ctx context.Context, r *rig, take recording.TakeID) error{
+		"heartbeat": func(ctx context.Context, r *rig, take recording.TakeID) error {
+			ended, err := r.Recordings.BeatTakes(ctx, []recording.TakeID{take})
+			if len(ended) > 0 {
+				return errors.New("the take has ended")
+			}
+			return err
+		},
+		"segments": func(ctx context.Context, r *rig, take recording.TakeID) error {
+			return r.Recordings.SaveSegments(ctx, take.RecordingID, take.Take, nil, []recording.Segment{segment(2, r.Clock.Now())})
+		},
+		"opening": func(ctx context.Context, r *rig, take recording.TakeID) error {
+			n, err := r.Recordings.OpenTake(ctx, take.RecordingID, "key")
+			if err == nil && n != take.Take {
+				return errors.New("it is another take")
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, recorded(600))
+			other := apitest.New(t, apitest.Options{Pool: r.Pool})
+			conn := r.air(t, r.Server)
+			n, err := r.Recordings.OpenTake(t.Context(), r.only(t, recording.Recording).ID, "key")
+			require.NoError(t, err)
+			take := recording.TakeID{RecordingID: r.only(t, recording.Recording).ID, Take: n}
+			r.save(t, take, r.Clock.Now(), 1)
+			r.pass(t, 2*time.Minute)
+			r.sweep(t)
+			require.Error(t, other.Recordings.SaveSegments(t.Context(), take.RecordingID, take.Take, nil, nil), "it is another node's take")
+			require.NoError(t, resume(t.Context(), r, take))
+			open, err := r.Recordings.OpenTakes(t.Context())
+			require.NoError(t, err)
+			require.Len(t, open, 1)
+			r.save(t, take, r.Clock.Now(), 3)
+
+			r.pass(t, 2*time.Minute)
+			r.sweep(t)
+			r.leave(t, conn)
+			require.NoError(t, r.Streams.ForceStopStream(t.Context(), r.caller.Actor(), r.st.ID, "enough"))
+			r.only(t, recording.Processing)
+			require.NoError(t, resume(t.Context(), r, take))
+			require.Equal(t, []string{"recording_finalize"}, r.work(t))
+			r.only(t, recording.Processing)
+			r.pass(t, 2*time.Minute)
+			r.sweep(t)
+			r.close(t, take, "")
+			r.work(t)
+			require.Nil(t, r.only(t, recording.Ready).IncompleteReason)
+			require.Error(t, resume(t.Context(), r, take))
+		})
+	}
+}
+
+// TestAFinalRecordingKeepsItsReason: what a silent node has is too late.
+func TestAFinalRecordingKeepsItsReason(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, recorded(0))
+	conn := r.air(t, r.Server)
+	take := r.open(t, r.Server, r.only(t, recording.Recording).ID)
+	r.save(t, take, r.Clock.Now(), 1)
+	r.leave(t, conn)
+	r.pass(t, 2*time.Minute)
+	r.sweep(t)
+	r.work(t)
+	require.Error(t, r.Recordings.SaveSegments(t.Context(), take.RecordingID, take.Take, nil, []recording.Segment{segment(2, r.Clock.Now())}))
+	r.close(t, take, "")
+	require.Equal(t, "the recorder stopped responding", *r.only(t, recording.Ready).IncompleteReason)
 }
 
 func TestSweepEndsARecordingWithoutARecorder(t *testing.T) {

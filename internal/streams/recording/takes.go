@@ -74,15 +74,24 @@ func (s *Service) WantedHere(ctx context.Context) ([]Want, error) {
 	return list, nil
 }
 
-// OpenTake opens the next take of a recording, on this node. It returns a problem if the recording is unknown (not_found), has
-// ended, or is another node's (conflict). A recording with maxSegments or maxTakes ends instead.
-func (s *Service) OpenTake(ctx context.Context, recordingID string) (take int, err error) {
+// OpenTake opens the next take of a recording, on this node. key is the recorder's for this take: a repeated call returns the same
+// take. It returns a problem if the recording is unknown (not_found), has ended, or is another node's (conflict). A recording with
+// maxSegments or maxTakes ends instead.
+func (s *Service) OpenTake(ctx context.Context, recordingID, key string) (take int, err error) {
 	var longest bool
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		r, err := q.LockRecording(ctx, recordingID)
 		if err := found(err, "lock recording"); err != nil {
 			return err
+		}
+		known, err := q.LockTakeByKey(ctx, db.LockTakeByKeyParams{RecordingID: r.ID, Node: s.config.Node, Key: key})
+		switch {
+		case err == nil:
+			take = int(known.Take)
+			return s.reopenTx(ctx, q, r, known)
+		case !errors.Is(err, pgx.ErrNoRows):
+			return fmt.Errorf("look for a take by its key: %w", err)
 		}
 		if err := mayRecord(r, s.config.Node); err != nil {
 			return err
@@ -94,7 +103,7 @@ func (s *Service) OpenTake(ctx context.Context, recordingID string) (take int, e
 		if longest = segments >= maxSegments || r.Takes >= maxTakes; longest {
 			return s.endTx(ctx, tx, r, s.config.Now(), new(reasonLongest))
 		}
-		n, err := q.OpenTake(ctx, db.OpenTakeParams{TenantID: r.TenantID, RecordingID: r.ID, Node: s.config.Node, Now: s.config.Now()})
+		n, err := q.OpenTake(ctx, db.OpenTakeParams{TenantID: r.TenantID, RecordingID: r.ID, Node: s.config.Node, Key: key, Now: s.config.Now()})
 		if err != nil {
 			return fmt.Errorf("open take: %w", err)
 		}
@@ -118,9 +127,79 @@ func mayRecord(r db.Recording, node string) error {
 	return nil
 }
 
-// SaveSegments stores inits and segments of an open take, whose files are stored already. It counts as a heartbeat, and
-// repeating it has no effect. For a take that was closed it returns the problem conflict and stores nothing.
+// mayReopen checks whether a node may work on a closed take again: nobody else has heard of it for a while, and the recording is
+// not final yet.
+func mayReopen(r db.Recording, t db.RecordingTake, node string) error {
+	switch {
+	case !t.TimedOut || t.Node != node:
+		return problem.Conflicting("the take is closed")
+	case r.Status != Recording && r.Status != Processing:
+		return problem.Conflicting("the take is closed, and the recording is %s", r.Status)
+	}
+	return nil
+}
+
+// reopenTx opens a locked take of a locked recording again if it is closed.
+func (s *Service) reopenTx(ctx context.Context, q *db.Queries, r db.Recording, t db.RecordingTake) error {
+	if t.ClosedAt == nil {
+		return nil
+	}
+	if err := mayReopen(r, t, s.config.Node); err != nil {
+		return err
+	}
+	if err := q.ReopenTake(ctx, db.ReopenTakeParams{RecordingID: r.ID, Take: t.Take, Now: s.config.Now()}); err != nil {
+		return fmt.Errorf("open take again: %w", err)
+	}
+	return nil
+}
+
+// reopen opens a take again if it is closed; the problem conflict or not_found if that is not possible.
+func (s *Service) reopen(ctx context.Context, id TakeID) error {
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		r, err := q.LockRecording(ctx, id.RecordingID)
+		if err := found(err, "lock recording"); err != nil {
+			return err
+		}
+		t, err := lockTake(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		return s.reopenTx(ctx, q, r, t)
+	})
+}
+
+// lockTake returns a locked take; the problem not_found if there is none.
+func lockTake(ctx context.Context, q *db.Queries, id TakeID) (db.RecordingTake, error) {
+	t, err := q.LockTake(ctx, db.LockTakeParams{RecordingID: id.RecordingID, Take: int32(id.Take)})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return t, problem.Missing("take")
+	}
+	if err != nil {
+		return t, fmt.Errorf("lock take: %w", err)
+	}
+	return t, nil
+}
+
+// errTakeClosed is returned inside of this file for a closed take, which may perhaps be opened again.
+var errTakeClosed = errors.New("the take is closed")
+
+// SaveSegments stores inits and segments of a take, whose files are stored already. It counts as a heartbeat, and repeating it
+// has no effect. A take that was closed because this node was silent is opened again. If that isn't possible, it returns the
+// problem conflict and stores nothing.
 func (s *Service) SaveSegments(ctx context.Context, recordingID string, take int, inits []Init, segments []Segment) error {
+	err := s.saveSegments(ctx, recordingID, take, inits, segments)
+	if !errors.Is(err, errTakeClosed) {
+		return err
+	}
+	// In a transaction of its own, because the recording is locked before the take.
+	if err := s.reopen(ctx, TakeID{recordingID, take}); err != nil {
+		return err
+	}
+	return s.saveSegments(ctx, recordingID, take, inits, segments)
+}
+
+func (s *Service) saveSegments(ctx context.Context, recordingID string, take int, inits []Init, segments []Segment) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
 		var first *Segment
@@ -134,14 +213,12 @@ func (s *Service) SaveSegments(ctx context.Context, recordingID string, take int
 				}
 			}
 		}
-		t, err := q.LockTake(ctx, db.LockTakeParams{RecordingID: recordingID, Take: int32(take)})
+		t, err := lockTake(ctx, q, TakeID{recordingID, take})
 		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			return problem.Missing("take")
 		case err != nil:
-			return fmt.Errorf("lock take: %w", err)
+			return err
 		case t.ClosedAt != nil:
-			return problem.Conflicting("the take is closed")
+			return errTakeClosed
 		}
 		if err := save(ctx, q, t, inits, segments); err != nil {
 			return err
@@ -191,16 +268,20 @@ func save(ctx context.Context, q *db.Queries, t db.RecordingTake, inits []Init, 
 	return nil
 }
 
-// CloseTake closes a take: all that it has is stored. reason says why it is incomplete; "" if it isn't. Repeating it has no
-// effect, and an unknown take is no error.
+// CloseTake closes a take: all that it has is stored. reason says why it is incomplete; "" if it isn't. It replaces the reason of
+// a take that was closed because this node was silent. Repeating it has no effect, and an unknown take is no error.
 func (s *Service) CloseTake(ctx context.Context, recordingID string, take int, reason string) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		return s.closeTakeTx(ctx, tx, TakeID{recordingID, take}, reason, func(db.RecordingTake) bool { return true })
+		return s.closeTakeTx(ctx, tx, TakeID{recordingID, take}, reason, false, func(r db.Recording, t db.RecordingTake) bool {
+			return t.ClosedAt == nil || mayReopen(r, t, s.config.Node) == nil
+		})
 	})
 }
 
-// closeTakeTx closes a take if it is open and still accepts it.
-func (s *Service) closeTakeTx(ctx context.Context, tx pgx.Tx, t TakeID, reason string, still func(db.RecordingTake) bool) error {
+// closeTakeTx closes a take that may be closed. timedOut: its node may open it again.
+func (s *Service) closeTakeTx(
+	ctx context.Context, tx pgx.Tx, t TakeID, reason string, timedOut bool, may func(db.Recording, db.RecordingTake) bool,
+) error {
 	q := db.New(tx)
 	r, err := q.LockRecording(ctx, t.RecordingID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -209,14 +290,14 @@ func (s *Service) closeTakeTx(ctx context.Context, tx pgx.Tx, t TakeID, reason s
 	if err != nil {
 		return fmt.Errorf("lock recording: %w", err)
 	}
-	row, err := q.LockTake(ctx, db.LockTakeParams{RecordingID: t.RecordingID, Take: int32(t.Take)})
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && (row.ClosedAt != nil || !still(row)) {
+	row, err := lockTake(ctx, q, t)
+	if problem.Is(err, "not_found") || err == nil && !may(r, row) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("lock take: %w", err)
+		return err
 	}
-	p := db.CloseTakeParams{RecordingID: t.RecordingID, Take: int32(t.Take), Now: s.config.Now()}
+	p := db.CloseTakeParams{RecordingID: t.RecordingID, Take: int32(t.Take), TimedOut: timedOut, Now: s.config.Now()}
 	if reason != "" {
 		p.Reason = &reason
 	}
@@ -241,8 +322,8 @@ func (s *Service) EndRecording(ctx context.Context, recordingID, reason string) 
 	})
 }
 
-// BeatTakes writes the heartbeats of takes that this process works on. It returns those of them that are no longer this
-// process's: they were closed.
+// BeatTakes writes the heartbeats of takes that this process works on. Those that were closed because this node was silent are
+// opened again, in a transaction each. It returns those that are no longer this process's: they were closed for good.
 func (s *Service) BeatTakes(ctx context.Context, list []TakeID) (ended []TakeID, err error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -260,23 +341,36 @@ func (s *Service) BeatTakes(ctx context.Context, list []TakeID) (ended []TakeID,
 		open[TakeID{r.RecordingID, int(r.Take)}] = true
 	}
 	for _, t := range list {
-		if !open[t] {
+		if open[t] {
+			continue
+		}
+		err := s.reopen(ctx, t)
+		if _, refused := problem.As(err); refused {
 			ended = append(ended, t)
+		} else if err != nil {
+			return nil, err
 		}
 	}
 	return ended, nil
 }
 
+// OpenedTake is an open take, with the key of its opening.
+type OpenedTake struct {
+	TakeID
+
+	Key string
+}
+
 // OpenTakes lists this node's open takes, in the order of their opening. A process that starts finds those that it left when
 // it was killed.
-func (s *Service) OpenTakes(ctx context.Context) ([]TakeID, error) {
+func (s *Service) OpenTakes(ctx context.Context) ([]OpenedTake, error) {
 	rows, err := db.New(s.config.Pool).ListOpenTakes(ctx, s.config.Node)
 	if err != nil {
 		return nil, fmt.Errorf("list open takes: %w", err)
 	}
-	list := make([]TakeID, len(rows))
+	list := make([]OpenedTake, len(rows))
 	for i, r := range rows {
-		list[i] = TakeID{r.RecordingID, int(r.Take)}
+		list[i] = OpenedTake{TakeID{r.RecordingID, int(r.Take)}, r.Key}
 	}
 	return list, nil
 }
