@@ -127,7 +127,7 @@ UPDATE recordings SET retain_until = @retain_until, retention_set = @retention_s
 UPDATE recordings SET status = 'DELETED', deleted_at = @now::timestamptz, deleted_reason = @deleted_reason, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id;
 
--- name: SetRecordingFilesDeleted :exec
+-- name: SetRecordingFilesDeleted :execrows
 -- @sqlc-vet-disable tenant
 -- The job knows only the recording's id. The rows that describe the files go with them.
 WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = @id),

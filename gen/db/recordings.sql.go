@@ -1235,7 +1235,7 @@ func (q *Queries) SetRecordingFailed(ctx context.Context, arg SetRecordingFailed
 	return err
 }
 
-const SetRecordingFilesDeleted = `-- name: SetRecordingFilesDeleted :exec
+const SetRecordingFilesDeleted = `-- name: SetRecordingFilesDeleted :execrows
 WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = $2),
     inits AS (DELETE FROM recording_inits i WHERE i.recording_id = $2),
     takes AS (DELETE FROM recording_takes t WHERE t.recording_id = $2)
@@ -1249,9 +1249,12 @@ type SetRecordingFilesDeletedParams struct {
 
 // @sqlc-vet-disable tenant
 // The job knows only the recording's id. The rows that describe the files go with them.
-func (q *Queries) SetRecordingFilesDeleted(ctx context.Context, arg SetRecordingFilesDeletedParams) error {
-	_, err := q.db.Exec(ctx, SetRecordingFilesDeleted, arg.Now, arg.ID)
-	return err
+func (q *Queries) SetRecordingFilesDeleted(ctx context.Context, arg SetRecordingFilesDeletedParams) (int64, error) {
+	result, err := q.db.Exec(ctx, SetRecordingFilesDeleted, arg.Now, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const SetRecordingReady = `-- name: SetRecordingReady :one

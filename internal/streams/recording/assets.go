@@ -64,7 +64,7 @@ func (s *Service) MakeAssets(ctx context.Context, recordingID string) error {
 		}
 		switch {
 		case r.Status == Deleted:
-			// The deletion may have removed the files before these were written.
+			// The deletion may have removed the others before these were written.
 			return s.insertJob(ctx, tx, DeleteFilesArgs{RecordingID: r.ID}, nil)
 		case !lacksAssets(r):
 			return nil

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/postgres"
@@ -39,12 +41,16 @@ func (s *Service) deleteTx(ctx context.Context, tx pgx.Tx, r db.Recording, actor
 	return s.insertJob(ctx, tx, DeleteFilesArgs{RecordingID: r.ID}, nil)
 }
 
-// DeleteFiles deletes the files of a DELETED recording, and then, in a transaction of its own, the rows that describe them. It
-// may be repeated.
+// lateFiles is the time after the deletion of files at which they are deleted once more: an upload that was running may have
+// stored another one.
+const lateFiles = 24 * time.Hour
+
+// DeleteFiles deletes the files of a DELETED recording, and then, in a transaction of its own, the rows that describe them; it
+// adds the job for lateFiles. Repeating it deletes the files again.
 func (s *Service) DeleteFiles(ctx context.Context, recordingID string) error {
 	q := db.New(s.config.Pool)
 	r, err := q.FindRecording(ctx, recordingID)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && (r.Status != Deleted || r.FilesDeletedAt != nil) {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && r.Status != Deleted {
 		return nil
 	}
 	if err != nil {
@@ -53,10 +59,20 @@ func (s *Service) DeleteFiles(ctx context.Context, recordingID string) error {
 	if err := s.config.Files.DeletePrefix(ctx, recordfile.Folder(recordingID)); err != nil {
 		return fmt.Errorf("delete the files of %s: %w", recordingID, err)
 	}
-	if err := q.SetRecordingFilesDeleted(ctx, db.SetRecordingFilesDeletedParams{ID: recordingID, Now: s.config.Now()}); err != nil {
-		return fmt.Errorf("set files deleted: %w", err)
+	if r.FilesDeletedAt != nil {
+		return nil
 	}
-	return nil
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		now := s.config.Now()
+		changed, err := db.New(tx).SetRecordingFilesDeleted(ctx, db.SetRecordingFilesDeletedParams{ID: recordingID, Now: now})
+		if err != nil {
+			return fmt.Errorf("set files deleted: %w", err)
+		}
+		if changed == 0 {
+			return nil // another call was faster
+		}
+		return s.insertJob(ctx, tx, DeleteFilesArgs{RecordingID: r.ID}, &river.InsertOpts{ScheduledAt: now.Add(lateFiles)})
+	})
 }
 
 // DeleteOld makes the recordings DELETED whose retention time has passed, each batch in a transaction of its own.

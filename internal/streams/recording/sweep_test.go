@@ -180,6 +180,8 @@ func TestSweepAddsLostJobs(t *testing.T) {
 	r.sweep(t)
 	require.Equal(t, []string{"recording_delete_files"}, r.work(t))
 	r.sweep(t)
+	require.Equal(t, []string{"recording_delete_files"}, r.work(t), "the one of the next day")
+	r.sweep(t)
 	require.Empty(t, r.work(t))
 }
 
@@ -224,6 +226,14 @@ func TestDeletionRemovesTheFiles(t *testing.T) {
 	require.FileExists(t, file)
 	require.Equal(t, []string{"recording_delete_files"}, r.work(t))
 	require.NoFileExists(t, file)
+	var scheduled time.Time
+	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT scheduled_at FROM river_job WHERE kind = 'recording_delete_files'").Scan(&scheduled))
+	require.WithinDuration(t, r.Clock.Now().Add(24*time.Hour), scheduled, time.Second)
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600)) // an upload that was running
+	require.Equal(t, []string{"recording_delete_files"}, r.work(t))
+	require.NoFileExists(t, file)
+	require.Empty(t, r.work(t))
 	require.NoError(t, r.Recordings.DeleteFiles(t.Context(), recordingID))
 	require.NoError(t, r.Recordings.DeleteFiles(t.Context(), kept))
 	require.FileExists(t, keptFile)
