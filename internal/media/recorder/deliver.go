@@ -51,17 +51,18 @@ func (t *take) leave() {
 	t.dir.remove()
 }
 
-// awaitRecording waits until the recording is known; false if it doesn't become known.
+// awaitRecording waits until the recording is known; false if it doesn't become known before the stream ends.
 func (t *take) awaitRecording() bool {
 	ended := time.NewTimer(unboundTime)
 	defer ended.Stop()
 	select {
 	case <-t.bound:
 		return true
+	case <-t.recorded:
 	case <-ended.C:
 	case <-t.context.Done():
 	}
-	return false
+	return !t.giveUpUnbound()
 }
 
 // open gets the take's number and notes it in the spool; false if the recording has ended or the recorder is closed.

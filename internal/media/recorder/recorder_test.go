@@ -170,10 +170,12 @@ func TestATakeWithoutARecordingLeavesNothing(t *testing.T) {
 			if refused {
 				r.recorder.Record("str_1", "rec_1")
 				until(t, "the take to go", func() bool { return len(r.recorder.Recording()) == 0 })
+			} else {
+				r.hub.Stop("str_1", hub.ErrStopped)
 			}
-			r.stop(0)
 			requireEmpty(t, r.spool)
 			require.Zero(t, r.recorder.Stats().SpoolBytes)
+			r.stop(0)
 		})
 	}
 }

@@ -49,6 +49,7 @@ type take struct {
 	skipped     bool   // the segment before the oldest queued one is missing
 	fault       error  // the storage's last one
 	dropped     bool   // others have closed the take: nothing of it is needed
+	unbound     bool   // no recording became known in time
 }
 
 func newTake(r *Recorder, s *hub.Stream, recordingID string) *take {
@@ -62,15 +63,23 @@ func newTake(r *Recorder, s *hub.Stream, recordingID string) *take {
 	return t
 }
 
-// bind sets the recording; false if the take has another one.
+// bind sets the recording; false if the take has another one, or has been given up.
 func (t *take) bind(recordingID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.recordingID == "" {
+	if t.recordingID == "" && !t.unbound {
 		t.recordingID = recordingID
 		close(t.bound)
 	}
 	return t.recordingID == recordingID
+}
+
+// giveUpUnbound gives up a take without a recording; false if it has one.
+func (t *take) giveUpUnbound() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unbound = t.recordingID == ""
+	return t.unbound
 }
 
 func (t *take) recording() string {
