@@ -58,7 +58,7 @@ func record(t *testing.T, s *apitest.Server, owner *apitest.Caller, goesOn bool)
 	}
 	require.NoError(t, s.Recordings.CloseTake(t.Context(), rec.ID, take, ""))
 	owner.Call(t, "POST", "/v1/me/streams/"+st.ID+"/recordings/"+rec.ID+"/stop", nil).Is(t, 201)
-	require.NoError(t, s.Recordings.Finalize(t.Context(), rec.ID))
+	require.NoError(t, s.Recordings.FinishRecording(t.Context(), rec.ID))
 	owner.Call(t, "GET", "/v1/me/recordings/"+rec.ID, nil).Into(t, 200, &rec)
 	require.Equal(t, api.RecordingStatusREADY, rec.Status)
 	return rec
@@ -96,7 +96,7 @@ func TestRecordingOfAStream(t *testing.T) {
 		require.Equal(t, api.RecordingStatusPROCESSING, rec.Status)
 	}
 	owner.Call(t, "DELETE", at, nil).Problem(t, 409, "conflict")
-	require.NoError(t, s.Recordings.Finalize(t.Context(), rec.ID))
+	require.NoError(t, s.Recordings.FinishRecording(t.Context(), rec.ID))
 	owner.Call(t, "GET", at, nil).Into(t, 200, &rec)
 	require.Equal(t, api.RecordingStatusFAILED, rec.Status)
 	require.True(t, rec.URL.IsNull())

@@ -17,7 +17,7 @@ type finalizeRecording struct {
 
 // Work finalizes it.
 func (w *finalizeRecording) Work(ctx context.Context, job *river.Job[recording.FinalizeArgs]) error {
-	return outcome(w.recordings.Finalize(ctx, job.Args.RecordingID))
+	return outcome(w.recordings.FinishRecording(ctx, job.Args.RecordingID))
 }
 
 // notifyOutsideRecorder delivers a notice to the outside recorder.

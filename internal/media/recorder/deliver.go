@@ -17,7 +17,7 @@ func (t *take) deliver() {
 	defer t.cancel()
 	<-t.prepared
 	if !t.awaitRecording() || !t.open() {
-		t.leave()
+		t.cleanUp()
 		return
 	}
 	ended := t.storeAll()
@@ -28,18 +28,18 @@ func (t *take) deliver() {
 	case t.recorder.ctx.Err() != nil && !t.isDropped():
 		return // the next start continues with the spool
 	case ended || t.isDropped() || !complete:
-		t.leave()
+		t.cleanUp()
 		return
 	}
 	failed = early != ""
 	err := t.recorder.retry(func(ctx context.Context) error { return t.close(ctx, early, missing) })
 	if err == nil || errors.Is(err, ErrEnded) {
-		t.leave()
+		t.cleanUp()
 	}
 }
 
-// leave removes the take's files.
-func (t *take) leave() {
+// cleanUp removes the take's files.
+func (t *take) cleanUp() {
 	if t.recorder.ctx.Err() != nil && !t.isDropped() && t.recording() != "" {
 		return // the next start decides
 	}
@@ -134,7 +134,7 @@ func (t *take) storeAll() (ended bool) {
 			deadline = t.recorder.config.Now().Add(t.recorder.config.Patience)
 		}
 		if !deadline.IsZero() && t.recorder.config.Now().After(deadline) {
-			t.giveBack(errors.Join(errBacklog, err))
+			t.dropBacklog(errors.Join(errBacklog, err))
 			return false
 		}
 		select {
@@ -165,8 +165,8 @@ func (t *take) isComplete() bool {
 	return t.complete
 }
 
-// giveBack drops the segments that the storage didn't take.
-func (t *take) giveBack(cause error) {
+// dropBacklog drops the segments that the storage didn't take.
+func (t *take) dropBacklog(cause error) {
 	t.recorder.account(-t.backlog())
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -143,12 +143,12 @@ type Recorder struct {
 	work   sync.WaitGroup
 	slots  chan struct{} // held while a take writes to the storage
 
-	mu     sync.Mutex
-	active map[string]*take // by stream: the takes that read media
-	all    map[*take]struct{}
-	closed bool
-	spool  int64 // bytes in the spool
-	failed uint64
+	mu       sync.Mutex
+	active   map[string]*take // by stream: the takes that read media
+	all      map[*take]struct{}
+	closed   bool
+	spool    int64 // bytes in the spool
+	cutShort uint64
 }
 
 // New makes a Recorder. Call Recover before the first stream opens.
@@ -167,13 +167,13 @@ func (r *Recorder) Open(s *hub.Stream) {
 }
 
 // Record makes the recorder write a stream's media for a recording. It continues a take that has begun already. It does
-// nothing if the stream isn't on air here, or if an earlier take of the recording ended because of a full disk.
+// nothing if the stream isn't on air here, or if an earlier take of the recording ended before its stream.
 func (r *Recorder) Record(streamID, recordingID string) {
 	s, onAir := r.config.Stream(streamID)
 	if !onAir || r.endedEarly(recordingID) {
 		return
 	}
-	if t := r.taking(streamID); t != nil {
+	if t := r.activeTake(streamID); t != nil {
 		if t.stream == s && t.bind(recordingID) {
 			return
 		}
@@ -196,7 +196,7 @@ func (r *Recorder) endedEarly(recordingID string) bool {
 
 // Finish ends the take of a stream that is not to be recorded any more. The stream stays on air.
 func (r *Recorder) Finish(streamID string) {
-	if t := r.taking(streamID); t != nil {
+	if t := r.activeTake(streamID); t != nil {
 		r.finish(t)
 	}
 }
@@ -218,15 +218,15 @@ type Stats struct {
 	Active, Waiting int
 	// SpoolBytes is the size of the files that wait for the storage or are being written.
 	SpoolBytes int64
-	// Failed counts takes that ended before their stream because of a full disk or an unreachable storage.
-	Failed uint64
+	// CutShort counts takes that ended before their stream: a full disk, an unreachable storage, an encoder beyond its bounds.
+	CutShort uint64
 }
 
 // Stats returns the current gauges.
 func (r *Recorder) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Stats{Active: len(r.active), Waiting: len(r.all) - len(r.active), SpoolBytes: r.spool, Failed: r.failed}
+	return Stats{Active: len(r.active), Waiting: len(r.all) - len(r.active), SpoolBytes: r.spool, CutShort: r.cutShort}
 }
 
 // Close ends all takes. It waits for the storage until ctx ends; what isn't stored then stays in the spool for the
@@ -304,7 +304,7 @@ func (r *Recorder) begin(s *hub.Stream, recordingID string) {
 	}
 }
 
-func (r *Recorder) taking(streamID string) *take {
+func (r *Recorder) activeTake(streamID string) *take {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.active[streamID]
@@ -329,7 +329,7 @@ func (r *Recorder) gone(t *take, failed bool) {
 	}
 	delete(r.all, t)
 	if failed {
-		r.failed++
+		r.cutShort++
 	}
 }
 

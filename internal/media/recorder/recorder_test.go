@@ -217,7 +217,7 @@ func TestASpoolBeyondItsBound(t *testing.T) {
 	require.Equal(t, "the storage was not reachable for too long", s.closed[id])
 	require.Equal(t, s.closed[id], s.ended["rec_1"])
 	require.NotEmpty(t, s.list(id), "the segments on the disk are stored")
-	until(t, "the count", func() bool { return r.recorder.Stats().Failed == 1 })
+	until(t, "the count", func() bool { return r.recorder.Stats().CutShort == 1 })
 }
 
 // TestARecordingHasABoundOnSegments: beyond it, it ends with a reason, while the stream goes on.

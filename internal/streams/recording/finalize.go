@@ -20,9 +20,9 @@ import (
 	"showfloor/internal/tenancy/usage"
 )
 
-// Finalize makes a recording READY or FAILED that has ended and on which no take works. Then, in a transaction of its own, it
+// FinishRecording makes a recording READY or FAILED that has ended and on which no take works. Then, in a transaction of its own, it
 // stores the usage. Repeating it has no effect.
-func (s *Service) Finalize(ctx context.Context, recordingID string) error {
+func (s *Service) FinishRecording(ctx context.Context, recordingID string) error {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		r, err := q.LockRecording(ctx, recordingID)

@@ -67,7 +67,7 @@ func TestRecordingFromTheFirstFrameToReady(t *testing.T) {
 	require.Contains(t, *rec.URL, "/"+rec.ID+"/index.m3u8")
 
 	for range 2 {
-		require.NoError(t, r.Recordings.Finalize(t.Context(), rec.ID))
+		require.NoError(t, r.Recordings.FinishRecording(t.Context(), rec.ID))
 		r.sweep(t)
 	}
 	require.Empty(t, r.work(t))

@@ -181,7 +181,7 @@ func (r *rig) work(t *testing.T) (kinds []string) {
 		case args.Kind():
 			r.notices = append(r.notices, args)
 		case recording.FinalizeArgs{}.Kind():
-			require.NoError(t, r.Recordings.Finalize(t.Context(), args.RecordingID))
+			require.NoError(t, r.Recordings.FinishRecording(t.Context(), args.RecordingID))
 		default:
 			require.NoError(t, r.Recordings.DeleteFiles(t.Context(), args.RecordingID))
 		}

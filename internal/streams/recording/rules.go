@@ -32,11 +32,11 @@ const (
 )
 
 const (
-	// silence is the time after a take's last heartbeat from which its process counts as dead, and the time after which an
+	// heartbeatTimeout is the time after a take's last heartbeat from which its process counts as dead, and the time after which an
 	// idle recording's node is notified again.
-	silence = 60 * time.Second
+	heartbeatTimeout = 60 * time.Second
 	// idleEnds is the time after which a recording ends on which no take works, while its stream is live.
-	idleEnds = 2 * silence
+	idleEnds = 2 * heartbeatTimeout
 	// playbackLife is how long a playback URL can be opened.
 	playbackLife = time.Hour
 	// maxSegments and maxTakes bound a recording when it is continued. A recorder bounds the segments of one take.

@@ -25,9 +25,6 @@ import (
 // goes on or has ended.
 const Channel = "showfloor_recordings"
 
-// BeatEvery is the interval of a recorder's heartbeats.
-const BeatEvery = 5 * time.Second
-
 // Tokens signs the tokens of playback URLs.
 type Tokens interface {
 	// SignRecording makes the token of a URL that opens a recording until expires, in whole seconds.

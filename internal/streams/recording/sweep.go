@@ -31,7 +31,7 @@ func (s *Service) closeSilent(ctx context.Context) error {
 	if !s.config.Steady(now) {
 		return nil // if this node could not write for a while, others could not write their heartbeats either
 	}
-	before := now.Add(-silence)
+	before := now.Add(-heartbeatTimeout)
 	rows, err := db.New(s.config.Pool).ListSilentTakes(ctx, before)
 	if err != nil {
 		return fmt.Errorf("list silent takes: %w", err)
@@ -68,7 +68,7 @@ func (s *Service) endStranded(ctx context.Context) error {
 // wakeIdle notifies the nodes of recordings on which no take works, and ends those that remain so.
 func (s *Service) wakeIdle(ctx context.Context) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
-	rows, err := q.ListIdleRecordings(ctx, now.Add(-silence))
+	rows, err := q.ListIdleRecordings(ctx, now.Add(-heartbeatTimeout))
 	if err != nil {
 		return fmt.Errorf("list idle recordings: %w", err)
 	}
@@ -146,7 +146,7 @@ func (s *Service) finishUnfinished(ctx context.Context) error {
 
 // deleteUndeleted adds the lost jobs of recordings whose files are to be deleted.
 func (s *Service) deleteUndeleted(ctx context.Context) error {
-	ids, err := db.New(s.config.Pool).ListUndeletedRecordings(ctx, s.config.Now().Add(-silence))
+	ids, err := db.New(s.config.Pool).ListUndeletedRecordings(ctx, s.config.Now().Add(-heartbeatTimeout))
 	if err != nil {
 		return fmt.Errorf("list undeleted recordings: %w", err)
 	}
