@@ -55,7 +55,8 @@ type Reader interface {
 	// It is empty if there is none.
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 	// Serve answers a GET or HEAD request with the file: its bytes or ranges of them, ETag, Last-Modified and the
-	// conditional headers of RFC 9110, 13. An error means that nothing was written, so the caller answers.
+	// conditional headers of RFC 9110, 13. It sets no deadline: w ends a client that reads too slowly. An error means that nothing
+	// was written, so the caller answers.
 	Serve(w http.ResponseWriter, r *http.Request, key string, o ServeOptions) error
 }
 

@@ -5,17 +5,10 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 )
 
-const (
-	// maxRanges is how many ranges one request may ask for. Beyond it the whole file is sent, as RFC 9110, 14.2 allows.
-	maxRanges = 8
-	// sendChunk is how many bytes are sent under one deadline, sendTime is that deadline. A client that reads more
-	// slowly, such as a paused player, is disconnected and asks again for the rest.
-	sendChunk = 1 << 20
-	sendTime  = time.Minute
-)
+// maxRanges is how many ranges one request may ask for. Beyond it the whole file is sent, as RFC 9110, 14.2 allows.
+const maxRanges = 8
 
 // serveContent answers a request with the content of a file.
 func serveContent(w http.ResponseWriter, r *http.Request, info Info, content io.ReadSeeker, o ServeOptions) {
@@ -37,14 +30,12 @@ func serveContent(w http.ResponseWriter, r *http.Request, info Info, content io.
 	http.ServeContent(w, r, "", info.Modified, content)
 }
 
-// output is the client's side of a response. It gives the kernel the whole range of a local file (sendfile), sets the
-// connection's deadline as bytes are taken, and counts them.
+// output is the client's side of a response. It gives the kernel the whole range of a local file (sendfile), and counts the bytes.
 type output struct {
 	http.ResponseWriter
 
 	// direct is the connection's own writer, below the wrappers of a router; nil if it has none.
 	direct  io.ReaderFrom
-	control *http.ResponseController
 	sent    int64
 	failure error
 }
@@ -52,7 +43,7 @@ type output struct {
 // newOutput finds the writer below wrappers such as echo's, which have no ReadFrom. Serve must therefore not run below a
 // middleware that changes the bytes, such as compression: media don't get smaller by it.
 func newOutput(w http.ResponseWriter) *output {
-	o := &output{ResponseWriter: w, control: http.NewResponseController(w)}
+	o := &output{ResponseWriter: w}
 	for w != nil {
 		if direct, ok := w.(io.ReaderFrom); ok {
 			o.direct = direct
@@ -72,14 +63,13 @@ func (o *output) Unwrap() http.ResponseWriter { return o.ResponseWriter }
 
 // Write implements http.ResponseWriter.
 func (o *output) Write(p []byte) (int, error) {
-	o.extend()
 	n, err := o.ResponseWriter.Write(p)
 	o.count(int64(n), err)
 	return n, err
 }
 
 // ReadFrom implements io.ReaderFrom. src is an io.LimitedReader when http.ServeContent calls it; if that reads from a
-// file, so does each chunk, which net needs to use sendfile.
+// file, net can use sendfile.
 func (o *output) ReadFrom(src io.Reader) (int64, error) {
 	limited, ok := src.(*io.LimitedReader)
 	if o.direct == nil || !ok {
@@ -87,25 +77,14 @@ func (o *output) ReadFrom(src io.Reader) (int64, error) {
 		o.count(0, err)
 		return n, err
 	}
-	var total int64
-	for limited.N > 0 {
-		o.extend()
-		chunk := min(limited.N, sendChunk)
-		n, err := o.direct.ReadFrom(&io.LimitedReader{R: limited.R, N: chunk})
-		limited.N -= n
-		total += n
-		if err == nil && n < chunk {
-			err = io.ErrUnexpectedEOF // the file is shorter than it was
-		}
-		o.count(n, err)
-		if err != nil {
-			return total, err
-		}
+	size := limited.N
+	n, err := o.direct.ReadFrom(limited)
+	if err == nil && n < size {
+		err = io.ErrUnexpectedEOF // the file is shorter than it was
 	}
-	return total, nil
+	o.count(n, err)
+	return n, err
 }
-
-func (o *output) extend() { _ = o.control.SetWriteDeadline(time.Now().Add(sendTime)) }
 
 func (o *output) count(n int64, err error) {
 	o.sent += n
