@@ -127,6 +127,17 @@ func rules() []rule {
 			why: "stream may not import the media engines: mediagate implements its interface to them",
 		},
 		{
+			packages: "internal/streams/recording",
+			may: []string{
+				"gen/db", "gen/event", "internal/base/...", "internal/tenancy/...", "internal/outflow/event", "internal/streams/stream",
+				"internal/media/recordfile",
+			},
+			why: "recording may not import the media engines: recordgate implements its interfaces to them; recordfile only names files",
+		},
+		{
+			packages: "internal/media/recordfile", may: []string{}, why: "areas and engines import it for the names of files",
+		},
+		{
 			packages: "internal/rooms/session", never: []string{module + "internal/media/...", module + "internal/outflow/push"},
 			why: "session may not import the media engines or pushes: roomgate implements its interface to the SFU",
 		},
@@ -147,7 +158,10 @@ func rules() []rule {
 			why: "only handlers, jobs and commands may import all areas at once; an area gets what it needs in its Config",
 		},
 		{
-			packages: "internal/areas", never: []string{module + "internal/media/...", module + "internal/streams/mediagate", module + "internal/rooms/roomgate"},
+			packages: "internal/areas", never: []string{
+				module + "internal/media/...", module + "internal/streams/mediagate", module + "internal/streams/recordgate",
+				module + "internal/rooms/roomgate",
+			},
 			why: "areas.Config has the interfaces to the media engines, so that jobs and tests make all areas without the engines",
 		},
 		{

@@ -91,7 +91,7 @@ func (m *Maker) decode(ctx context.Context, codec hub.Codec, filter string,
 		"-protocol_whitelist", "pipe", "-f", format, "-r", "1", "-i", "pipe:0", "-fps_mode", "passthrough", "-vf", filter,
 		"-c:v", "mjpeg", "-q:v", "4", "-threads", "1", "-f", "image2pipe", "pipe:1")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = endWithParent()
 	var faults bytes.Buffer
 	cmd.Stderr = &limited{&faults, 4 << 10}
 	in, err := cmd.StdinPipe()

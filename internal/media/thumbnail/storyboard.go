@@ -36,7 +36,8 @@ type Storyboard struct {
 }
 
 // Storyboard makes a storyboard of scenes in the order of their times. name returns the name of sheet n (from 1) as the VTT file
-// references it. total is the recording's duration. Scenes that can't be decoded are left out.
+// references it. total is the recording's duration. If ffmpeg skips a scene that it can't decode, the tiles after it have the times
+// of the scenes before theirs, because its output doesn't say which one is missing.
 func (m *Maker) Storyboard(ctx context.Context, scenes iter.Seq2[Scene, error], total time.Duration,
 	name func(n int) string,
 ) (Storyboard, error) {
