@@ -10,6 +10,7 @@ import (
 
 	"github.com/Eyevinn/mp4ff/mp4"
 
+	"showfloor/internal/media/mp4fragment"
 	"showfloor/internal/media/recordfile"
 	"showfloor/internal/media/vod"
 )
@@ -62,7 +63,7 @@ type initKey struct {
 // section is what is kept of an initialization section.
 type section struct {
 	scale       int64
-	trex        *mp4.TrexBox
+	defaults    mp4fragment.Sample
 	description uint32 // index of its sample entry, from 1
 }
 
@@ -125,7 +126,10 @@ func (p *preparation) readInit(ctx context.Context, name string, t *table) (*sec
 	if err != nil {
 		return nil, err
 	}
-	in := &section{scale: int64(trak.Mdia.Mdhd.Timescale), trex: file.Init.Moov.Mvex.Trex, description: description}
+	trex := file.Init.Moov.Mvex.Trex
+	in := &section{scale: int64(trak.Mdia.Mdhd.Timescale), description: description, defaults: mp4fragment.Sample{
+		Duration: trex.DefaultSampleDuration, Size: trex.DefaultSampleSize, Flags: trex.DefaultSampleFlags,
+	}}
 	if t.scale == 0 {
 		t.scale = in.scale
 	}
@@ -205,7 +209,7 @@ func (p *preparation) setZero(fragments [2][]*fragment, first bool) {
 type fragment struct {
 	init    *section
 	at      int64 // decoding time of the first sample
-	samples []mp4.Sample
+	samples []mp4fragment.Sample
 	// skip is the number of bytes from the end of the last fragment's media to the beginning of
 	// this one's.
 	skip, size int64
@@ -213,10 +217,10 @@ type fragment struct {
 
 // firstShown is the time from the first sample's decoding to the earliest presentation.
 func (f *fragment) firstShown() int64 {
-	least, at := int64(f.samples[0].CompositionTimeOffset), int64(0)
+	least, at := int64(f.samples[0].Offset), int64(0)
 	for _, s := range f.samples {
-		least = min(least, at+int64(s.CompositionTimeOffset))
-		at += int64(s.Dur)
+		least = min(least, at+int64(s.Offset))
+		at += int64(s.Duration)
 	}
 	return max(least, 0)
 }
@@ -232,34 +236,36 @@ func (p *preparation) readFragments(ctx context.Context, name string, in *sectio
 	var open *fragment
 	skip, moof := int64(0), int64(0)
 	for {
-		h, err := mp4.DecodeHeader(r)
+		box, err := mp4fragment.ReadHeader(r)
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		size := int64(h.Size)
-		switch h.Name {
+		size := mp4fragment.BoxHeader + box.Size
+		switch box.Name {
 		case "moof":
-			if open, err = readFragment(r, h, in); err != nil {
-				return nil, err
-			}
-			moof = size
-			skip += size
-		case "mdat":
-			inside, err := open.place(moof+int64(h.Hdrlen), size-int64(h.Hdrlen))
+			x, err := mp4fragment.Read(r, box, in.defaults)
 			if err != nil {
 				return nil, err
 			}
-			open.skip = skip + int64(h.Hdrlen) + inside
-			list = append(list, open)
-			if err := discard(r, size-int64(h.Hdrlen)); err != nil {
+			open = &fragment{init: in, at: x.BaseTime, samples: x.Samples, skip: x.Start, size: x.Size()}
+			moof = size
+			skip += size
+		case "mdat":
+			inside, err := open.place(moof+mp4fragment.BoxHeader, box.Size)
+			if err != nil {
 				return nil, err
 			}
-			skip, open = size-int64(h.Hdrlen)-inside-open.size, nil
+			open.skip = skip + mp4fragment.BoxHeader + inside
+			list = append(list, open)
+			if err := discard(r, box.Size); err != nil {
+				return nil, err
+			}
+			skip, open = box.Size-inside-open.size, nil
 		default:
-			if err := discard(r, size-int64(h.Hdrlen)); err != nil {
+			if err := discard(r, box.Size); err != nil {
 				return nil, err
 			}
 			skip, moof = skip+size, moof+size
@@ -269,41 +275,6 @@ func (p *preparation) readFragments(ctx context.Context, name string, in *sectio
 		return nil, errors.New("no media")
 	}
 	return list, nil
-}
-
-// readFragment reads a moof box behind its header.
-func readFragment(r io.Reader, h mp4.BoxHeader, in *section) (*fragment, error) {
-	if h.Size > maxIndex {
-		return nil, fmt.Errorf("an index of %d bytes", h.Size)
-	}
-	box, err := mp4.DecodeBoxBody(0, h, r)
-	if err != nil {
-		return nil, err
-	}
-	moof, ok := box.(*mp4.MoofBox)
-	if !ok || len(moof.Trafs) != 1 || moof.Traf.Tfhd == nil || moof.Traf.Tfdt == nil {
-		return nil, errors.New("not a fragment of one track")
-	}
-	f := &fragment{init: in, at: int64(moof.Traf.Tfdt.BaseMediaDecodeTime()), skip: -1}
-	for _, run := range moof.Traf.Truns {
-		run.AddSampleDefaultValues(moof.Traf.Tfhd, in.trex)
-		if run.HasDataOffset() {
-			// Runs must follow each other in the media.
-			if f.skip < 0 {
-				f.skip = int64(run.DataOffset)
-			} else if int64(run.DataOffset) != f.skip+f.size {
-				return nil, errors.New("the media is not in the order of its index")
-			}
-		}
-		for _, s := range run.GetSamples() {
-			f.size += int64(s.Size)
-		}
-		f.samples = append(f.samples, run.GetSamples()...)
-	}
-	if len(f.samples) == 0 {
-		return nil, errors.New("a fragment without samples")
-	}
-	return f, nil
 }
 
 // place returns where the fragment's media begins in the data of its mdat box, which begins start

@@ -3,6 +3,8 @@ package mp4file
 import (
 	"time"
 
+	"showfloor/internal/media/mp4fragment"
+
 	"github.com/Eyevinn/mp4ff/mp4"
 )
 
@@ -63,7 +65,7 @@ func (p *preparation) add(t *table, f *fragment) chunk {
 		}
 		offset += size
 		t.put(base+rational{at, scale}.in(t.scale), s, scale)
-		at += int64(s.Dur)
+		at += int64(s.Duration)
 	}
 	t.chunks = append(t.chunks, c.written())
 	g := group{uint32(len(t.chunks)), uint32(len(f.samples)), f.init.description}
@@ -74,24 +76,24 @@ func (p *preparation) add(t *table, f *fragment) chunk {
 }
 
 // put adds a sample that is decoded at a time. No sample lasts less than a tick.
-func (t *table) put(at int64, s mp4.Sample, scale int64) {
+func (t *table) put(at int64, s mp4fragment.Sample, scale int64) {
 	if len(t.sizes) == 0 {
 		t.start = at
 	} else {
 		at = max(at, t.last+1)
 		t.durations.add(int32(at - t.last))
 	}
-	t.last, t.rest = at, max(rational{int64(s.Dur), scale}.in(t.scale), 1)
+	t.last, t.rest = at, max(rational{int64(s.Duration), scale}.in(t.scale), 1)
 	t.sizes = append(t.sizes, s.Size)
-	t.offsets.add(int32(rational{int64(s.CompositionTimeOffset), scale}.in(t.scale)))
+	t.offsets.add(int32(rational{int64(s.Offset), scale}.in(t.scale)))
 	if isSync(s) {
 		t.sync = append(t.sync, uint32(len(t.sizes)))
 	}
 }
 
-// isSync reports whether decoding can start at a sample (ISO/IEC 14496-12, 8.8.3.1). mp4ff's IsSync
-// also wants to know that it depends on no other one, which not every writer says.
-func isSync(s mp4.Sample) bool { return s.Flags&0x10000 == 0 }
+// isSync reports whether decoding can start at a sample (ISO/IEC 14496-12, 8.8.3.1). Not every writer
+// says that it depends on no other one.
+func isSync(s mp4fragment.Sample) bool { return s.Flags&0x10000 == 0 }
 
 // finish returns the durations, with the last sample's; the last picture lasts to the end, at
 // least a tick.

@@ -12,6 +12,7 @@ import (
 	"github.com/bluenviron/mediacommon/v2/pkg/formats/mp4/codecs"
 
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/mp4fragment"
 )
 
 // Picture is a coded key picture with its parameter sets.
@@ -60,16 +61,19 @@ func FromSegment(init []byte, segment io.Reader) (Picture, error) {
 		return Picture{}, err
 	}
 	// Our segments begin with moof and mdat, and the first sample is at the beginning of mdat.
-	index, err := readBox(segment, "moof")
+	box, err := mp4fragment.ReadHeader(segment)
+	if err != nil {
+		return Picture{}, fmt.Errorf("read a segment: %w", err)
+	}
+	index, err := mp4fragment.Read(segment, box, mp4fragment.Sample{})
 	if err != nil {
 		return Picture{}, err
 	}
-	size, err := firstSize(index)
-	if err != nil {
-		return Picture{}, err
+	size := index.Samples[0].Size
+	if size == 0 || size > maxPicture {
+		return Picture{}, fmt.Errorf("a picture has %d bytes", size)
 	}
-	var head [8]byte
-	if _, err := io.ReadFull(segment, head[:]); err != nil || string(head[4:]) != "mdat" {
+	if box, err = mp4fragment.ReadHeader(segment); err != nil || box.Name != "mdat" {
 		return Picture{}, errors.Join(errors.New("a segment has no media"), err)
 	}
 	data := make([]byte, size)
@@ -77,47 +81,6 @@ func FromSegment(init []byte, segment io.Reader) (Picture, error) {
 		return Picture{}, fmt.Errorf("read the first picture: %w", err)
 	}
 	return Of(track, data)
-}
-
-// readBox returns a box with its header.
-func readBox(r io.Reader, name string) ([]byte, error) {
-	head := make([]byte, 8)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, fmt.Errorf("read a segment: %w", err)
-	}
-	size := int64(binary.BigEndian.Uint32(head))
-	if string(head[4:]) != name || size < int64(len(head)) || size > maxPicture {
-		return nil, fmt.Errorf("a segment doesn't begin with %s", name)
-	}
-	box := make([]byte, size)
-	copy(box, head)
-	if _, err := io.ReadFull(r, box[len(head):]); err != nil {
-		return nil, fmt.Errorf("read a segment: %w", err)
-	}
-	return box, nil
-}
-
-// firstSize is the size of the first sample that a moof box describes, in bytes.
-func firstSize(moof []byte) (int, error) {
-	i := bytes.Index(moof, []byte("trun"))
-	if i < 0 || len(moof) < i+20 {
-		return 0, errors.New("a segment has no samples")
-	}
-	box := moof[i+4:]
-	flags, at := binary.BigEndian.Uint32(box)&0xffffff, 8
-	for _, field := range []uint32{0x001, 0x004, 0x100} { // data offset, first sample's flags, duration
-		if flags&field != 0 {
-			at += 4
-		}
-	}
-	if flags&0x200 == 0 || len(box) < at+4 {
-		return 0, errors.New("a segment has no sizes of samples")
-	}
-	size := int(binary.BigEndian.Uint32(box[at:]))
-	if size <= 0 || size > maxPicture {
-		return 0, fmt.Errorf("a picture has %d bytes", size)
-	}
-	return size, nil
 }
 
 // trackOf returns the video track of an initialization section.
