@@ -3,9 +3,9 @@ package mp4file
 import (
 	"time"
 
-	"showfloor/internal/media/mp4fragment"
-
 	"github.com/Eyevinn/mp4ff/mp4"
+
+	"showfloor/internal/media/mp4fragment"
 )
 
 // table is the index of one track. Times are in its scale, and sample times begin at the file's

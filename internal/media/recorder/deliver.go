@@ -62,7 +62,7 @@ func (t *take) awaitRecording() bool {
 	case <-ended.C:
 	case <-t.context.Done():
 	}
-	return !t.giveUpUnbound()
+	return !t.abandonUnbound()
 }
 
 // open gets the take's number and notes it in the spool; false if the recording has ended or the recorder is closed.
@@ -184,12 +184,14 @@ func (t *take) store(s *spooled, inits map[int]bool) error {
 	id := t.id()
 	var list []Init
 	if !inits[s.Init] {
-		if err := t.putPair(id, func(track recordfile.Track) string { return recordfile.InitOfTake(s.Init, track) }, s.init.VideoBytes, s.init.AudioBytes); err != nil {
+		name := func(of recordfile.Track) string { return recordfile.InitOfTake(s.Init, of) }
+		if err := t.putPair(id, name, s.init.VideoBytes, s.init.AudioBytes); err != nil {
 			return err
 		}
 		list = append(list, s.init.Init)
 	}
-	if err := t.putPair(id, func(track recordfile.Track) string { return recordfile.SegmentOfTake(s.Number, track) }, s.VideoBytes, s.AudioBytes); err != nil {
+	name := func(of recordfile.Track) string { return recordfile.SegmentOfTake(s.Number, of) }
+	if err := t.putPair(id, name, s.VideoBytes, s.AudioBytes); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(t.context, reportTime)

@@ -18,7 +18,8 @@ import (
 //
 //	take.json         the recording, once it is known; the key of the take's opening, and the take's number after it
 //	init{n}.json      describes an initialization section; init{n}-v.mp4 and init{n}-a.mp4 are its files
-//	{seq}.json        describes a segment when it begins, and again with its files' sizes when it is complete; {seq}-v.m4s and {seq}-a.m4s are its files
+//	{seq}.json        describes a segment when it begins, and again with its files' sizes when it is complete; {seq}-v.m4s and
+//	                  {seq}-a.m4s are its files
 //
 // A segment's files are deleted when the storage has them; init files stay until the take's end.
 type spoolDir struct{ path string }
@@ -118,7 +119,8 @@ func (d *spoolDir) readNote(name string, note any) error {
 
 // removeSegment deletes a segment's files, the note last: a segment with a note may be stored again, which changes nothing.
 func (d *spoolDir) removeSegment(n int) {
-	for _, name := range []string{recordfile.SegmentOfTake(n, recordfile.Video), recordfile.SegmentOfTake(n, recordfile.Audio), strconv.Itoa(n) + ".json"} {
+	video, audio := recordfile.SegmentOfTake(n, recordfile.Video), recordfile.SegmentOfTake(n, recordfile.Audio)
+	for _, name := range []string{video, audio, strconv.Itoa(n) + ".json"} {
 		_ = os.Remove(d.file(name)) // a file that stays is removed with the folder
 	}
 }
@@ -152,7 +154,12 @@ func isDamage(err error, path string) bool {
 		return false
 	}
 	// Too many open files or too little memory is no damage.
-	return !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) && !errors.Is(err, syscall.ENOMEM) && !errors.Is(err, syscall.EINTR)
+	for _, passing := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR} {
+		if errors.Is(err, passing) {
+			return false
+		}
+	}
+	return true
 }
 
 // isFull reports whether an error means that the disk has no space.

@@ -63,7 +63,7 @@ func newTake(r *Recorder, s *hub.Stream, recordingID string) *take {
 	return t
 }
 
-// bind sets the recording; false if the take has another one, or has been given up.
+// bind sets the recording; false if the take has another one, or is abandoned.
 func (t *take) bind(recordingID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,8 +74,8 @@ func (t *take) bind(recordingID string) bool {
 	return t.recordingID == recordingID
 }
 
-// giveUpUnbound gives up a take without a recording; false if it has one.
-func (t *take) giveUpUnbound() bool {
+// abandonUnbound abandons a take without a recording; false if it has one.
+func (t *take) abandonUnbound() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unbound = t.recordingID == ""
@@ -94,7 +94,7 @@ func (t *take) id() TakeID {
 	return TakeID{t.recordingID, t.number}
 }
 
-// drop ends a take that was closed for good: its files are no longer needed.
+// drop ends a take that was closed and stays so: its files are no longer needed.
 func (t *take) drop() {
 	t.mu.Lock()
 	t.dropped = true

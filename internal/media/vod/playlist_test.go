@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"showfloor/internal/media/recordfile"
-
 	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/recordfile"
 )
 
 var update = os.Getenv("SHOWFLOOR_UPDATE") != ""

@@ -128,7 +128,10 @@ func (s *Service) playback(r db.Recording) PlaybackURL {
 		made bool
 		url  **string
 		name string
-	}{{r.HasPoster, &p.PosterURL, recordfile.Poster}, {r.HasStoryboard, &p.StoryboardURL, recordfile.Storyboard}, {r.HasMp4, &p.MP4URL, recordfile.MP4}} {
+	}{
+		{r.HasPoster, &p.PosterURL, recordfile.Poster}, {r.HasStoryboard, &p.StoryboardURL, recordfile.Storyboard},
+		{r.HasMp4, &p.MP4URL, recordfile.MP4},
+	} {
 		if asset.made {
 			*asset.url = new(folder + asset.name)
 		}

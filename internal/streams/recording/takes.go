@@ -127,8 +127,8 @@ func mayRecord(r db.Recording, node string) error {
 	return nil
 }
 
-// mayReopen checks whether a node may work on a closed take again: nobody else has heard of it for a while, and the recording is
-// not final yet.
+// mayReopen checks whether a node may work on a closed take again: it was closed only because the node was silent, and the
+// recording is not final yet.
 func mayReopen(r db.Recording, t db.RecordingTake, node string) error {
 	switch {
 	case !t.TimedOut || t.Node != node:
@@ -323,7 +323,7 @@ func (s *Service) EndRecording(ctx context.Context, recordingID, reason string) 
 }
 
 // BeatTakes writes the heartbeats of takes that this process works on. Those that were closed because this node was silent are
-// opened again, in a transaction each. It returns those that are no longer this process's: they were closed for good.
+// opened again, in a transaction each. It returns those that are no longer this process's: they stay closed.
 func (s *Service) BeatTakes(ctx context.Context, list []TakeID) (ended []TakeID, err error) {
 	if len(list) == 0 {
 		return nil, nil
