@@ -47,7 +47,7 @@ func Clip(t testing.TB, spec Spec) []*hub.Unit {
 		return list
 	}
 	seconds := strconv.Itoa(spec.Seconds)
-	args := []string{"-v", "error", "-nostdin"}
+	var args []string
 	if spec.FPS != "" {
 		size := cmp.Or(spec.Size, "320x180")
 		args = append(args, "-f", "lavfi", "-i", "testsrc=duration="+seconds+":size="+size+":rate="+spec.FPS)
@@ -72,17 +72,23 @@ func Clip(t testing.TB, spec Spec) []*hub.Unit {
 			args = append(args, "-ac", "2")
 		}
 	}
+	units := demux(t, Fragmented(t, args...))
+	alignFirst(units)
+	cache.Store(spec, units)
+	return units
+}
+
+// Fragmented runs ffmpeg with arguments for the input and the encoders. It returns a fragmented MP4 file without edit lists.
+func Fragmented(t testing.TB, args ...string) []byte {
+	t.Helper()
 	args = append(args, "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-use_editlist", "0", "-f", "mp4", "-")
-	cmd := exec.Command("ffmpeg", args...)
+	cmd := exec.Command("ffmpeg", append([]string{"-v", "error", "-nostdin"}, args...)...)
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("ffmpeg %v: %v\n%s", args, err, complaints.String())
 	}
-	units := demux(t, out.Bytes())
-	alignFirst(units)
-	cache.Store(spec, units)
-	return units
+	return out.Bytes()
 }
 
 // alignFirst corrects the first picture's duration. The MP4 file has no edit list, so ffmpeg

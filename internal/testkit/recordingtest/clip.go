@@ -3,11 +3,12 @@ package recordingtest
 import (
 	"bytes"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"showfloor/internal/media/cliptest"
 
 	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
 	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4"
@@ -58,15 +59,7 @@ func encode(t testing.TB, c Clip) *tracks {
 	if done, ok := clips.Load(c); ok {
 		return done.(*tracks) //nolint:forcetypeassert,errcheck // the map has nothing else
 	}
-	args := append([]string{"-v", "error", "-nostdin"}, c.arguments()...)
-	args = append(args, "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-use_editlist", "0", "-f", "mp4", "-")
-	cmd := exec.CommandContext(t.Context(), "ffmpeg", args...)
-	var out, complaints bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaints
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("ffmpeg %v: %v\n%s", args, err, complaints.String())
-	}
-	done := demux(t, out.Bytes())
+	done := demux(t, cliptest.Fragmented(t, c.arguments()...))
 	clips.Store(c, done)
 	return done
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4/seekablebuffer"
 	"github.com/bluenviron/mediacommon/v2/pkg/formats/mp4/codecs"
 
+	"showfloor/internal/media/recordfile"
 	"showfloor/internal/media/vod"
 )
 
@@ -40,7 +41,7 @@ const segmentTime = 4 * time.Second
 // Make writes a recording's files below dir, by their keys, and returns the rows.
 func Make(t testing.TB, dir, recordingID string, parts ...Part) vod.Media {
 	t.Helper()
-	w := &writer{t: t, dir: filepath.Join(dir, "recordings", recordingID), take: 1}
+	w := &writer{t: t, dir: filepath.Join(dir, recordfile.Folder(recordingID)), take: 1}
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func (w *writer) writeInit(p Part, x *tracks) {
 	row := vod.Init{Take: w.take, Number: w.init}
 	var names []string
 	if x.video != nil {
-		row.VideoBytes = w.initFile("v", 1, x.video)
+		row.VideoBytes = w.initFile(recordfile.Video, 1, x.video)
 		c, _ := x.video.codec.(*codecs.H264)
 		var sps h264.SPS
 		if err := sps.Unmarshal(c.SPS); err != nil {
@@ -95,7 +96,7 @@ func (w *writer) writeInit(p Part, x *tracks) {
 		}
 	}
 	if x.audio != nil {
-		row.AudioBytes = w.initFile("a", 2, x.audio)
+		row.AudioBytes = w.initFile(recordfile.Audio, 2, x.audio)
 		names = append(names, "mp4a.40.2")
 	}
 	row.Codecs = strings.Join(names, ",")
@@ -120,13 +121,13 @@ func inBand(t testing.TB, s *stream, c *codecs.H264) *stream {
 	return out
 }
 
-func (w *writer) initFile(track string, id int, s *stream) int64 {
+func (w *writer) initFile(track recordfile.Track, id int, s *stream) int64 {
 	var b seekablebuffer.Buffer
 	file := fmp4.Init{Tracks: []*fmp4.InitTrack{{ID: id, TimeScale: s.scale, Codec: s.codec}}}
 	if err := file.Marshal(&b); err != nil {
 		w.t.Fatal(err)
 	}
-	return w.file(fmt.Sprintf("%d-init%d-%s.mp4", w.take, w.init, track), b.Bytes())
+	return w.file(recordfile.Init(w.take, w.init, track), b.Bytes())
 }
 
 func (w *writer) file(name string, data []byte) int64 {
@@ -147,10 +148,10 @@ func (w *writer) segments(p Part, x *tracks) {
 			Discontinuity: i == 0 && p.NewTake && w.take > 1,
 		}
 		if x.video != nil {
-			row.VideoBytes = w.segmentFile("v", 1, x.video, from, to)
+			row.VideoBytes = w.segmentFile(recordfile.Video, 1, x.video, from, to)
 		}
 		if x.audio != nil {
-			row.AudioBytes = w.segmentFile("a", 2, x.audio, from, to)
+			row.AudioBytes = w.segmentFile(recordfile.Audio, 2, x.audio, from, to)
 		}
 		w.length += row.Duration
 		w.media.Segments = append(w.media.Segments, row)
@@ -179,7 +180,7 @@ func cuts(x *tracks) []time.Duration {
 }
 
 // segmentFile writes the samples that begin in a time as fragments of a second.
-func (w *writer) segmentFile(track string, id int, s *stream, from, to time.Duration) int64 {
+func (w *writer) segmentFile(track recordfile.Track, id int, s *stream, from, to time.Duration) int64 {
 	base := ticks(w.base, s.scale)
 	var b seekablebuffer.Buffer
 	var part *fmp4.PartTrack
@@ -208,7 +209,7 @@ func (w *writer) segmentFile(track string, id int, s *stream, from, to time.Dura
 		part.Samples = append(part.Samples, x.Sample)
 	}
 	flush()
-	return w.file(fmt.Sprintf("%d-%d-%s.m4s", w.take, w.seq, track), b.Bytes())
+	return w.file(recordfile.Segment(w.take, w.seq, track), b.Bytes())
 }
 
 // span converts ticks of a time scale to a time, rounded to a microsecond, like the table's
