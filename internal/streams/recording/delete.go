@@ -75,6 +75,20 @@ func (s *Service) DeleteFiles(ctx context.Context, recordingID string) error {
 	})
 }
 
+// deleteLateFiles adds the job that deletes the files of a recording whose files were deleted before another one was uploaded.
+func (s *Service) deleteLateFiles(ctx context.Context, recordingID string) error {
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		r, err := db.New(tx).FindRecording(ctx, recordingID)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && r.FilesDeletedAt == nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("find recording: %w", err)
+		}
+		return s.insertJob(ctx, tx, DeleteFilesArgs{RecordingID: r.ID}, nil)
+	})
+}
+
 // DeleteOld makes the recordings DELETED whose retention time has passed, each batch in a transaction of its own.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	return postgres.DeleteInBatches(ctx, "recordings", func(maxRows int32) (deleted int64, err error) {

@@ -186,9 +186,16 @@ var errTakeClosed = errors.New("the take is closed")
 
 // SaveSegments stores inits and segments of a take, whose files are stored already. It counts as a heartbeat, and repeating it
 // has no effect. A take that was closed because this node was silent is opened again. If that isn't possible, it returns the
-// problem conflict and stores nothing.
+// problem conflict and stores nothing. An unknown take is the problem not_found: if the recording was deleted, the uploaded files
+// are deleted too.
 func (s *Service) SaveSegments(ctx context.Context, recordingID string, take int, inits []Init, segments []Segment) error {
 	err := s.saveSegments(ctx, recordingID, take, inits, segments)
+	if problem.Is(err, "not_found") {
+		if fault := s.deleteLateFiles(ctx, recordingID); fault != nil {
+			return fault // the recorder tries again
+		}
+		return err
+	}
 	if !errors.Is(err, errTakeClosed) {
 		return err
 	}
