@@ -1,7 +1,8 @@
 // Fills web/dist, which the server embeds: our pages from web/src and the few files
 // of web/node_modules that they load. The pages load files only from this server.
-// Most files are copied. TypeScript (the rooms library and the room page) is bundled.
+// Most files are copied. TypeScript (the rooms library, the room page and the player) is bundled.
 // Large files are also stored gzipped.
+import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,7 +41,7 @@ const asOthersDo = {
   name: 'rooms',
   setup: ({ onResolve }) => onResolve({ filter: /\/rooms\/index\.js$/ }, () => ({ path: './rooms.js', external: true })),
 };
-// The HLS player is in assets/ already. The room page loads it only when it needs it.
+// hls.js is in assets/ already. The room page loads it only when it needs it.
 const withPlayer = {
   name: 'hls',
   setup: ({ onResolve }) => onResolve({ filter: /^hls\.js$/ }, () => ({ path: './hls.mjs', external: true })),
@@ -48,7 +49,7 @@ const withPlayer = {
 const { metafile } = await build({
   absWorkingDir: web,
   metafile: true,
-  entryPoints: { rooms: join(web, 'src/rooms/index.ts'), conference: join(web, 'src/conference/main.ts') },
+  entryPoints: { rooms: join(web, 'src/rooms/index.ts'), conference: join(web, 'src/conference/main.ts'), player: join(web, 'src/player/main.ts') },
   outdir: assets,
   bundle: true,
   minify: true,
@@ -58,6 +59,18 @@ const { metafile } = await build({
   logLevel: 'warning',
   plugins: [asOthersDo, withPlayer],
 });
+
+// media-chrome's elements contain <style> elements, which the player page's policy would forbid. It allows those with these
+// hashes, which pages.go adds to it. The elements can make their HTML in Node as well, so the hashes come from the package itself.
+const hashes = new Set();
+for (const name of Object.keys(metafile.inputs).filter((file) => /media-chrome\/dist\/(menu\/)?media-[^/]+$/.test(file))) {
+  for (const element of Object.values(await import(join(web, name)))) {
+    for (const [, style] of element?.getTemplateHTML?.({}).matchAll(/<style[^>]*>(.*?)<\/style>/gs) ?? []) {
+      hashes.add(`'sha256-${createHash('sha256').update(style).digest('base64')}'`);
+    }
+  }
+}
+await writeFile(join(dist, 'player-styles.txt'), [...hashes].sort().join(' '));
 
 // The npm packages in assets/, for the list of licences (cmd/licences).
 const files = [...Object.keys(fromModules).map((name) => `node_modules/${name}`), ...Object.keys(metafile.inputs)];

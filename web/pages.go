@@ -24,6 +24,18 @@ const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-a
 // show, may be on another node than the page. The room's own video has no URL.
 const roomPolicy = policy + "; connect-src 'self' ws: wss: https:; media-src 'self' blob: https:"
 
+// playerPolicy returns the player page's policy. Streams, and the pictures on the seek bar, come from any https host. The media
+// element plays streams as blob:, and hls.js gives each track of captions an empty file as data:. The controls' style elements
+// are allowed by the hashes that build.mjs has written.
+func playerPolicy(files fs.FS) string {
+	list := policy + "; connect-src 'self' https:; img-src 'self' https:; media-src 'self' https: blob: data:"
+	if styles, err := fs.ReadFile(files, "player-styles.txt"); err == nil {
+		list += "; style-src 'self' " + string(styles)
+	}
+
+	return list
+}
+
 // The devices that pages may ask for: none, except for the room's microphone, camera and screen.
 const (
 	noDevices   = "camera=(), microphone=(), display-capture=(), geolocation=()"
@@ -66,8 +78,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{"/", "index.html", policy},
 		// The viewer's stylesheet contains its icons as data: images.
 		{"/docs", "docs.html", policy + "; img-src 'self' data:"},
-		// Streams come from any https host, and the media element plays them as blob:.
-		{"/player", "player.html", policy + "; connect-src 'self' https:; media-src 'self' https: blob:"},
+		{"/player", "player.html", playerPolicy(files)},
 		{"/accept-invite", "accept-invite.html", policy},
 		{"/reset-password", "reset-password.html", policy},
 		{"/purchase", "purchase.html", policy},

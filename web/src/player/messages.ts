@@ -1,4 +1,16 @@
 // The messages of the player page, each with what the viewer can do.
+import type { ErrorData } from 'hls.js';
+
+export interface Saying {
+  text: string;
+  /** An error rather than information. */
+  bad?: boolean;
+  /** false hides the button Try again. */
+  canRetry?: boolean;
+  /** The page tries again by itself. */
+  waits?: boolean;
+}
+
 export const sayings = {
   nothing: { text: 'Paste the playback URL of a stream below and press Play.', canRetry: false },
   badAddress: {
@@ -20,7 +32,7 @@ export const sayings = {
  * explain turns a fatal error of the engine into a message. If waits is true, the page
  * tries again by itself, because the stream may still start or the server may answer again.
  */
-export function explain(data) {
+export function explain(data: ErrorData): Saying {
   const status = data.response?.code ?? 0;
   if (data.type === 'mediaError') return sayings.broken;
   if (data.type !== 'networkError') {

@@ -1,0 +1,233 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/testkit/browsertest"
+)
+
+// runFFmpeg runs ffmpeg in a folder to its end.
+func runFFmpeg(t *testing.T, folder, arguments string) {
+	t.Helper()
+
+	ffmpeg := exec.CommandContext(t.Context(), "ffmpeg", strings.Fields("-hide_banner -loglevel error -nostdin "+arguments)...)
+	ffmpeg.Dir = folder
+	out, err := ffmpeg.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// newRecording makes a recording of 30 s in two qualities, with captions, a storyboard and chapters. Each second has another
+// cue: "second 7". It returns the recording's folder.
+func newRecording(t *testing.T) string {
+	t.Helper()
+
+	const length = 30
+	folder := t.TempDir()
+	for _, size := range []string{"640x360", "320x180"} {
+		_, height, _ := strings.Cut(size, "x")
+		runFFmpeg(t, folder, `-f lavfi -i testsrc2=size=`+size+`:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 30
+			-c:v libx264 -preset ultrafast -pix_fmt yuv420p -g 50 -b:v 400k -c:a aac
+			-f hls -hls_time 2 -hls_playlist_type vod -hls_segment_filename `+height+`-%d.ts `+height+`.m3u8`)
+	}
+	runFFmpeg(t, folder, `-i 360.m3u8 -vf fps=1/2,scale=160:90,tile=5x3 -frames:v 1 storyboard-1.jpg`)
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	board, captions := "WEBVTT\n", "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:126000,LOCAL:00:00:00.000\n"
+	for at := range length {
+		captions += fmt.Sprintf("\n00:%02d.000 --> 00:%02d.900\nsecond %d\n", at, at, at)
+		if tile := at / 2; at%2 == 0 {
+			board += fmt.Sprintf("\n00:00:%02d.000 --> 00:00:%02d.000\nstoryboard-1.jpg#xywh=%d,%d,160,90\n", at, at+2, tile%5*160, tile/5*90)
+		}
+	}
+	write("storyboard.vtt", board)
+	write("captions.vtt", captions)
+	write("captions.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:30\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXTINF:30,\ncaptions.vtt\n#EXT-X-ENDLIST\n")
+	write("chapters.json", `[{"chapter":1,"start-time":4,"duration":11,"titles":[{"language":"und","title":"A red <b>cup</b>"}]},
+		{"chapter":2,"start-time":15,"duration":15,"titles":[{"language":"und","title":"A blue plate"}]}]`)
+	write("index.m3u8", `#EXTM3U
+#EXT-X-VERSION:8
+#EXT-X-SESSION-DATA:DATA-ID="com.showfloor.storyboard",URI="storyboard.vtt"
+#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.chapters",URI="chapters.json"
+#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="captions",NAME="English",LANGUAGE="en",AUTOSELECT=YES,URI="captions.m3u8"
+#EXT-X-STREAM-INF:BANDWIDTH=900000,RESOLUTION=640x360,CODECS="avc1.42c01e,mp4a.40.2",SUBTITLES="captions"
+360.m3u8
+#EXT-X-STREAM-INF:BANDWIDTH=800000,RESOLUTION=320x180,CODECS="avc1.42c00d,mp4a.40.2",SUBTITLES="captions"
+180.m3u8
+`)
+
+	return folder
+}
+
+// viewer is a tab on the player page.
+type viewer struct {
+	t   *testing.T
+	tab context.Context
+}
+
+func (v *viewer) waits(expression string) {
+	v.t.Helper()
+	browsertest.WaitFor(v.t, v.tab, expression)
+}
+
+func (v *viewer) does(script string) {
+	v.t.Helper()
+	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](script+"; undefined"))
+}
+
+// presses presses keys, wherever the focus is.
+func (v *viewer) presses(keys string) {
+	v.t.Helper()
+	browsertest.Run(v.t, v.tab, chromedp.KeyEvent(keys))
+}
+
+// is waits until the position is within half a second of a time.
+func (v *viewer) is(at float64) {
+	v.t.Helper()
+	v.waits(fmt.Sprintf(`!showfloorPlayer.video.seeking && Math.abs(showfloorPlayer.video.currentTime - %f) < 0.5`, at))
+}
+
+// drags presses the mouse on a part of the seek bar (0 is its beginning, 1 its end), drags it to another part, calls look, and
+// releases it. A preview is also shown without the button, but not in a headless Chromium, which has no mouse (hover: none).
+func (v *viewer) drags(from, to float64, look func()) {
+	v.t.Helper()
+	box := browsertest.Value[[]float64](v.t, v.tab, `(() => {
+		const box = document.getElementById("seek").shadowRoot.getElementById("range").getBoundingClientRect();
+		return [box.left, box.top + box.height / 2, box.width]; })()`)
+	at := func(part float64) (x, y float64) { return box[0] + part*box[2], box[1] }
+	x, y := at(from)
+	browsertest.Run(v.t, v.tab, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, chromedp.ButtonLeft))
+	x, y = at(to)
+	browsertest.Run(v.t, v.tab, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x-2, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y, chromedp.ButtonLeft))
+	look()
+	browsertest.Run(v.t, v.tab, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, x, y, chromedp.ButtonLeft))
+}
+
+// chooses chooses an entry of the settings, such as "1.5x" below "speed".
+func (v *viewer) chooses(item, entry string) {
+	v.t.Helper()
+	browsertest.Run(v.t, v.tab, chromedp.Click(chromedp.CSS("#settings-button")))
+	v.waits(`!document.getElementById("settings").hidden`)
+	browsertest.Run(v.t, v.tab, chromedp.Click(chromedp.CSS("#"+item)))
+	v.waits(fmt.Sprintf(`(() => {
+		const entries = document.querySelector("#%s [slot=submenu]").shadowRoot.querySelectorAll("media-chrome-menu-item");
+		const entry = [...entries].find((one) => one.innerText.trim().startsWith("%s"));
+		entry?.click();
+		return Boolean(entry); })()`, item, entry))
+	v.does(`if (!document.getElementById("settings").hidden) document.getElementById("settings-button").click()`)
+	v.waits(`document.getElementById("settings").hidden`)
+}
+
+// barriers checks the page with axe in both sizes and colour schemes.
+func (v *viewer) barriers(name string) {
+	v.t.Helper()
+	for _, dark := range []bool{false, true} {
+		browsertest.Look(v.t, v.tab, phoneWidth, phoneHeight, dark)
+		require.Empty(v.t, browsertest.Barriers(v.t, v.tab), "phone, dark: %v", dark)
+		browsertest.Screenshot(v.t, v.tab, fmt.Sprintf("%s-phone-%v", name, dark))
+		browsertest.Look(v.t, v.tab, deskWidth, deskHeight, dark)
+		require.Empty(v.t, browsertest.Barriers(v.t, v.tab), "desk, dark: %v", dark)
+		browsertest.Screenshot(v.t, v.tab, fmt.Sprintf("%s-desk-%v", name, dark))
+	}
+}
+
+func TestPlayerPlaysARecording(t *testing.T) {
+	t.Parallel()
+
+	origin := serve(t, map[string]http.HandlerFunc{
+		"/hls/": http.StripPrefix("/hls/", http.FileServer(http.Dir(newRecording(t)))).ServeHTTP,
+	})
+	v := &viewer{t, browsertest.New(t)}
+	log := browsertest.Watch(t, v.tab)
+	browsertest.Look(t, v.tab, deskWidth, deskHeight, false)
+	browsertest.Run(t, v.tab, chromedp.Navigate(origin+"/player?src=/hls/index.m3u8"))
+	v.waits(`showfloorPlayer.video.currentTime > 0.5`)
+	v.waits(`document.getElementById("time").textContent.endsWith("/ 0:30")`)
+	require.True(t, browsertest.Value[bool](t, v.tab, `document.getElementById("edge").hidden`))
+
+	// Keys work wherever the focus is.
+	v.presses("k")
+	v.waits(`showfloorPlayer.video.paused`)
+	v.presses(kb.Home)
+	v.is(0)
+	v.presses("l")
+	v.is(10)
+	v.presses(kb.ArrowRight)
+	v.is(15)
+	v.presses("j")
+	v.is(5)
+	v.presses(kb.ArrowLeft)
+	v.is(0)
+	v.presses(kb.End)
+	v.is(30)
+	v.does(`document.getElementById("seek").focus()`)
+	v.presses(kb.Home)
+	v.is(0)
+	muted := browsertest.Value[bool](t, v.tab, `showfloorPlayer.video.muted`)
+	v.presses("m")
+	v.waits(fmt.Sprintf(`showfloorPlayer.video.muted === %v`, !muted))
+	v.presses(">")
+	v.waits(`showfloorPlayer.video.playbackRate === 1.25`)
+	v.presses("?")
+	v.waits(`document.getElementById("keys").open`)
+	v.presses("?")
+
+	// The bar: a picture and the chapter at the mouse, and a click.
+	v.drags(0.2, 0.75, func() {
+		v.waits(`(() => {
+			const thumbnail = document.querySelector("media-preview-thumbnail");
+			const picture = thumbnail.shadowRoot.querySelector("img");
+			return picture.naturalWidth === 800 && thumbnail.getAttribute("mediapreviewcoords") === "160 180 160 90" &&
+				thumbnail.getBoundingClientRect().width > 100 && getComputedStyle(thumbnail).visibility === "visible"; })()`)
+		v.waits(`["0:22", "0:23"].includes(document.getElementById("preview").textContent)`)
+		v.waits(`document.querySelector("media-preview-chapter-display").shadowRoot.textContent.includes("A blue plate")`)
+		browsertest.Screenshot(t, v.tab, "player-recording-preview")
+	})
+	v.is(22.5)
+
+	// Chapters.
+	require.Equal(t, []string{"0:04 A red <b>cup</b>", "0:15 A blue plate"}, browsertest.Value[[]string](t, v.tab,
+		`[...document.querySelectorAll("#chapter-list button")].map((one) => one.textContent)`))
+	v.does(`document.querySelector("#chapter-list button").click()`)
+	v.waits(`!showfloorPlayer.video.paused && showfloorPlayer.video.currentTime > 4 && showfloorPlayer.video.currentTime < 8`)
+	v.presses(" ")
+	v.waits(`showfloorPlayer.video.paused`)
+
+	// Speed, quality and captions.
+	v.chooses("speed", "1.5x")
+	v.waits(`showfloorPlayer.video.playbackRate === 1.5`)
+	v.chooses("quality", "180p")
+	v.waits(`!showfloorPlayer.hls.autoLevelEnabled`)
+	v.presses("k")
+	v.waits(`showfloorPlayer.video.videoHeight === 180`)
+	v.presses("k")
+	v.does(`showfloorPlayer.video.currentTime = 20.5`)
+	v.chooses("captions", "English")
+	v.waits(`[...showfloorPlayer.video.textTracks].some((one) => one.mode === "showing" && one.activeCues?.[0]?.text === "second 20")`)
+	browsertest.Screenshot(t, v.tab, "player-recording-captions")
+	v.presses("c")
+	v.waits(`![...showfloorPlayer.video.textTracks].some((one) => one.mode === "showing")`)
+	v.presses("c")
+	v.waits(`[...showfloorPlayer.video.textTracks].some((one) => one.mode === "showing")`)
+
+	v.barriers("player-recording")
+	v.does(`document.getElementById("settings-button").click(); document.getElementById("keys").open = true`)
+	v.waits(`!document.getElementById("settings").hidden`)
+	v.barriers("player-recording-settings")
+	require.Empty(t, log.Outside(origin))
+	require.Empty(t, log.Complaints())
+}

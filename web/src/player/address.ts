@@ -1,0 +1,48 @@
+// The addresses that the page plays. Anyone with a playback URL can watch, so the page moves it from its own address to
+// the state of the history entry, where a reload finds it.
+
+/** What the page was asked to play. */
+export interface Request {
+  /** The playback URL of a live stream, its DVR playlist or a recording; empty for none. */
+  src: string;
+  /** The DVR playlist of the same live stream; empty for none. */
+  dvr: string;
+}
+
+// A developer's machine has two names. A stream of one plays on a page of the other.
+const ownNames = ['localhost', '127.0.0.1'];
+
+/** Returns the address to load, or an empty text if it isn't allowed: only addresses on this server and https addresses are. */
+export function playable(text: string): string {
+  try {
+    const url = new URL(text, location.href);
+    if (ownNames.includes(url.hostname) && ownNames.includes(location.hostname)) url.hostname = location.hostname;
+
+    return url.origin === location.origin || url.protocol === 'https:' ? url.href : '';
+  } catch {
+    return '';
+  }
+}
+
+/** Returns what the page's address or the history entry's state asks for. */
+export function requested(): Request {
+  const query = new URLSearchParams(location.search);
+  const src = query.get('src') || fromHash();
+  if (src) remember({ src, dvr: query.get('dvr') ?? '' });
+  const state = history.state as Partial<Request> | null;
+
+  return { src: state?.src ?? '', dvr: state?.dvr ?? '' };
+}
+
+export function remember(request: Request): void {
+  history.replaceState(request, '', location.pathname);
+}
+
+function fromHash(): string {
+  const hash = location.hash.slice(1).replace(/^src=/, '');
+  try {
+    return decodeURIComponent(hash);
+  } catch {
+    return hash; // a bare percent sign: use the text as it is
+  }
+}
