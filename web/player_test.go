@@ -3,12 +3,15 @@ package web_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -230,4 +233,143 @@ func TestPlayerPlaysARecording(t *testing.T) {
 	v.barriers("player-recording-settings")
 	require.Empty(t, log.Outside(origin))
 	require.Empty(t, log.Complaints())
+}
+
+// broadcast is a live stream with a DVR playlist, as players see it: a new segment of one second each second. The DVR
+// playlist ends three segments earlier than the live one.
+type broadcast struct {
+	folder string
+	start  time.Time
+}
+
+const (
+	onAirBefore = 40  // segments at the start of a test
+	segmentsMax = 600 // then the broadcast ends
+	liveWindow  = 6
+	dvrDelay    = 3
+)
+
+func newBroadcast(t *testing.T) *broadcast {
+	t.Helper()
+
+	b := &broadcast{folder: t.TempDir()}
+	runFFmpeg(t, b.folder, `-f lavfi -i testsrc2=size=320x180:rate=10 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 600
+		-c:v libx264 -preset ultrafast -pix_fmt yuv420p -g 10 -b:v 200k -c:a aac
+		-f hls -hls_time 1 -hls_list_size 0 -hls_segment_filename %d.ts all.m3u8`)
+	b.start = time.Now().Add(-onAirBefore * time.Second)
+
+	return b
+}
+
+// ServeHTTP serves live.m3u8, dvr.m3u8 and the segments below /hls/.
+func (b *broadcast) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	name := path.Base(r.URL.Path)
+	variant, isIndex := map[string]string{"live.m3u8": "live-media.m3u8", "dvr.m3u8": "dvr-media.m3u8"}[name]
+	end := min(int(time.Since(b.start)/time.Second), segmentsMax)
+	switch {
+	case isIndex:
+		fmt.Fprintf(w, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=400000,RESOLUTION=320x180\n%s\n", variant)
+	case name == "live-media.m3u8":
+		b.list(w, max(end-liveWindow, 0), end, "")
+	case name == "dvr-media.m3u8":
+		b.list(w, 0, end-dvrDelay, "#EXT-X-PLAYLIST-TYPE:EVENT\n")
+	default:
+		http.ServeFile(w, r, filepath.Join(b.folder, name))
+	}
+}
+
+func (b *broadcast) list(w io.Writer, from, to int, kind string) {
+	fmt.Fprintf(w, "#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:%d\n%s", from, kind)
+	for i := from; i < to; i++ {
+		at := b.start.Add(time.Duration(i) * time.Second).UTC().Format("2006-01-02T15:04:05.000Z")
+		fmt.Fprintf(w, "#EXT-X-PROGRAM-DATE-TIME:%s\n#EXTINF:1,\n%d.ts\n", at, i)
+	}
+	if to >= segmentsMax-dvrDelay {
+		fmt.Fprintln(w, "#EXT-X-ENDLIST")
+	}
+}
+
+// plays waits until the page plays a playlist, and returns the seconds from the start of the broadcast.
+func (v *viewer) plays(b *broadcast, playlist string) float64 {
+	v.t.Helper()
+	v.waits(fmt.Sprintf(`showfloorPlayer.hls?.url.endsWith("%s.m3u8") && !showfloorPlayer.video.paused && !showfloorPlayer.video.seeking &&
+		showfloorPlayer.video.readyState >= 3 && showfloorPlayer.hls.playingDate !== null`, playlist))
+
+	return browsertest.Value[float64](v.t, v.tab, `showfloorPlayer.hls.playingDate.getTime()`)/1000 - float64(b.start.UnixMilli())/1000
+}
+
+func TestPlayerGoesBackInABroadcastAndReturns(t *testing.T) {
+	t.Parallel()
+
+	b := newBroadcast(t)
+	origin := serve(t, map[string]http.HandlerFunc{"/hls/": b.ServeHTTP})
+	v := &viewer{t, browsertest.New(t)}
+	log := browsertest.Watch(t, v.tab)
+	browsertest.Look(t, v.tab, deskWidth, deskHeight, false)
+	browsertest.Run(t, v.tab, chromedp.Navigate(origin+"/player?src=/hls/live.m3u8&dvr=/hls/dvr.m3u8"))
+	require.Greater(t, v.plays(b, "live"), onAirBefore-liveWindow-1.0)
+	v.waits(`document.getElementById("edge-text").textContent === "Live" && !document.getElementById("seek").hidden`)
+	require.Equal(t, origin+"/player", browsertest.Value[string](t, v.tab, `location.href`), "the playback URLs have left")
+	browsertest.Screenshot(t, v.tab, "player-live")
+
+	// The seek bar has the whole broadcast.
+	v.drags(0.9, 0.25, func() {
+		v.waits(`/^−0:[23]/.test(document.getElementById("preview").textContent)`)
+	})
+	length := time.Since(b.start).Seconds()
+	require.InDelta(t, length/4, v.plays(b, "dvr"), 5)
+	v.waits(`document.getElementById("edge-text").textContent === "Go to live" && document.getElementById("time").textContent.startsWith("−0:")`)
+	v.presses("k")
+	v.waits(`showfloorPlayer.video.paused`)
+	v.barriers("player-dvr")
+	v.presses("k")
+	at := v.plays(b, "dvr")
+	v.presses("l")
+	v.waits(fmt.Sprintf(`!showfloorPlayer.video.seeking && showfloorPlayer.hls.playingDate.getTime() > %d`, b.start.UnixMilli()+int64(1000*(at+9))))
+	v.presses(kb.Home)
+	v.waits(fmt.Sprintf(`!showfloorPlayer.video.seeking && showfloorPlayer.hls.playingDate.getTime() < %d`, b.start.UnixMilli()+5000))
+
+	// Back to live by the button, back by a key, and to live by a key.
+	browsertest.Run(t, v.tab, chromedp.Click(chromedp.CSS("#edge")))
+	require.InDelta(t, time.Since(b.start).Seconds(), v.plays(b, "live"), liveWindow+1)
+	v.waits(`document.getElementById("edge-text").textContent === "Live"`)
+	at = v.plays(b, "live")
+	v.presses("j")
+	require.InDelta(t, at-10, v.plays(b, "dvr"), 4)
+	v.presses(kb.End)
+	v.plays(b, "live")
+
+	// After a long pause the broadcast continues where it was paused.
+	v.presses("k")
+	v.waits(`showfloorPlayer.video.paused`)
+	at = browsertest.Value[float64](t, v.tab, `showfloorPlayer.hls.playingDate.getTime()`)/1000 - float64(b.start.UnixMilli())/1000
+	v.waits(`showfloorPlayer.hls.latency > 2 * showfloorPlayer.hls.targetLatency + 2`)
+	v.presses("k")
+	require.InDelta(t, at, v.plays(b, "dvr"), 3)
+
+	// A reload keeps both addresses.
+	browsertest.Run(t, v.tab, chromedp.Reload())
+	v.plays(b, "live")
+	v.waits(`!document.getElementById("seek").hidden`)
+	require.Empty(t, log.Outside(origin))
+	require.Empty(t, log.Complaints())
+}
+
+func TestPlayerPlaysADVRPlaylistAlone(t *testing.T) {
+	t.Parallel()
+
+	b := newBroadcast(t)
+	origin := serve(t, map[string]http.HandlerFunc{"/hls/": b.ServeHTTP})
+	v := &viewer{t, browsertest.New(t)}
+	browsertest.Look(t, v.tab, phoneWidth, phoneHeight, true)
+	browsertest.Run(t, v.tab, chromedp.Navigate(origin+"/player?src=/hls/dvr.m3u8"))
+	v.plays(b, "dvr")
+	v.waits(`!document.getElementById("seek").hidden && document.getElementById("edge-text").textContent === "Live"`)
+	v.presses(kb.Home)
+	v.waits(fmt.Sprintf(`!showfloorPlayer.video.seeking && showfloorPlayer.hls.playingDate.getTime() < %d`, b.start.UnixMilli()+5000))
+	v.waits(`document.getElementById("edge-text").textContent === "Go to live"`)
+	browsertest.Screenshot(t, v.tab, "player-dvr-alone")
+	browsertest.Run(t, v.tab, chromedp.Click(chromedp.CSS("#edge")))
+	v.waits(`showfloorPlayer.hls.latency < 6 && document.getElementById("edge-text").textContent === "Live"`)
 }

@@ -58,5 +58,5 @@ function hasOwnUse({ key, target }: KeyboardEvent): boolean {
   if (target.closest('[role=menu]:not([hidden])')) return key === ' ' || key.length > 1;
   if (target.localName === 'media-volume-range') return key.startsWith('Arrow') || key === 'Home' || key === 'End';
 
-  return key === ' ' && target.matches('button, a, summary, [role=button]');
+  return key === ' ' && target.matches('button, a, summary, [role=button], [role=switch]');
 }

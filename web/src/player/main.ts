@@ -52,6 +52,9 @@ const figures = new Figures(
   () => player.behind,
 );
 const store = connect(controller, { video, player, chapters: () => chapters, updates: (update) => updates.add(update) });
+// media-chrome gives a button aria-checked, and menus a child that is none of their entries: screen readers know neither.
+byId('captions-button').setAttribute('role', 'switch');
+for (const menu of document.querySelectorAll('[role=menu]')) menu.shadowRoot?.querySelector('[part~=back]')?.setAttribute('role', 'menuitem');
 listen(video, player, store, () => {
   const keys = byId<HTMLDetailsElement>('keys');
   keys.open = !keys.open;

@@ -55,6 +55,7 @@ export class Player {
   #broadcast = false; // it is live, or was when it was opened
   #range: Range | undefined; // the last one that was known
   #target: number | undefined; // the date that is being sought
+  #sought: number | undefined; // the last target that was sought a second time
   #pausedAt: number | undefined; // the date at which the viewer paused
   #ahead: number | undefined; // the date of the live edge, minus this device's clock; ms
   #dvrStart: number | undefined; // the date at which the DVR playlist begins
@@ -69,11 +70,8 @@ export class Player {
     private readonly view: View,
   ) {
     setInterval(() => this.#check(), checkMs);
-    video.addEventListener('playing', () => {
-      this.#target = undefined;
-      view.hush();
-    });
-    video.addEventListener('seeked', () => (this.#target = undefined));
+    video.addEventListener('playing', () => view.hush());
+    for (const event of ['playing', 'seeked', 'loadeddata']) video.addEventListener(event, () => this.#arrive());
     video.addEventListener('pause', () => (this.#pausedAt = this.live && !this.onDvr ? this.range?.position : undefined));
     video.addEventListener('play', () => this.#resume());
     video.addEventListener('ended', () => void this.#ended());
@@ -171,7 +169,7 @@ export class Player {
     const sync = this.onDvr ? details.edge - nearEndMs / 1000 : (hls.liveSyncPosition ?? details.edge);
     const time = timeAt(details, to);
     if (details.live && time > sync) return this.goLive();
-    video.currentTime = time;
+    if (video.readyState > HTMLMediaElement.HAVE_NOTHING) video.currentTime = time;
     this.view.changed();
   }
 
@@ -187,6 +185,21 @@ export class Player {
       this.view.muted();
       await this.play();
     }
+  }
+
+  // #arrive ends a seek. While a playlist is opened, the viewer may have chosen another date than the one at which it starts.
+  #arrive(): void {
+    const { video } = this;
+    const details = this.#details;
+    const target = this.#target;
+    if (target === undefined || !details || video.seeking) return;
+    const time = timeAt(details, target);
+    if (Math.abs(video.currentTime - time) > nearEndMs / 1000 && this.#sought !== target) {
+      this.#sought = target; // once: in a gap the player goes elsewhere
+      video.currentTime = time;
+      return;
+    }
+    this.#target = undefined;
   }
 
   get #details(): LevelDetails | null {
