@@ -63,6 +63,9 @@ SELECT count(*) FROM inserted;
 UPDATE products SET processor_price_id = @processor_price_id::text, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND name = @name AND price_cents = @price_cents AND currency = @currency;
 
+-- name: ListProductNames :many
+SELECT id, name FROM products WHERE tenant_id = @tenant_id AND id = ANY (@ids::text[]);
+
 -- name: LockProducts :many
 -- In the order of ids, in which every transaction locks products.
 SELECT * FROM products WHERE tenant_id = @tenant_id AND id = ANY (@ids::text[]) ORDER BY id FOR UPDATE;

@@ -179,6 +179,40 @@ func (q *Queries) ListActiveProducts(ctx context.Context, arg ListActiveProducts
 	return items, nil
 }
 
+const ListProductNames = `-- name: ListProductNames :many
+SELECT id, name FROM products WHERE tenant_id = $1 AND id = ANY ($2::text[])
+`
+
+type ListProductNamesParams struct {
+	TenantID string
+	Ids      []string
+}
+
+type ListProductNamesRow struct {
+	ID   string
+	Name string
+}
+
+func (q *Queries) ListProductNames(ctx context.Context, arg ListProductNamesParams) ([]ListProductNamesRow, error) {
+	rows, err := q.db.Query(ctx, ListProductNames, arg.TenantID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProductNamesRow{}
+	for rows.Next() {
+		var i ListProductNamesRow
+		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListProducts = `-- name: ListProducts :many
 WITH page AS MATERIALIZED (
     SELECT f.id FROM products f WHERE f.tenant_id = $1 AND f.id < $2 AND f.search LIKE $3

@@ -266,8 +266,8 @@ func (a *Areas) openStreams(c Config) {
 		outside = recorderhook.New(c.RecorderURL, c.RecorderSecret)
 	}
 	a.Recordings = recording.New(recording.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets, Importer: c.RecordingImporter,
-		Pins: pins{a}, Plans: a.Quotas, Usage: a.Usage,
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets,
+		Importer: c.RecordingImporter, Pins: pins{a}, Products: products{a}, Plans: a.Quotas, Usage: a.Usage,
 		Node: c.Node, PublicURL: c.PublicURL, Outside: outside, RecorderTimeout: c.RecorderTimeout,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})
@@ -283,6 +283,14 @@ type pins struct{ areas *Areas }
 // ListPins implements recording.Pins.
 func (p pins) ListPins(ctx context.Context, tenantID, roomID string, since, until time.Time) ([]db.ProductPin, error) {
 	return p.areas.Chat.ListPins(ctx, tenantID, roomID, since, until)
+}
+
+// products are the tenants' products. The catalog is created after the recordings.
+type products struct{ areas *Areas }
+
+// ListNames implements recording.Products.
+func (p products) ListNames(ctx context.Context, tenantID string, ids []string) (map[string]string, error) {
+	return p.areas.Catalog.ListNames(ctx, tenantID, ids)
 }
 
 // noFiles is the store of a process without files.

@@ -55,6 +55,19 @@ func (s *Service) GetProduct(ctx context.Context, c tenancy.Caller, productID st
 	return getProduct(ctx, db.New(s.config.Pool), c.TenantID, productID)
 }
 
+// ListNames returns the names of those of the tenant's products that have one of the ids, archived or not, by id.
+func (s *Service) ListNames(ctx context.Context, tenantID string, ids []string) (map[string]string, error) {
+	rows, err := db.New(s.config.Pool).ListProductNames(ctx, db.ListProductNamesParams{TenantID: tenantID, Ids: ids})
+	if err != nil {
+		return nil, fmt.Errorf("list names of products: %w", err)
+	}
+	names := make(map[string]string, len(rows))
+	for _, r := range rows {
+		names[r.ID] = r.Name
+	}
+	return names, nil
+}
+
 // GetTx returns one product of the tenant, in the caller's transaction.
 func GetTx(ctx context.Context, tx pgx.Tx, tenantID, productID string) (db.Product, error) {
 	return getProduct(ctx, db.New(tx), tenantID, productID)

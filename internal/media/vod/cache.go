@@ -154,7 +154,7 @@ func (c *cache) load(ctx context.Context, e, last *entry) {
 	e.length = e.media.Length()
 	e.until = c.now().Add(life)
 	close(e.done)
-	c.grow(e, entryBytes+segmentBytes*cap(e.media.Segments)+initBytes*cap(e.media.Inits))
+	c.grow(e, entryBytes+segmentBytes*cap(e.media.Segments)+initBytes*cap(e.media.Inits)+e.media.chapterBytes())
 }
 
 // grow counts more bytes of an entry, and removes the entries that were not used for longest if
@@ -227,6 +227,8 @@ func (e *entry) render(name string) []byte {
 	switch name {
 	case indexName:
 		return multivariant(&e.media)
+	case chaptersName:
+		return chapters(&e.media)
 	case videoName:
 		p.of = recordfile.Video
 	case dvrVideoName:

@@ -76,12 +76,15 @@ func (s *Server) servePlaylist(v *visit, e *entry) *mediahttp.Problem {
 		return p
 	}
 	base := ""
-	if s.config.MediaURL != "" && v.at.file != indexName {
+	if s.config.MediaURL != "" && v.at.file != indexName && v.at.file != chaptersName {
 		base = s.config.MediaURL + Prefix + v.at.token + "/" + v.at.recordingID + "/"
 	}
 	etag := fmt.Sprintf(`W/"%x"`, t.sum^hashOf([]byte(base))) // weak: the compressed text has it too
 	h := v.w.Header()
 	h.Set("Content-Type", "application/vnd.apple.mpegurl")
+	if v.at.file == chaptersName {
+		h.Set("Content-Type", "application/json")
+	}
 	h.Set("Cache-Control", v.playlistCaching(e))
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("ETag", etag)

@@ -70,6 +70,23 @@ func TestFilesAndPlaylists(t *testing.T) {
 	require.Positive(t, s.vod.Stats().BytesOut)
 }
 
+func TestChapters(t *testing.T) {
+	t.Parallel()
+	s := newTheatre(t, vod.Config{MediaURL: "https://cdn.example"})
+	s.rows("rec_1", true)
+	require.Equal(t, 404, s.do("GET", s.path("rec_1", "chapters.json")).status)
+	m, err := s.archive.Media(t.Context(), "rec_1", nil)
+	require.NoError(t, err)
+	m.Chapters = []vod.Chapter{{At: 4 * time.Second, Title: "A cup"}}
+	s.archive.set("rec_2", m)
+	require.Contains(t, s.get(s.path("rec_2", "index.m3u8")), `DATA-ID="com.apple.hls.chapters",URI="chapters.json"`)
+	a := s.do("GET", s.path("rec_2", "chapters.json"))
+	require.Equal(t, "application/json", a.header.Get("Content-Type"))
+	require.Equal(t, "*", a.header.Get("Access-Control-Allow-Origin"))
+	require.JSONEq(t, `[{"chapter":1,"start-time":4,"duration":8,"titles":[{"language":"und","title":"A cup"}]}]`, a.body)
+	require.Equal(t, 403, s.do("GET", vod.Prefix+s.tokens.SignRecording("rec_2", time.Now().Add(-time.Second))+"/rec_2/chapters.json").status)
+}
+
 func TestRanges(t *testing.T) {
 	t.Parallel()
 	s := newTheatre(t, vod.Config{})

@@ -20,9 +20,9 @@ const (
 type fileKind int
 
 const (
-	playlistFile fileKind = iota
-	mediaFile             // an init or a segment: its content never changes
-	assetFile             // made of the media: pictures, one MP4
+	playlistFile fileKind = iota // a playlist or chaptersName
+	mediaFile                    // an init or a segment: its content never changes
+	assetFile                    // made of the media: pictures, one MP4
 )
 
 // location is a parsed path.
@@ -70,9 +70,10 @@ func isID(id string) bool {
 	return true
 }
 
-// Names of playlists.
+// Names of playlists, and of the list of chapters, which is served as they are.
 const (
 	indexName    = recordfile.Index
+	chaptersName = "chapters.json"
 	videoName    = "video.m3u8"
 	audioName    = "audio.m3u8"
 	dvrVideoName = "dvr-video.m3u8"
@@ -81,7 +82,7 @@ const (
 
 func parseFile(name string) (fileKind, bool) {
 	switch name {
-	case indexName, videoName, audioName, dvrVideoName, dvrAudioName:
+	case indexName, chaptersName, videoName, audioName, dvrVideoName, dvrAudioName:
 		return playlistFile, true
 	}
 	switch {

@@ -13,6 +13,10 @@ type Media struct {
 	// Inits and Segments are in order, by take and number.
 	Inits    []Init
 	Segments []Segment
+	// Storyboard is set if there are small pictures of the recording: storyboard.vtt and its sheets.
+	Storyboard bool
+	// Chapters are in the order of their times.
+	Chapters []Chapter
 }
 
 // Init is an initialization section, one file per track.
@@ -64,7 +68,7 @@ func (m *Media) ends() []TakeEnd {
 // called only once for each m.
 func (m *Media) followedBy(more Media) Media {
 	return Media{
-		Ready: more.Ready,
+		Ready: more.Ready, Storyboard: more.Storyboard, Chapters: more.Chapters,
 		Inits: inOrder(m.Inits, more.Inits, func(a, b Init) int { return cmp.Or(a.Take-b.Take, a.Number-b.Number) }),
 		Segments: inOrder(m.Segments, more.Segments, func(a, b Segment) int {
 			return cmp.Or(a.Take-b.Take, a.Number-b.Number)

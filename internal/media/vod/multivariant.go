@@ -17,6 +17,7 @@ func multivariant(m *Media) []byte {
 	peak, average := bandwidth(m)
 	withVideo := m.video()
 	b := []byte("#EXTM3U\n#EXT-X-VERSION:8\n#EXT-X-INDEPENDENT-SEGMENTS\n")
+	b = appendSessionData(b, m)
 	if withVideo {
 		b = fmt.Appendf(b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"Sound\",DEFAULT=YES,AUTOSELECT=YES,URI=%q\n", audio)
 	}

@@ -66,6 +66,21 @@ func TestPlaylistsOfAFinishedRecording(t *testing.T) {
 	golden(t, "cdn-audio.m3u8", withBase(playlist{of: recordfile.Audio}.render(&m), "https://cdn.example/vod/token/rec_1/"))
 }
 
+func TestSessionDataOfAFinishedRecording(t *testing.T) {
+	t.Parallel()
+	m := eventful()
+	m.Storyboard = true
+	m.Chapters = []Chapter{{1500 * time.Millisecond, "A \"red\" <cup>"}, {2 * time.Second, "Nothing"}, {2 * time.Second, "Plate"}, {time.Hour, "Late"}}
+	golden(t, "chapters-index.m3u8", multivariant(&m))
+	golden(t, "chapters.json", chapters(&m))
+	m.Ready = false // its chapters may change
+	require.NotContains(t, string(multivariant(&m)), "SESSION-DATA")
+	require.Nil(t, chapters(&m))
+	m.Ready, m.Chapters, m.Storyboard = true, nil, false
+	require.NotContains(t, string(multivariant(&m)), "SESSION-DATA")
+	require.Nil(t, chapters(&m))
+}
+
 func TestPlaylistsOfARunningRecording(t *testing.T) {
 	t.Parallel()
 	m := eventful()

@@ -45,6 +45,10 @@ func toVOD(m recording.Media) vod.Media {
 			VideoBytes: x.VideoBytes, AudioBytes: x.AudioBytes,
 		}
 	}
+	v.Storyboard = m.Storyboard
+	for _, c := range m.Chapters {
+		v.Chapters = append(v.Chapters, vod.Chapter(c))
+	}
 	return v
 }
 

@@ -20,6 +20,10 @@ type Media struct {
 	// Inits and Segments are in the order of take and number. A take doesn't continue the one before.
 	Inits    []TakeInit
 	Segments []TakeSegment
+	// Storyboard is set if the recording has one.
+	Storyboard bool
+	// Chapters are those of a READY recording.
+	Chapters []Chapter
 }
 
 // TakeInit is an init of a take.
@@ -55,6 +59,10 @@ func (s *Service) Media(ctx context.Context, recordingID string, known []TakeEnd
 	if r.PlaylistURL != nil {
 		m.PlaylistURL = *r.PlaylistURL
 		return m, nil
+	}
+	m.Storyboard = r.HasStoryboard
+	if m.Chapters, err = s.chapters(ctx, r); err != nil {
+		return Media{}, err
 	}
 	// Segments are read first: the init of each of them is stored before or with it.
 	segmentsOf, initsOf := db.ListSegmentsParams{RecordingID: r.ID}, db.ListInitsParams{RecordingID: r.ID}

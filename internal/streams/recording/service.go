@@ -45,6 +45,12 @@ type Pins interface {
 	ListPins(ctx context.Context, tenantID, roomID string, since, until time.Time) ([]db.ProductPin, error)
 }
 
+// Products knows the tenants' products.
+type Products interface {
+	// ListNames returns the names of those of the tenant's products that have one of the ids, by id.
+	ListNames(ctx context.Context, tenantID string, ids []string) (map[string]string, error)
+}
+
 // Plans knows the limits of tenants' plans.
 type Plans interface {
 	// RetentionDaysTx returns how many days recordings are kept; nil: without a limit.
@@ -67,8 +73,10 @@ type Config struct {
 	// Assets makes posters, storyboards and MP4 files; nil for none.
 	Assets AssetMaker
 	Pins   Pins
-	Plans  Plans
-	Usage  Usage
+	// Products names the chapters of recordings.
+	Products Products
+	Plans    Plans
+	Usage    Usage
 	// Node is this process's name in the rows of its takes.
 	Node string
 	// PublicURL is this server's address for viewers, without a slash at the end.

@@ -281,7 +281,8 @@ func TestRetentionAndLegalHold(t *testing.T) {
 func TestPinsBecomeTheTimeline(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, recorded(60))
-	vase, lamp := r.owner.Product(t, map[string]any{"externalId": "vase"}).ID, r.owner.Product(t, map[string]any{"externalId": "lamp"}).ID
+	vase, lamp := r.owner.Product(t, map[string]any{"externalId": "vase", "name": "Vase"}).ID,
+		r.owner.Product(t, map[string]any{"externalId": "lamp", "name": "Lamp"}).ID
 	pin := func(product string) {
 		require.NoError(t, r.Chat.PinProduct(t.Context(), r.owner.TenantID, r.st.ID, "", product))
 	}
@@ -312,4 +313,10 @@ func TestPinsBecomeTheTimeline(t *testing.T) {
 	require.Equal(t, []recording.Pin{
 		{TS: 0, ProductID: vase}, {TS: 1.5, ProductID: lamp}, {TS: 4, ProductID: vase}, {TS: 5, ProductID: lamp},
 	}, r.only(t, recording.Ready).Timeline)
+	m, err := r.Recordings.Media(t.Context(), take.RecordingID, nil)
+	require.NoError(t, err)
+	require.Equal(t, []recording.Chapter{
+		{At: 0, Title: "Vase"}, {At: 1500 * time.Millisecond, Title: "Lamp"}, {At: 4 * time.Second, Title: "Vase"}, {At: 5 * time.Second, Title: "Lamp"},
+	}, m.Chapters)
+	require.False(t, m.Storyboard)
 }
