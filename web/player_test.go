@@ -48,15 +48,17 @@ func newRecording(t *testing.T) string {
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	board, captions := "WEBVTT\n", "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:126000,LOCAL:00:00:00.000\n"
+	var board, captions strings.Builder
+	board.WriteString("WEBVTT\n")
+	captions.WriteString("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:126000,LOCAL:00:00:00.000\n")
 	for at := range length {
-		captions += fmt.Sprintf("\n00:%02d.000 --> 00:%02d.900\nsecond %d\n", at, at, at)
+		fmt.Fprintf(&captions, "\n00:%02d.000 --> 00:%02d.900\nsecond %d\n", at, at, at)
 		if tile := at / 2; at%2 == 0 {
-			board += fmt.Sprintf("\n00:00:%02d.000 --> 00:00:%02d.000\nstoryboard-1.jpg#xywh=%d,%d,160,90\n", at, at+2, tile%5*160, tile/5*90)
+			fmt.Fprintf(&board, "\n00:00:%02d.000 --> 00:00:%02d.000\nstoryboard-1.jpg#xywh=%d,%d,160,90\n", at, at+2, tile%5*160, tile/5*90)
 		}
 	}
-	write("storyboard.vtt", board)
-	write("captions.vtt", captions)
+	write("storyboard.vtt", board.String())
+	write("captions.vtt", captions.String())
 	write("captions.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:30\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXTINF:30,\ncaptions.vtt\n#EXT-X-ENDLIST\n")
 	write("chapters.json", `[{"chapter":1,"start-time":4,"duration":11,"titles":[{"language":"und","title":"A red <b>cup</b>"}]},
 		{"chapter":2,"start-time":15,"duration":15,"titles":[{"language":"und","title":"A blue plate"}]}]`)
@@ -90,7 +92,7 @@ func (v *viewer) does(script string) {
 	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](script+"; undefined"))
 }
 
-// presses presses keys, wherever the focus is.
+// presses sends keys, wherever the focus is.
 func (v *viewer) presses(keys string) {
 	v.t.Helper()
 	browsertest.Run(v.t, v.tab, chromedp.KeyEvent(keys))
@@ -120,7 +122,7 @@ func (v *viewer) drags(from, to float64, look func()) {
 	browsertest.Run(v.t, v.tab, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, x, y, chromedp.ButtonLeft))
 }
 
-// chooses chooses an entry of the settings, such as "1.5x" below "speed".
+// chooses clicks an entry of the settings, such as "1.5x" below "speed".
 func (v *viewer) chooses(item, entry string) {
 	v.t.Helper()
 	browsertest.Run(v.t, v.tab, chromedp.Click(chromedp.CSS("#settings-button")))

@@ -1,7 +1,7 @@
 // The addresses that the page plays. Anyone with a playback URL can watch, so the page moves it from its own address to
 // the state of the history entry, where a reload finds it.
 
-/** What the page was asked to play. */
+/** The addresses that the page was asked to play. */
 export interface Request {
   /** The playback URL of a live stream, its DVR playlist or a recording; empty for none. */
   src: string;
@@ -24,7 +24,7 @@ export function playable(text: string): string {
   }
 }
 
-/** Returns what the page's address or the history entry's state asks for. */
+/** Returns the addresses of the page's own address, or those of the history entry's state. */
 export function requested(): Request {
   const query = new URLSearchParams(location.search);
   const src = query.get('src') || fromHash();

@@ -26,7 +26,7 @@ import { dateAt } from './dates.js';
 import type { Chapter } from './extras.js';
 import type { Player } from './player.js';
 
-/** What the controls show. */
+/** The sources of the controls' state. */
 interface Sources {
   video: HTMLVideoElement;
   player: Player;

@@ -28,7 +28,7 @@ export interface Range {
   position: number;
 }
 
-/** What the page shows. */
+/** The page around the player. */
 export interface View {
   say(saying: Saying): void;
   hush(): void;
@@ -303,7 +303,7 @@ export class Player {
     this.view.changed();
   }
 
-  // #resume continues after a pause. What the viewer missed is in the DVR playlist only.
+  // #resume continues after a pause. The media that the viewer missed is in the DVR playlist only.
   #resume(): void {
     const details = this.#details;
     const at = this.#pausedAt;
