@@ -64,6 +64,11 @@ func TestPagesCarryAStrictPolicy(t *testing.T) {
 		require.Equal(t, "no-referrer", answer.Header.Get("Referrer-Policy"))
 	}
 	require.Equal(t, "<h1>home</h1>", body(t, get(t, pages, http.MethodGet, "/").Body))
+
+	player := get(t, builtPages(t), http.MethodGet, "/player").Header.Get("Content-Security-Policy")
+	require.Contains(t, player, "style-src 'self' 'sha256-", "the controls' style elements")
+	require.NotContains(t, player, "unsafe")
+	require.NotContains(t, player, "script-src", "only default-src 'self'")
 }
 
 func TestOnlyTheRoomMayAskForDevices(t *testing.T) {
@@ -129,7 +134,7 @@ func TestEmbeddedPagesAreWhole(t *testing.T) {
 	t.Parallel()
 
 	pages := builtPages(t)
-	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/assets/account.js", "/assets/rooms.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js", "/assets/licences.txt"} {
+	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/assets/account.js", "/assets/player.js", "/assets/rooms.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js", "/assets/licences.txt"} {
 		require.Equal(t, http.StatusOK, get(t, pages, http.MethodGet, path).StatusCode, path)
 	}
 

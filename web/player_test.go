@@ -371,6 +371,8 @@ func TestPlayerPlaysADVRPlaylistAlone(t *testing.T) {
 	v.presses(kb.Home)
 	v.waits(fmt.Sprintf(`!showfloorPlayer.video.seeking && showfloorPlayer.hls.playingDate.getTime() < %d`, b.start.UnixMilli()+5000))
 	v.waits(`document.getElementById("edge-text").textContent === "Go to live"`)
+	v.presses(">")
+	v.waits(`showfloorPlayer.video.playbackRate === 1.25 && !document.getElementById("speed").hidden`)
 	browsertest.Screenshot(t, v.tab, "player-dvr-alone")
 	browsertest.Run(t, v.tab, chromedp.Click(chromedp.CSS("#edge")))
 	v.waits(`showfloorPlayer.hls.latency < 6 && document.getElementById("edge-text").textContent === "Live"`)

@@ -15,7 +15,7 @@ export function listen(video: HTMLVideoElement, player: Player, store: MediaStor
   const toggle = (on: boolean | undefined, enter: string, leave: string) => request(on ? leave : enter);
   const volume = (by: number) => request('mediavolumerequest', Math.min(Math.max(video.volume + by, 0), 1));
   const speed = (by: number) => {
-    if (player.live && !player.onDvr) return; // hls.js sets it
+    if (!player.hasSpeeds) return;
     const next = speeds[speeds.indexOf(video.playbackRate) + by];
     if (next) video.playbackRate = next;
   };
@@ -31,7 +31,10 @@ export function listen(video: HTMLVideoElement, player: Player, store: MediaStor
     m: () => toggle(store.getState().mediaVolumeLevel === 'off', 'mediamuterequest', 'mediaunmuterequest'),
     f: () => toggle(store.getState().mediaIsFullscreen, 'mediaenterfullscreenrequest', 'mediaexitfullscreenrequest'),
     c: () => request('mediatogglesubtitlesrequest'),
-    Home: () => (player.range ? player.seekTo(player.range.start) : (video.currentTime = 0)),
+    Home: () => {
+      if (player.range) player.seekTo(player.range.start);
+      else if (!player.live) video.currentTime = 0;
+    },
     End: () => (player.live ? player.goLive() : (video.currentTime = video.duration || 0)),
     '<': () => speed(-1),
     '>': () => speed(1),

@@ -82,7 +82,7 @@ function update(): void {
   byId('time').textContent = range
     ? atEdge ? '' : `−${clock((range.end - range.position) / 1000)}`
     : live || !Number.isFinite(total) ? '' : `${clock(video.currentTime)} / ${clock(total)}`;
-  const items = { speed: !live || player.onDvr, quality: !mediaRenditionUnavailable, captions: !!mediaSubtitlesList?.length };
+  const items = { speed: player.hasSpeeds, quality: !mediaRenditionUnavailable, captions: !!mediaSubtitlesList?.length };
   for (const [id, shown] of Object.entries(items)) byId(id).hidden = !shown;
   byId('captions-button').hidden = !items.captions;
   byId('settings-button').hidden = !Object.values(items).includes(true);

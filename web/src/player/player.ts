@@ -82,7 +82,14 @@ export class Player {
 
   /** Whether the loaded playlist still grows. */
   get live(): boolean {
+    if (!this.hls) return this.video.duration === Infinity; // the browser plays it
+
     return this.#details?.live ?? this.#target !== undefined;
+  }
+
+  /** Whether the viewer may choose the speed. Near the live edge hls.js sets it. */
+  get hasSpeeds(): boolean {
+    return !this.live || this.onDvr || (this.hls !== null && isLong(this.#details));
   }
 
   /** Seconds behind the live edge; undefined if nothing live is played. */
@@ -107,7 +114,7 @@ export class Player {
     }
     if (!details?.live) return undefined;
     const apart = this.#request.dvr !== '' && !this.onDvr;
-    if (!apart && !this.onDvr && details.type !== 'EVENT' && details.totalduration < longWindow) return undefined;
+    if (!apart && !this.onDvr && !isLong(details)) return undefined;
     const position = dateAt(details, this.video.currentTime);
     const start = apart ? this.#dvrStart : dateAt(details, details.fragmentStart);
     if (position === undefined || start === undefined) return undefined;
@@ -143,7 +150,9 @@ export class Player {
     this.#pausedAt = undefined;
     if (this.onDvr) return this.start(this.#liveUrl);
     this.#target = undefined;
-    if (this.hls?.liveSyncPosition) this.video.currentTime = this.hls.liveSyncPosition;
+    const { hls, video } = this;
+    const edge = hls ? hls.liveSyncPosition : video.seekable.length ? video.seekable.end(video.seekable.length - 1) : null;
+    if (edge) video.currentTime = edge;
     void this.play();
   }
 
@@ -151,7 +160,9 @@ export class Player {
   seekBy(seconds: number): void {
     const { range, video } = this;
     if (range) return this.seekTo(range.position + seconds * 1000);
-    video.currentTime = Math.min(Math.max(video.currentTime + seconds, 0), video.duration || 0);
+    const details = this.#details;
+    const [first, last] = details?.live ? [details.fragmentStart, this.hls?.liveSyncPosition ?? details.edge] : [0, video.duration || 0];
+    video.currentTime = Math.max(Math.min(video.currentTime + seconds, last), first);
   }
 
   /** Shows a date of a broadcast with a seek bar, as near as it can. */
@@ -283,6 +294,7 @@ export class Player {
     if (hls && details.partHoldBack) {
       hls.config.liveMaxLatencyDuration = video.paused ? Infinity : this.#mostBehind(details);
     }
+    if (hls && isLong(details)) hls.config.maxLiveSyncPlaybackRate = 1;
     if (details.live && this.#request.dvr && !this.onDvr) void this.#findDvr();
     this.view.changed();
   }
@@ -398,6 +410,11 @@ export class Player {
     this.view.say(told);
     if (told.waits) this.#retry = setTimeout(() => this.start(url), retryMs);
   }
+}
+
+// isLong reports whether a live playlist reaches so far back that it has a seek bar.
+function isLong(details: LevelDetails | null): boolean {
+  return details !== null && !details.partList && (details.type === 'EVENT' || details.totalduration >= longWindow);
 }
 
 // isLive reports whether an address leads to a playlist that isn't closed.
