@@ -200,6 +200,7 @@ func TestPlayerPlaysARecording(t *testing.T) {
 				thumbnail.getBoundingClientRect().width > 100 && getComputedStyle(thumbnail).visibility === "visible"; })()`)
 		v.waits(`["0:22", "0:23"].includes(document.getElementById("preview").textContent)`)
 		v.waits(`document.querySelector("media-preview-chapter-display").shadowRoot.textContent.includes("A blue plate")`)
+		v.waits(`getComputedStyle(document.getElementById("seek").shadowRoot.querySelector("[part~=preview-box]")).opacity === "1"`)
 		browsertest.Screenshot(t, v.tab, "player-recording-preview")
 	})
 	v.is(22.5)
@@ -313,6 +314,8 @@ func TestPlayerGoesBackInABroadcastAndReturns(t *testing.T) {
 	require.Greater(t, v.plays(b, "live"), onAirBefore-liveWindow-1.0)
 	v.waits(`document.getElementById("edge-text").textContent === "Live" && !document.getElementById("seek").hidden`)
 	require.Equal(t, origin+"/player", browsertest.Value[string](t, v.tab, `location.href`), "the playback URLs have left")
+	browsertest.Run(t, v.tab, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, deskWidth/2, deskHeight/2)) // shows the controls
+	v.waits(`!document.getElementById("screen").hasAttribute("userinactive")`)
 	browsertest.Screenshot(t, v.tab, "player-live")
 
 	// The seek bar has the whole broadcast.
