@@ -32,8 +32,8 @@ interface Sources {
   player: Player;
   /** Returns the chapters: the same array until they change. */
   chapters: () => Chapter[];
-  /** Calls its argument whenever one of the others may have changed. */
-  updates: (update: () => void) => void;
+  /** Calls its argument whenever one of the others may have changed, until the returned function is called. */
+  updates: (update: () => void) => () => void;
 }
 
 /** Connects the controls with the player. */

@@ -40,7 +40,8 @@ const player = new Player(video, {
     figures.reset(hls);
     showChapters([]);
     setStoryboard(video, []);
-    update();
+    // Without an engine the seek bar would be hidden for a moment, which ends a drag that leads to another playlist.
+    if (hls) update();
   },
   opened: (data) => void showExtras(data),
   muted: () => (unmute.hidden = false),
@@ -51,7 +52,7 @@ const figures = new Figures(
   { latency: byId('latency'), buffer: byId('buffer'), resolution: byId('resolution'), bitrate: byId('bitrate'), dropped: byId('dropped') },
   () => player.behind,
 );
-const store = connect(controller, { video, player, chapters: () => chapters, updates: (update) => updates.add(update) });
+const store = connect(controller, { video, player, chapters: () => chapters, updates: subscribe });
 // media-chrome gives a button aria-checked, and menus a child that is none of their entries: screen readers know neither.
 byId('captions-button').setAttribute('role', 'switch');
 for (const menu of document.querySelectorAll('[role=menu]')) menu.shadowRoot?.querySelector('[part~=back]')?.setAttribute('role', 'menuitem');
@@ -60,6 +61,12 @@ listen(video, player, store, () => {
   keys.open = !keys.open;
   if (keys.open) keys.scrollIntoView({ block: 'nearest' });
 });
+
+function subscribe(update: () => void): () => void {
+  updates.add(update);
+
+  return () => updates.delete(update);
+}
 
 function say({ text, bad = false, canRetry = true }: Saying): void {
   byId('message').textContent = text;
@@ -77,8 +84,8 @@ function update(): void {
   edge.hidden = !live;
   edge.classList.toggle('at', atEdge);
   byId('edge-text').textContent = atEdge ? 'Live' : 'Go to live';
-  byId('seek').hidden = live && !range;
   const total = video.duration;
+  byId('seek').hidden = !range && (live || !Number.isFinite(total));
   byId('time').textContent = range
     ? atEdge ? '' : `−${clock((range.end - range.position) / 1000)}`
     : live || !Number.isFinite(total) ? '' : `${clock(video.currentTime)} / ${clock(total)}`;
@@ -96,12 +103,13 @@ async function showExtras(data: ManifestLoadedData): Promise<void> {
   if (hls !== player.hls) return; // another address was opened in the meantime
   setStoryboard(video, cues);
   const list = listed ? await loadChapters(listed, () => video.duration || Number.MAX_SAFE_INTEGER).catch(none) : [];
-  if (hls === player.hls) showChapters(list);
+  if (hls !== player.hls) return;
+  showChapters(list);
+  update();
 }
 
 function showChapters(list: Chapter[]): void {
   chapters = list;
-  update();
   byId('chapters').hidden = !list.length;
   byId('chapter-list').replaceChildren(
     ...list.map(({ startTime, text }) => {
