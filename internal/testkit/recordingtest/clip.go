@@ -8,11 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"showfloor/internal/media/cliptest"
-
 	"github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
 	"github.com/bluenviron/mediacommon/v2/pkg/formats/fmp4"
 	"github.com/bluenviron/mediacommon/v2/pkg/formats/mp4/codecs"
+
+	"showfloor/internal/media/cliptest"
 )
 
 // Clip says what ffmpeg encodes. The picture is a clock: eight vertical bars are the bits of the
