@@ -173,6 +173,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &finalizeRecording{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &makeRecordingAssets{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &deleteRecordingFiles{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &removeRecordingText{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &sweepRecordings{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &rescue{pool: c.Pool})
 	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})

@@ -52,6 +52,17 @@ func (w *deleteRecordingFiles) Work(ctx context.Context, job *river.Job[recordin
 	return outcome(w.recordings.DeleteFiles(ctx, job.Args.RecordingID))
 }
 
+// removeRecordingText removes the files of a text track that was replaced or deleted.
+type removeRecordingText struct {
+	river.WorkerDefaults[recording.RemoveTextArgs]
+	recordings *recording.Service
+}
+
+// Work removes them.
+func (w *removeRecordingText) Work(ctx context.Context, job *river.Job[recording.RemoveTextArgs]) error {
+	return outcome(w.recordings.RemoveText(ctx, job.Args.RecordingID, job.Args.Version))
+}
+
 // SweepRecordingsArgs is the periodic job that finishes recordings that no process finishes by itself.
 type SweepRecordingsArgs struct{}
 

@@ -213,7 +213,8 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.realtime = realtime.New(realtime.Config{RedisURL: s.config.RedisURL, Log: s.log, Now: s.clock.Now})
 	s.areas, err = areas.Open(ctx, areas.Config{
 		Settings: s.config.areas, Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
-		Engine: mediagate.Engine{Hub: s.hub}, Files: s.files, RecordingAssets: s.assets, Processor: s.processor, Realtime: s.realtime,
+		Engine: mediagate.Engine{Hub: s.hub}, Files: s.files, RecordingAssets: s.assets,
+		RecordingTexts: recordgate.Texts{Files: s.files}, Processor: s.processor, Realtime: s.realtime,
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 	})

@@ -2535,6 +2535,55 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/recordings/{id}/playback-url (the `GetRecordingPlaybackURL` operationId).
 	GetRecordingPlaybackURL(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListRecordingTextTracks List a recording's text tracks
+	//
+	// Lists the subtitles and captions that players of the recording offer. A DELETED recording has none.
+	//
+	// Corresponds with GET /v1/me/recordings/{id}/text-tracks (the `ListRecordingTextTracks` operationId).
+	ListRecordingTextTracks(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteRecordingTextTrack Delete a recording's text track
+	//
+	// A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
+	// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+	//
+	// Corresponds with DELETE /v1/me/recordings/{id}/text-tracks/{language} (the `DeleteRecordingTextTrack` operationId).
+	DeleteRecordingTextTrack(ctx context.Context, id ID, language string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutRecordingTextTrackWithBody Add or replace a recording's text track
+	//
+	// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+	// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+	// same track again has no effect. Clips don't take over the text tracks of their source.
+	//
+	// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+	//
+	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+	// track, and beyond 50 text tracks.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+	PutRecordingTextTrackWithBody(ctx context.Context, id ID, language string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutRecordingTextTrack Add or replace a recording's text track
+	//
+	// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+	// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+	// same track again has no effect. Clips don't take over the text tracks of their source.
+	//
+	// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+	//
+	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+	// track, and beyond 50 text tracks.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+	PutRecordingTextTrack(ctx context.Context, id ID, language string, body PutRecordingTextTrackJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreateTranscodeWithBody Make renditions of a recording
 	//
 	// Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
@@ -8585,6 +8634,95 @@ func (c *Client) UpdateRecording(ctx context.Context, id ID, body UpdateRecordin
 // Corresponds with GET /v1/me/recordings/{id}/playback-url (the `GetRecordingPlaybackURL` operationId).
 func (c *Client) GetRecordingPlaybackURL(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetRecordingPlaybackURLRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRecordingTextTracks List a recording's text tracks
+//
+// Lists the subtitles and captions that players of the recording offer. A DELETED recording has none.
+//
+// Corresponds with GET /v1/me/recordings/{id}/text-tracks (the `ListRecordingTextTracks` operationId).
+func (c *Client) ListRecordingTextTracks(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRecordingTextTracksRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteRecordingTextTrack Delete a recording's text track
+//
+// A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
+// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+//
+// Corresponds with DELETE /v1/me/recordings/{id}/text-tracks/{language} (the `DeleteRecordingTextTrack` operationId).
+func (c *Client) DeleteRecordingTextTrack(ctx context.Context, id ID, language string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRecordingTextTrackRequest(c.Server, id, language)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutRecordingTextTrackWithBody Add or replace a recording's text track
+//
+// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+// same track again has no effect. Clips don't take over the text tracks of their source.
+//
+// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+//
+// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+// track, and beyond 50 text tracks.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+func (c *Client) PutRecordingTextTrackWithBody(ctx context.Context, id ID, language string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutRecordingTextTrackRequestWithBody(c.Server, id, language, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutRecordingTextTrack Add or replace a recording's text track
+//
+// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+// same track again has no effect. Clips don't take over the text tracks of their source.
+//
+// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+//
+// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+// track, and beyond 50 text tracks.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+func (c *Client) PutRecordingTextTrack(ctx context.Context, id ID, language string, body PutRecordingTextTrackJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutRecordingTextTrackRequest(c.Server, id, language, body)
 	if err != nil {
 		return nil, err
 	}
@@ -18878,6 +19016,135 @@ func NewGetRecordingPlaybackURLRequest(server string, id ID) (*http.Request, err
 	return req, nil
 }
 
+// NewListRecordingTextTracksRequest constructs an http.Request for the ListRecordingTextTracks method
+func NewListRecordingTextTracksRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/text-tracks", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteRecordingTextTrackRequest constructs an http.Request for the DeleteRecordingTextTrack method
+func NewDeleteRecordingTextTrackRequest(server string, id ID, language string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "language", language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/text-tracks/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutRecordingTextTrackRequest calls the generic PutRecordingTextTrack builder with application/json body
+func NewPutRecordingTextTrackRequest(server string, id ID, language string, body PutRecordingTextTrackJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutRecordingTextTrackRequestWithBody(server, id, language, "application/json", bodyReader)
+}
+
+// NewPutRecordingTextTrackRequestWithBody constructs an http.Request for the PutRecordingTextTrack method, with any body, and a specified content type
+func NewPutRecordingTextTrackRequestWithBody(server string, id ID, language string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "language", language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/text-tracks/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewCreateTranscodeRequest calls the generic CreateTranscode builder with application/json body
 func NewCreateTranscodeRequest(server string, id ID, body CreateTranscodeJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -25298,6 +25565,59 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/me/recordings/{id}/playback-url (the `GetRecordingPlaybackURL` operationId).
 	GetRecordingPlaybackURLWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetRecordingPlaybackURLResponse, error)
+
+	// ListRecordingTextTracksWithResponse List a recording's text tracks
+	//
+	// Lists the subtitles and captions that players of the recording offer. A DELETED recording has none.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/recordings/{id}/text-tracks (the `ListRecordingTextTracks` operationId).
+	ListRecordingTextTracksWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ListRecordingTextTracksResponse, error)
+
+	// DeleteRecordingTextTrackWithResponse Delete a recording's text track
+	//
+	// A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
+	// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/recordings/{id}/text-tracks/{language} (the `DeleteRecordingTextTrack` operationId).
+	DeleteRecordingTextTrackWithResponse(ctx context.Context, id ID, language string, reqEditors ...RequestEditorFn) (*DeleteRecordingTextTrackResponse, error)
+
+	// PutRecordingTextTrackWithBodyWithResponse Add or replace a recording's text track
+	//
+	// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+	// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+	// same track again has no effect. Clips don't take over the text tracks of their source.
+	//
+	// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+	//
+	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+	// track, and beyond 50 text tracks.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+	PutRecordingTextTrackWithBodyWithResponse(ctx context.Context, id ID, language string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutRecordingTextTrackResponse, error)
+
+	// PutRecordingTextTrackWithResponse Add or replace a recording's text track
+	//
+	// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+	// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+	// same track again has no effect. Clips don't take over the text tracks of their source.
+	//
+	// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+	//
+	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+	// track, and beyond 50 text tracks.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+	PutRecordingTextTrackWithResponse(ctx context.Context, id ID, language string, body PutRecordingTextTrackJSONRequestBody, reqEditors ...RequestEditorFn) (*PutRecordingTextTrackResponse, error)
 
 	// CreateTranscodeWithBodyWithResponse Make renditions of a recording
 	//
@@ -34764,6 +35084,150 @@ func (r GetRecordingPlaybackURLResponse) ContentType() string {
 	return ""
 }
 
+type ListRecordingTextTracksResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordingTextTrackList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRecordingTextTracksResponse) GetJSON200() *RecordingTextTrackList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRecordingTextTracksResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRecordingTextTracksResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRecordingTextTracksResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRecordingTextTracksResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRecordingTextTracksResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteRecordingTextTrackResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordingTextTrack
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteRecordingTextTrackResponse) GetJSON200() *RecordingTextTrack {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteRecordingTextTrackResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteRecordingTextTrackResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteRecordingTextTrackResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteRecordingTextTrackResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteRecordingTextTrackResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PutRecordingTextTrackResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordingTextTrack
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutRecordingTextTrackResponse) GetJSON200() *RecordingTextTrack {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutRecordingTextTrackResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutRecordingTextTrackResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutRecordingTextTrackResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutRecordingTextTrackResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutRecordingTextTrackResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type CreateTranscodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -42806,6 +43270,83 @@ func (c *ClientWithResponses) GetRecordingPlaybackURLWithResponse(ctx context.Co
 	return ParseGetRecordingPlaybackURLResponse(rsp)
 }
 
+// ListRecordingTextTracksWithResponse List a recording's text tracks
+//
+// Lists the subtitles and captions that players of the recording offer. A DELETED recording has none.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/recordings/{id}/text-tracks (the `ListRecordingTextTracks` operationId).
+func (c *ClientWithResponses) ListRecordingTextTracksWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ListRecordingTextTracksResponse, error) {
+	rsp, err := c.ListRecordingTextTracks(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRecordingTextTracksResponse(rsp)
+}
+
+// DeleteRecordingTextTrackWithResponse Delete a recording's text track
+//
+// A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
+// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/recordings/{id}/text-tracks/{language} (the `DeleteRecordingTextTrack` operationId).
+func (c *ClientWithResponses) DeleteRecordingTextTrackWithResponse(ctx context.Context, id ID, language string, reqEditors ...RequestEditorFn) (*DeleteRecordingTextTrackResponse, error) {
+	rsp, err := c.DeleteRecordingTextTrack(ctx, id, language, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteRecordingTextTrackResponse(rsp)
+}
+
+// PutRecordingTextTrackWithBodyWithResponse Add or replace a recording's text track
+//
+// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+// same track again has no effect. Clips don't take over the text tracks of their source.
+//
+// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+//
+// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+// track, and beyond 50 text tracks.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+func (c *ClientWithResponses) PutRecordingTextTrackWithBodyWithResponse(ctx context.Context, id ID, language string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutRecordingTextTrackResponse, error) {
+	rsp, err := c.PutRecordingTextTrackWithBody(ctx, id, language, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutRecordingTextTrackResponse(rsp)
+}
+
+// PutRecordingTextTrackWithResponse Add or replace a recording's text track
+//
+// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+// same track again has no effect. Clips don't take over the text tracks of their source.
+//
+// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+//
+// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+// track, and beyond 50 text tracks.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+func (c *ClientWithResponses) PutRecordingTextTrackWithResponse(ctx context.Context, id ID, language string, body PutRecordingTextTrackJSONRequestBody, reqEditors ...RequestEditorFn) (*PutRecordingTextTrackResponse, error) {
+	rsp, err := c.PutRecordingTextTrack(ctx, id, language, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutRecordingTextTrackResponse(rsp)
+}
+
 // CreateTranscodeWithBodyWithResponse Make renditions of a recording
 //
 // Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
@@ -50513,6 +51054,105 @@ func ParseGetRecordingPlaybackURLResponse(rsp *http.Response) (*GetRecordingPlay
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest RecordingPlaybackURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListRecordingTextTracksResponse parses an HTTP response from a ListRecordingTextTracksWithResponse call
+func ParseListRecordingTextTracksResponse(rsp *http.Response) (*ListRecordingTextTracksResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRecordingTextTracksResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordingTextTrackList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteRecordingTextTrackResponse parses an HTTP response from a DeleteRecordingTextTrackWithResponse call
+func ParseDeleteRecordingTextTrackResponse(rsp *http.Response) (*DeleteRecordingTextTrackResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteRecordingTextTrackResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordingTextTrack
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePutRecordingTextTrackResponse parses an HTTP response from a PutRecordingTextTrackWithResponse call
+func ParsePutRecordingTextTrackResponse(rsp *http.Response) (*PutRecordingTextTrackResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutRecordingTextTrackResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordingTextTrack
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

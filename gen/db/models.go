@@ -497,6 +497,20 @@ type RecordingTake struct {
 	Reason      *string
 }
 
+type RecordingTextTrack struct {
+	RecordingID string
+	Language    string
+	TenantID    string
+	Name        string
+	Kind        string
+	Hash        []byte
+	Version     string
+	Cues        int32
+	SizeBytes   int64
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
 type Refund struct {
 	ID                string
 	TenantID          string

@@ -1185,7 +1185,8 @@ func (q *Queries) SetRecordingFailed(ctx context.Context, arg SetRecordingFailed
 const SetRecordingFilesDeleted = `-- name: SetRecordingFilesDeleted :exec
 WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = $2),
     inits AS (DELETE FROM recording_inits i WHERE i.recording_id = $2),
-    takes AS (DELETE FROM recording_takes t WHERE t.recording_id = $2)
+    takes AS (DELETE FROM recording_takes t WHERE t.recording_id = $2),
+    texts AS (DELETE FROM recording_text_tracks x WHERE x.recording_id = $2)
 UPDATE recordings r SET files_deleted_at = $1::timestamptz WHERE r.id = $2 AND r.status = 'DELETED' AND r.files_deleted_at IS NULL
 `
 

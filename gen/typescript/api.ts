@@ -3582,6 +3582,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/recordings/{id}/text-tracks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List a recording's text tracks
+         * @description Lists the subtitles and captions that players of the recording offer. A DELETED recording has none.
+         */
+        get: operations["listRecordingTextTracks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/recordings/{id}/text-tracks/{language}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The language as in BCP 47, such as `en`, `pt-BR` or `zh-Hant`. It is stored in its canonical form, so `EN` is `en`. */
+                language: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add or replace a recording's text track
+         * @description Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+         *     rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+         *     same track again has no effect. Clips don't take over the text tracks of their source.
+         *
+         *     Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+         *     beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+         *
+         *     409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+         *     track, and beyond 50 text tracks.
+         */
+        put: operations["putRecordingTextTrack"];
+        post?: never;
+        /**
+         * Delete a recording's text track
+         * @description A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
+         *     who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+         */
+        delete: operations["deleteRecordingTextTrack"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/recordings/{id}/transcode": {
         parameters: {
             query?: never;
@@ -11156,6 +11217,57 @@ export interface components {
          * @enum {string}
          */
         RecordingStatus: "RECORDING" | "PROCESSING" | "READY" | "FAILED" | "DELETED";
+        /** @description Subtitles or captions of a recording in one language. */
+        RecordingTextTrack: {
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * @description Number of cues in the uploaded file.
+             * @example 412
+             */
+            cueCount: number;
+            kind: components["schemas"]["TextTrackKind"];
+            /**
+             * @description The language in the canonical form of BCP 47.
+             * @example pt-BR
+             */
+            language: string;
+            /**
+             * @description The name in players' menus.
+             * @example Português (Brasil)
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description Bytes of its stored files. The recording's `sizeBytes` includes them.
+             * @example 30124
+             */
+            sizeBytes: number;
+            /**
+             * Format: date-time
+             * @description When the track was last replaced.
+             */
+            updatedAt: string;
+        };
+        /** @description A text track. */
+        RecordingTextTrackInput: {
+            /**
+             * @description A WebVTT file of at most 1 MiB.
+             * @example WEBVTT
+             *
+             *     00:00:01.000 --> 00:00:04.000
+             *     Olá!
+             */
+            content: string;
+            kind?: components["schemas"]["TextTrackKind"];
+            /**
+             * @description The name in players' menus, unlike that of the recording's other text tracks; up to 100 characters.
+             * @example Português (Brasil)
+             */
+            name: string;
+        };
+        /** @description Text tracks, by language. */
+        RecordingTextTrackList: components["schemas"]["RecordingTextTrack"][];
         /** @description A refund: completed, pending or failed. */
         Refund: {
             /**
@@ -13632,6 +13744,11 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /**
+         * @description SUBTITLES, the default: the speech, perhaps translated. CAPTIONS: also sounds and speakers, for people who can't hear.
+         * @enum {string}
+         */
+        TextTrackKind: "SUBTITLES" | "CAPTIONS";
         /** @description A tenant's support request. */
         Ticket: {
             /**
@@ -14745,6 +14862,9 @@ export type RecordingReadyData = components['schemas']['RecordingReadyData'];
 export type RecordingReadyEvent = components['schemas']['RecordingReadyEvent'];
 export type RecordingRetentionPatch = components['schemas']['RecordingRetentionPatch'];
 export type RecordingStatus = components['schemas']['RecordingStatus'];
+export type RecordingTextTrack = components['schemas']['RecordingTextTrack'];
+export type RecordingTextTrackInput = components['schemas']['RecordingTextTrackInput'];
+export type RecordingTextTrackList = components['schemas']['RecordingTextTrackList'];
 export type Refund = components['schemas']['Refund'];
 export type RefundInput = components['schemas']['RefundInput'];
 export type RefundSource = components['schemas']['RefundSource'];
@@ -14889,6 +15009,7 @@ export type TenantStatusCounts = components['schemas']['TenantStatusCounts'];
 export type TenantSubscription = components['schemas']['TenantSubscription'];
 export type TenantSummary = components['schemas']['TenantSummary'];
 export type TenantUser = components['schemas']['TenantUser'];
+export type TextTrackKind = components['schemas']['TextTrackKind'];
 export type Ticket = components['schemas']['Ticket'];
 export type TicketAuthorType = components['schemas']['TicketAuthorType'];
 export type TicketDetail = components['schemas']['TicketDetail'];
@@ -19597,6 +19718,86 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RecordingPlaybackUrl"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRecordingTextTracks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text tracks, by language. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingTextTrackList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putRecordingTextTrack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The language as in BCP 47, such as `en`, `pt-BR` or `zh-Hant`. It is stored in its canonical form, so `EN` is `en`. */
+                language: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingTextTrackInput"];
+            };
+        };
+        responses: {
+            /** @description The text track. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingTextTrack"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteRecordingTextTrack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The language as in BCP 47, such as `en`, `pt-BR` or `zh-Hant`. It is stored in its canonical form, so `EN` is `en`. */
+                language: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deleted text track. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingTextTrack"];
                 };
             };
             default: components["responses"]["Problem"];

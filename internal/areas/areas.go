@@ -104,6 +104,8 @@ type Config struct {
 	Files recording.Files
 	// RecordingAssets makes posters, storyboards and MP4 files of recordings; nil for none.
 	RecordingAssets recording.AssetMaker
+	// RecordingTexts stores the text tracks of recordings; nil if there is no store of files.
+	RecordingTexts recording.TextStore
 	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
 	PasswordMemory uint32
 	// PasswordCommand is the program that hashes passwords, with its arguments; without it, this process does.
@@ -258,7 +260,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 // openStreams creates the areas of streams.
 func (a *Areas) openStreams(c Config) {
 	a.Recordings = recording.New(recording.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets,
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets, Texts: c.RecordingTexts,
 		Pins: pins{a}, Plans: a.Quotas, Usage: a.Usage,
 		Node: c.Node, PublicURL: c.PublicURL, RecorderURL: c.RecorderURL, RecorderTimeout: c.RecorderTimeout,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,

@@ -227,6 +227,9 @@ func (e *entry) render(name, base string) []byte {
 	if len(e.media.Segments) == 0 {
 		return nil
 	}
+	if language, ok := textLanguage(name); ok {
+		return textPlaylist(&e.media, language, base)
+	}
 	p := playlist{of: audioTrack, window: e.cache.window, base: base}
 	switch name {
 	case indexName:

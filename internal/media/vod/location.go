@@ -85,6 +85,12 @@ func parseFile(name string) (fileKind, bool) {
 	case "video.mp4", "poster.jpg", "storyboard.vtt":
 		return assetFile, true
 	}
+	if _, ok := textLanguage(name); ok {
+		return playlistFile, true
+	}
+	if isTextName(name) {
+		return mediaFile, true
+	}
 	if digits, ok := strings.CutPrefix(name, "storyboard-"); ok {
 		digits, ok = strings.CutSuffix(digits, ".jpg")
 		return assetFile, ok && isNumber(digits)

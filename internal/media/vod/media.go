@@ -12,6 +12,8 @@ type Media struct {
 	// Inits and Segments are in order, by take and number.
 	Inits    []Init
 	Segments []Segment
+	// Texts are in the order of their languages; none unless Ready is set.
+	Texts []Text
 }
 
 // Init is an initialization section, one file per track.

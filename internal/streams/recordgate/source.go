@@ -41,6 +41,9 @@ func toVOD(m recording.Media) vod.Media {
 			VideoBytes: x.VideoBytes, AudioBytes: x.AudioBytes,
 		}
 	}
+	for _, x := range m.Texts {
+		v.Texts = append(v.Texts, vod.Text{Language: x.Language, Name: x.Name, Captions: x.Kind == recording.Captions, Version: x.Version})
+	}
 	return v
 }
 

@@ -23,6 +23,8 @@ type Media struct {
 	// Discontinuity set.
 	Inits    []TakeInit
 	Segments []TakeSegment
+	// Texts are in the order of their languages; none unless the recording is READY.
+	Texts []TextTrack
 }
 
 // TakeInit is an init of a take.
@@ -76,6 +78,11 @@ func (s *Service) Media(ctx context.Context, recordingID string) (Media, error) 
 			Duration: micro(g.DurationUs), Video: micro(g.VideoUs), Audio: micro(g.AudioUs), VideoBytes: g.VideoBytes, AudioBytes: g.AudioBytes,
 		}})
 		m.Duration += micro(g.DurationUs)
+	}
+	if r.Status == Ready {
+		if m.Texts, err = textsOf(ctx, q, r.ID); err != nil {
+			return Media{}, err
+		}
 	}
 	return m, nil
 }

@@ -12,6 +12,7 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/base/blob"
 	"showfloor/internal/base/id"
+	"showfloor/internal/streams/recordgate"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy"
@@ -40,7 +41,7 @@ func newRigOn(t *testing.T, o apitest.Options, fields map[string]any) *rig {
 	store, err := blob.Open(t.Context(), blob.Config{Dir: files, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	o.Pool, o.Files = dbtest.New(t), store
+	o.Pool, o.Files, o.Texts = dbtest.New(t), store, recordgate.Texts{Files: store}
 	s := apitest.New(t, o)
 	owner := s.Register(t)
 	return &rig{s, owner, tenancy.Caller{TenantID: owner.TenantID, UserID: owner.UserID}, owner.Stream(t, fields), files}
@@ -156,7 +157,7 @@ func (r *rig) pass(t *testing.T, d time.Duration) {
 // work runs the jobs of recordings and returns their kinds.
 func (r *rig) work(t *testing.T) (kinds []string) {
 	t.Helper()
-	rows, err := r.Pool.Query(t.Context(), "DELETE FROM river_job WHERE kind LIKE 'recording%' RETURNING kind, args")
+	rows, err := r.Pool.Query(t.Context(), "DELETE FROM river_job WHERE kind LIKE 'recording%' AND state <> 'scheduled' RETURNING kind, args")
 	require.NoError(t, err)
 	type job struct {
 		kind string

@@ -67,9 +67,11 @@ type Config struct {
 	Files  Files
 	// Assets makes posters, storyboards and MP4 files; nil for none.
 	Assets AssetMaker
-	Pins   Pins
-	Plans  Plans
-	Usage  Usage
+	// Texts stores text tracks; nil if there is no store of files.
+	Texts TextStore
+	Pins  Pins
+	Plans Plans
+	Usage Usage
 	// Node is this process's name in the rows of its takes.
 	Node string
 	// PublicURL is this server's address for viewers, without a slash at the end.
