@@ -21,6 +21,7 @@ import (
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/streams/recording"
 	"showfloor/internal/tenancy/mail"
 )
 
@@ -114,12 +115,13 @@ func (c Config) River() *river.Config {
 	// alternative is the driver's interface, which may change with each version.
 	config.Test.Time = riverTime{clock{c.Now}}
 	config.Queues = map[string]river.QueueConfig{
-		river.QueueDefault: {MaxWorkers: defaultWorkers},
-		webhook.Queue:      {MaxWorkers: webhook.Workers},
-		mail.Queue:         {MaxWorkers: mail.Workers},
-		order.Queue:        {MaxWorkers: order.Workers},
-		processor.Queue:    {MaxWorkers: processor.Workers},
-		retentionQueue:     {MaxWorkers: 1},
+		river.QueueDefault:  {MaxWorkers: defaultWorkers},
+		webhook.Queue:       {MaxWorkers: webhook.Workers},
+		mail.Queue:          {MaxWorkers: mail.Workers},
+		order.Queue:         {MaxWorkers: order.Workers},
+		processor.Queue:     {MaxWorkers: processor.Workers},
+		retentionQueue:      {MaxWorkers: 1},
+		recording.ClipQueue: {MaxWorkers: recording.ClipWorkers},
 	}
 	config.PeriodicJobs = []*river.PeriodicJob{
 		every(strandedEvery, EndStrandedArgs{}),
@@ -173,6 +175,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &finalizeRecording{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &makeRecordingAssets{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &deleteRecordingFiles{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &makeClip{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &removeRecordingText{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &sweepRecordings{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &rescue{pool: c.Pool})

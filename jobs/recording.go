@@ -52,6 +52,22 @@ func (w *deleteRecordingFiles) Work(ctx context.Context, job *river.Job[recordin
 	return outcome(w.recordings.DeleteFiles(ctx, job.Args.RecordingID))
 }
 
+// makeClip makes a clip of a recording.
+type makeClip struct {
+	river.WorkerDefaults[recording.MakeClipArgs]
+	recordings *recording.Service
+}
+
+// Timeout is long enough for a clip of many hours.
+func (*makeClip) Timeout(*river.Job[recording.MakeClipArgs]) time.Duration {
+	return 30 * time.Minute
+}
+
+// Work makes it.
+func (w *makeClip) Work(ctx context.Context, job *river.Job[recording.MakeClipArgs]) error {
+	return outcome(w.recordings.MakeClip(ctx, job.Args.RecordingID))
+}
+
 // removeRecordingText removes the files of a text track that was replaced or deleted.
 type removeRecordingText struct {
 	river.WorkerDefaults[recording.RemoveTextArgs]

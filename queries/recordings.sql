@@ -155,7 +155,7 @@ ORDER BY r.id;
 -- @sqlc-vet-disable tenant
 -- Recordings of all tenants that can be finalized: they have ended, and no take works on them.
 SELECT r.id FROM recordings r
-WHERE r.status = 'PROCESSING' AND r.source = 'builtin'
+WHERE r.status = 'PROCESSING' AND r.source = 'builtin' AND r.clip_of IS NULL
     AND NOT EXISTS (SELECT FROM recording_takes t WHERE t.recording_id = r.id AND t.closed_at IS NULL)
 ORDER BY r.id;
 

@@ -2528,6 +2528,48 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
 	UpdateRecording(ctx context.Context, id ID, body UpdateRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateRecordingClipWithBody Cut a clip out of a recording
+	//
+	// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+	// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+	// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+	//
+	// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+	// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+	// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+	//
+	// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+	// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+	//
+	// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+	// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+	CreateRecordingClipWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRecordingClip Cut a clip out of a recording
+	//
+	// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+	// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+	// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+	//
+	// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+	// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+	// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+	//
+	// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+	// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+	//
+	// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+	// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+	CreateRecordingClip(ctx context.Context, id ID, body CreateRecordingClipJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetRecordingPlaybackURL Get a URL to watch a recording
 	//
 	// Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
@@ -8617,6 +8659,68 @@ func (c *Client) UpdateRecordingWithBody(ctx context.Context, id ID, contentType
 // Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
 func (c *Client) UpdateRecording(ctx context.Context, id ID, body UpdateRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateRecordingRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRecordingClipWithBody Cut a clip out of a recording
+//
+// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+//
+// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+//
+// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+//
+// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+func (c *Client) CreateRecordingClipWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRecordingClipRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRecordingClip Cut a clip out of a recording
+//
+// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+//
+// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+//
+// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+//
+// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+func (c *Client) CreateRecordingClip(ctx context.Context, id ID, body CreateRecordingClipJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRecordingClipRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -18982,6 +19086,53 @@ func NewUpdateRecordingRequestWithBody(server string, id ID, contentType string,
 	return req, nil
 }
 
+// NewCreateRecordingClipRequest calls the generic CreateRecordingClip builder with application/json body
+func NewCreateRecordingClipRequest(server string, id ID, body CreateRecordingClipJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateRecordingClipRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreateRecordingClipRequestWithBody constructs an http.Request for the CreateRecordingClip method, with any body, and a specified content type
+func NewCreateRecordingClipRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/clips", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetRecordingPlaybackURLRequest constructs an http.Request for the GetRecordingPlaybackURL method
 func NewGetRecordingPlaybackURLRequest(server string, id ID) (*http.Request, error) {
 	var err error
@@ -25556,6 +25707,48 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
 	UpdateRecordingWithResponse(ctx context.Context, id ID, body UpdateRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRecordingResponse, error)
+
+	// CreateRecordingClipWithBodyWithResponse Cut a clip out of a recording
+	//
+	// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+	// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+	// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+	//
+	// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+	// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+	// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+	//
+	// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+	// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+	//
+	// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+	// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+	CreateRecordingClipWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRecordingClipResponse, error)
+
+	// CreateRecordingClipWithResponse Cut a clip out of a recording
+	//
+	// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+	// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+	// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+	//
+	// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+	// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+	// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+	//
+	// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+	// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+	//
+	// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+	// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+	CreateRecordingClipWithResponse(ctx context.Context, id ID, body CreateRecordingClipJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRecordingClipResponse, error)
 
 	// GetRecordingPlaybackURLWithResponse Get a URL to watch a recording
 	//
@@ -35036,6 +35229,54 @@ func (r UpdateRecordingResponse) ContentType() string {
 	return ""
 }
 
+type CreateRecordingClipResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Recording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateRecordingClipResponse) GetJSON201() *Recording {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateRecordingClipResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateRecordingClipResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateRecordingClipResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateRecordingClipResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateRecordingClipResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetRecordingPlaybackURLResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -43255,6 +43496,60 @@ func (c *ClientWithResponses) UpdateRecordingWithResponse(ctx context.Context, i
 	return ParseUpdateRecordingResponse(rsp)
 }
 
+// CreateRecordingClipWithBodyWithResponse Cut a clip out of a recording
+//
+// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+//
+// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+//
+// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+//
+// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+func (c *ClientWithResponses) CreateRecordingClipWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRecordingClipResponse, error) {
+	rsp, err := c.CreateRecordingClipWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRecordingClipResponse(rsp)
+}
+
+// CreateRecordingClipWithResponse Cut a clip out of a recording
+//
+// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+//
+// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+//
+// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+//
+// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+func (c *ClientWithResponses) CreateRecordingClipWithResponse(ctx context.Context, id ID, body CreateRecordingClipJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRecordingClipResponse, error) {
+	rsp, err := c.CreateRecordingClip(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRecordingClipResponse(rsp)
+}
+
 // GetRecordingPlaybackURLWithResponse Get a URL to watch a recording
 //
 // Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
@@ -51025,6 +51320,39 @@ func ParseUpdateRecordingResponse(rsp *http.Response) (*UpdateRecordingResponse,
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateRecordingClipResponse parses an HTTP response from a CreateRecordingClipWithResponse call
+func ParseCreateRecordingClipResponse(rsp *http.Response) (*CreateRecordingClipResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateRecordingClipResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Recording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse

@@ -456,6 +456,9 @@ type Recording struct {
 	HasStoryboard    bool
 	HasMp4           bool
 	RetentionSet     bool
+	ClipOf           *string
+	ClipFromMs       *int64
+	ClipToMs         *int64
 }
 
 type RecordingInit struct {

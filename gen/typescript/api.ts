@@ -3559,6 +3559,41 @@ export interface paths {
         patch: operations["updateRecording"];
         trace?: never;
     };
+    "/v1/me/recordings/{id}/clips": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cut a clip out of a recording
+         * @description Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+         *     copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+         *     is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+         *
+         *     The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+         *     pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+         *     frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+         *
+         *     `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+         *     any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+         *
+         *     400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+         *     recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+         */
+        post: operations["createRecordingClip"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/recordings/{id}/playback-url": {
         parameters: {
             query?: never;
@@ -10938,6 +10973,8 @@ export interface components {
         };
         /** @description A recording of a stream: one broadcast, or a part of one. */
         Recording: {
+            /** @description The part of another recording that this one was cut out of; null for a recording of a stream. */
+            clipOf: components["schemas"]["RecordingClipSource"] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -11047,6 +11084,47 @@ export interface components {
             occurredAt: string;
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
+        };
+        /** @description A part of a recording. */
+        RecordingClipInput: {
+            /**
+             * Format: double
+             * @description Beginning in seconds since the recording's start.
+             * @example 1.5
+             */
+            fromSec: number;
+            metadata?: components["schemas"]["Metadata"];
+            /**
+             * @description A name for people; up to 200 characters.
+             * @example The best goal
+             */
+            name?: string | null;
+            /**
+             * Format: double
+             * @description End in seconds since the recording's start, the recording's `durationSec` at most.
+             * @example 4
+             */
+            toSec: number;
+        };
+        /** @description A part of a recording. */
+        RecordingClipSource: {
+            /**
+             * Format: double
+             * @description Beginning in seconds since that recording's start, to the millisecond. Until the clip is READY: the requested one.
+             * @example 92
+             */
+            fromSec: number;
+            /**
+             * @description The recording, which may be deleted by now.
+             * @example rec_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            recordingId: string;
+            /**
+             * Format: double
+             * @description End in seconds since that recording's start, to the millisecond. Until the clip is READY: the requested one.
+             * @example 120.04
+             */
+            toSec: number;
         };
         /** @description The reason for a deletion. */
         RecordingDeletionInput: {
@@ -14850,6 +14928,8 @@ export type RecentActivity = components['schemas']['RecentActivity'];
 export type Recording = components['schemas']['Recording'];
 export type RecordingAssetsReadyData = components['schemas']['RecordingAssetsReadyData'];
 export type RecordingAssetsReadyEvent = components['schemas']['RecordingAssetsReadyEvent'];
+export type RecordingClipInput = components['schemas']['RecordingClipInput'];
+export type RecordingClipSource = components['schemas']['RecordingClipSource'];
 export type RecordingDeletionInput = components['schemas']['RecordingDeletionInput'];
 export type RecordingFinalStatus = components['schemas']['RecordingFinalStatus'];
 export type RecordingFinalization = components['schemas']['RecordingFinalization'];
@@ -19689,6 +19769,41 @@ export interface operations {
         responses: {
             /** @description The recording as it is now. */
             200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recording"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createRecordingClip: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingClipInput"];
+            };
+        };
+        responses: {
+            /** @description The clip, PROCESSING. */
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -104,6 +104,8 @@ type Config struct {
 	Files recording.Files
 	// RecordingAssets makes posters, storyboards and MP4 files of recordings; nil for none.
 	RecordingAssets recording.AssetMaker
+	// RecordingClips makes the files of clips; nil for none.
+	RecordingClips recording.ClipMaker
 	// RecordingTexts stores the text tracks of recordings; nil if there is no store of files.
 	RecordingTexts recording.TextStore
 	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
@@ -260,7 +262,8 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 // openStreams creates the areas of streams.
 func (a *Areas) openStreams(c Config) {
 	a.Recordings = recording.New(recording.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets, Texts: c.RecordingTexts,
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets,
+		Clips: c.RecordingClips, Texts: c.RecordingTexts,
 		Pins: pins{a}, Plans: a.Quotas, Usage: a.Usage,
 		Node: c.Node, PublicURL: c.PublicURL, RecorderURL: c.RecorderURL, RecorderTimeout: c.RecorderTimeout,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,

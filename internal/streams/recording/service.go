@@ -67,6 +67,8 @@ type Config struct {
 	Files  Files
 	// Assets makes posters, storyboards and MP4 files; nil for none.
 	Assets AssetMaker
+	// Clips makes the files of clips; nil for none.
+	Clips ClipMaker
 	// Texts stores text tracks; nil if there is no store of files.
 	Texts TextStore
 	Pins  Pins
@@ -129,6 +131,8 @@ var (
 	_ river.JobArgs = FinalizeArgs{}
 	_ river.JobArgs = DeleteFilesArgs{}
 	_ river.JobArgs = MakeAssetsArgs{}
+	_ river.JobArgs = MakeClipArgs{}
+	_ river.JobArgs = RemoveTextArgs{}
 )
 
 // entity names recordings in the audit log and in intervals of usage.

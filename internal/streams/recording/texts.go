@@ -67,8 +67,6 @@ type RemoveTextArgs struct {
 // Kind is the job's name.
 func (RemoveTextArgs) Kind() string { return "recording_remove_text" }
 
-var _ river.JobArgs = RemoveTextArgs{}
-
 // textPrefix is the prefix of the keys of a version's files.
 func textPrefix(recordingID, version string) string { return Prefix(recordingID) + "/text/" + version }
 

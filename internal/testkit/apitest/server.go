@@ -84,6 +84,8 @@ type Options struct {
 	RecorderSecret, RecorderURL string
 	// Files is the store of recorded files; one without files by default.
 	Files recording.Files
+	// Clips makes the files of clips; none by default.
+	Clips recording.ClipMaker
 	// Texts stores text tracks; it drops them by default.
 	Texts recording.TextStore
 	// Schedule holds the pauses between delivery attempts; the default schedule if nil.
@@ -269,8 +271,9 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production,
 		},
 		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node, Engine: mediagate.Engine{Hub: s.Hub},
-		Files: cmp.Or[recording.Files](o.Files, noFiles{}), RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
-		Processor: s.Sandbox.Client, Realtime: &s.published, CheckEvent: eventCheck(t),
+		Files: cmp.Or[recording.Files](o.Files, noFiles{}), RecordingClips: o.Clips,
+		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
+		Processor:      s.Sandbox.Client, Realtime: &s.published, CheckEvent: eventCheck(t),
 		PasswordMemory: cmp.Or(o.PasswordMemory, 64),
 	})
 	must(t, err)
