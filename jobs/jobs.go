@@ -40,6 +40,7 @@ const (
 	breakoutsEvery = 30 * time.Second // breakout rooms whose time has ended
 	sumsEvery      = 5 * time.Minute  // sums of closed hours
 	sweepEvery     = 10 * time.Second // recordings that no process finishes
+	storageEvery   = 5 * time.Minute  // bytes of recordings
 )
 
 // Config of the workers.
@@ -134,6 +135,7 @@ func (c Config) River() *river.Config {
 		every(breakoutsEvery, CloseOverdueBreakoutsArgs{}),
 		every(rescueEvery, RescueArgs{}),
 		every(sweepEvery, SweepRecordingsArgs{}),
+		every(storageEvery, MeasureStorageArgs{}),
 	}
 	config.PeriodicJobs = slices.Concat(config.PeriodicJobs, sumJobs(), retentionJobs(c.Areas.Keepers()))
 	config.FetchCooldown, config.FetchPollInterval = 10*time.Millisecond, pollEvery
@@ -178,6 +180,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &makeClip{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &removeRecordingText{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &sweepRecordings{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &measureStorage{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &rescue{pool: c.Pool})
 	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers

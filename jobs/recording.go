@@ -94,3 +94,19 @@ type sweepRecordings struct {
 func (w *sweepRecordings) Work(ctx context.Context, _ *river.Job[SweepRecordingsArgs]) error {
 	return outcome(w.recordings.Sweep(ctx))
 }
+
+// MeasureStorageArgs is the periodic job that measures how many bytes of recordings tenants store.
+type MeasureStorageArgs struct{}
+
+// Kind names the job.
+func (MeasureStorageArgs) Kind() string { return "recording_measure_storage" }
+
+type measureStorage struct {
+	river.WorkerDefaults[MeasureStorageArgs]
+	recordings *recording.Service
+}
+
+// Work measures them.
+func (w *measureStorage) Work(ctx context.Context, _ *river.Job[MeasureStorageArgs]) error {
+	return outcome(w.recordings.MeasureStorage(ctx))
+}

@@ -14229,7 +14229,7 @@ export interface components {
         /**
          * @description STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
          *     sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
-         *     recordings at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
+         *     recordings at one time, with all files that are made or uploaded for them, measured every 5 minutes. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
          *     notifications attempted.
          * @enum {string}
          */

@@ -221,7 +221,7 @@ func owners() map[string]string {
 		"internal/tenancy/setting":     {"settings"},
 		"internal/tenancy/signing":     {"signing_keys"},
 		"internal/tenancy/sums":        {"row_counts", "row_count_changes", "row_numbers", "summed_until"},
-		"internal/tenancy/usage":       {"usage_hours", "usage_intervals", "plan_allowances"},
+		"internal/tenancy/usage":       {"usage_hours", "usage_intervals", "usage_levels", "plan_allowances"},
 		"internal/outflow/event":       {"events", "event_subjects", "event_fanouts"},
 		"internal/outflow/tester":      {"capture_urls", "captures", "capture_usage"},
 		"internal/outflow/webhook":     {"webhook_endpoints", "webhook_deliveries"},

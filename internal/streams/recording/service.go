@@ -56,6 +56,8 @@ type Plans interface {
 type Usage interface {
 	// Record stores intervals. Repeating it has no effect.
 	Record(ctx context.Context, list []usage.Interval) (written int64, err error)
+	// RecordStorage stores how many bytes tenants store at a time. Repeating it has no effect.
+	RecordStorage(ctx context.Context, at time.Time, list []usage.Level) error
 }
 
 // Config of a Service.
