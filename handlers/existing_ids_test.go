@@ -42,6 +42,8 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 	captureURL := owner.CaptureURL(t)
 	captured := captureURL.Token + "/" + s.Send(t, captureURL, "GET", "", nil)
 
+	owner.Call(t, "PUT", "/v1/me/recordings/"+made.ID+"/text-tracks/en", map[string]any{"name": "English", "content": "WEBVTT"}).Is(t, 200)
+
 	// An operation with an id that is missing here fails TestAnotherTenantsIDsDontExist. Discount
 	// codes are not ids: another tenant's code is answered like an unknown one.
 	return map[string]string{
@@ -67,7 +69,8 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"editChannelMessage": ch.ID + "/" + message.ID, "deleteChannelMessage": ch.ID + "/" + message.ID,
 		"joinChannel": ch.ID, "leaveChannel": ch.ID, "listChannelModeration": ch.ID,
 		"timeoutChannelMember": moderated.ID, "banChannelMember": moderated.ID, "muteChannelMember": moderated.ID, "setChannelSlowmode": moderated.ID,
-		"getRecording": made.ID, "updateRecording": made.ID, "getRecordingPlaybackUrl": made.ID, "deleteRecording": made.ID,
+		"getRecording": made.ID, "updateRecording": made.ID, "getRecordingPlaybackUrl": made.ID, "deleteRecording": made.ID, "createRecordingClip": made.ID,
+		"listRecordingTextTracks": made.ID, "putRecordingTextTrack": made.ID + "/en", "deleteRecordingTextTrack": made.ID + "/en",
 		"listStreamRecordings": made.StreamID, "startRecording": onAir.ID, "stopRecording": taped.StreamID + "/" + taped.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}

@@ -130,6 +130,7 @@ func toRecording(v recording.View) api.Recording {
 		URL: orNull(v.URL), URLExpiresAt: timeOrNull(v.URLExpires), DurationSec: toSeconds(v.DurationMs), SizeBytes: orNull(v.SizeBytes),
 		ProductTimeline: each(v.Timeline, toTimelineEntry), Error: orNull(v.Error), IncompleteReason: orNull(incompleteReason(v.Recording)),
 		StartedAt: timestamp.From(v.StartedAt), EndedAt: timeOrNull(v.EndedAt), RetainUntil: timeOrNull(v.RetainUntil),
+		ClipOf:   toClipSource(v.Recording),
 		Metadata: toMetadata(v.Metadata), CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
 }

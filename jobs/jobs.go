@@ -21,6 +21,7 @@ import (
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/streams/recording"
 	"showfloor/internal/tenancy/mail"
 )
 
@@ -39,6 +40,7 @@ const (
 	breakoutsEvery = 30 * time.Second // breakout rooms whose time has ended
 	sumsEvery      = 5 * time.Minute  // sums of closed hours
 	sweepEvery     = 10 * time.Second // recordings that no process finishes
+	storageEvery   = 5 * time.Minute  // bytes of recordings
 )
 
 // Config of the workers.
@@ -114,12 +116,13 @@ func (c Config) River() *river.Config {
 	// alternative is the driver's interface, which may change with each version.
 	config.Test.Time = riverTime{clock{c.Now}}
 	config.Queues = map[string]river.QueueConfig{
-		river.QueueDefault: {MaxWorkers: defaultWorkers},
-		webhook.Queue:      {MaxWorkers: webhook.Workers},
-		mail.Queue:         {MaxWorkers: mail.Workers},
-		order.Queue:        {MaxWorkers: order.Workers},
-		processor.Queue:    {MaxWorkers: processor.Workers},
-		retentionQueue:     {MaxWorkers: 1},
+		river.QueueDefault:  {MaxWorkers: defaultWorkers},
+		webhook.Queue:       {MaxWorkers: webhook.Workers},
+		mail.Queue:          {MaxWorkers: mail.Workers},
+		order.Queue:         {MaxWorkers: order.Workers},
+		processor.Queue:     {MaxWorkers: processor.Workers},
+		retentionQueue:      {MaxWorkers: 1},
+		recording.ClipQueue: {MaxWorkers: recording.ClipWorkers},
 	}
 	if c.Areas.Recordings != nil {
 		for name, workers := range c.Areas.Recordings.Queues() {
@@ -137,6 +140,7 @@ func (c Config) River() *river.Config {
 		every(breakoutsEvery, CloseOverdueBreakoutsArgs{}),
 		every(rescueEvery, RescueArgs{}),
 		every(sweepEvery, SweepRecordingsArgs{}),
+		every(storageEvery, MeasureStorageArgs{}),
 	}
 	config.PeriodicJobs = slices.Concat(config.PeriodicJobs, sumJobs(), retentionJobs(c.Areas.Keepers()))
 	config.FetchCooldown, config.FetchPollInterval = 10*time.Millisecond, pollEvery
@@ -180,7 +184,10 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &importRecording{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &makeRecordingAssets{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &deleteRecordingFiles{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &makeClip{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &removeRecordingText{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &sweepRecordings{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &measureStorage{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &rescue{pool: c.Pool})
 	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers

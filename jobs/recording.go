@@ -77,6 +77,33 @@ func (w *deleteRecordingFiles) Work(ctx context.Context, job *river.Job[recordin
 	return outcome(w.recordings.DeleteFiles(ctx, job.Args.RecordingID))
 }
 
+// makeClip makes a clip of a recording.
+type makeClip struct {
+	river.WorkerDefaults[recording.MakeClipArgs]
+	recordings *recording.Service
+}
+
+// Timeout is long enough for a clip of many hours.
+func (*makeClip) Timeout(*river.Job[recording.MakeClipArgs]) time.Duration {
+	return 30 * time.Minute
+}
+
+// Work makes it.
+func (w *makeClip) Work(ctx context.Context, job *river.Job[recording.MakeClipArgs]) error {
+	return outcome(w.recordings.MakeClip(ctx, job.Args.RecordingID))
+}
+
+// removeRecordingText removes the files of a text track that was replaced or deleted.
+type removeRecordingText struct {
+	river.WorkerDefaults[recording.RemoveTextArgs]
+	recordings *recording.Service
+}
+
+// Work removes them.
+func (w *removeRecordingText) Work(ctx context.Context, job *river.Job[recording.RemoveTextArgs]) error {
+	return outcome(w.recordings.RemoveText(ctx, job.Args.RecordingID, job.Args.Version))
+}
+
 // SweepRecordingsArgs is the periodic job that finishes recordings that no process finishes by itself.
 type SweepRecordingsArgs struct{}
 
@@ -91,4 +118,20 @@ type sweepRecordings struct {
 // Work finishes them.
 func (w *sweepRecordings) Work(ctx context.Context, _ *river.Job[SweepRecordingsArgs]) error {
 	return outcome(w.recordings.Sweep(ctx))
+}
+
+// MeasureStorageArgs is the periodic job that measures how many bytes of recordings tenants store.
+type MeasureStorageArgs struct{}
+
+// Kind names the job.
+func (MeasureStorageArgs) Kind() string { return "recording_measure_storage" }
+
+type measureStorage struct {
+	river.WorkerDefaults[MeasureStorageArgs]
+	recordings *recording.Service
+}
+
+// Work measures them.
+func (w *measureStorage) Work(ctx context.Context, _ *river.Job[MeasureStorageArgs]) error {
+	return outcome(w.recordings.MeasureStorage(ctx))
 }

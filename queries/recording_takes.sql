@@ -7,6 +7,11 @@ WITH counted AS (
 INSERT INTO recording_takes (recording_id, take, tenant_id, node, key, opened_at, seen_at)
 SELECT c.id, c.takes, c.tenant_id, @node, @key, @now, @now FROM counted c RETURNING take;
 
+-- name: CreateClipTake :exec
+-- The clip is locked. Its takes have the numbers of its source's.
+INSERT INTO recording_takes (recording_id, take, tenant_id, node, opened_at, seen_at, closed_at)
+VALUES (@recording_id, @take, @tenant_id, '', @now, @now, @now);
+
 -- name: LockTakeByKey :one
 -- @sqlc-vet-disable tenant
 -- The recording is locked. The recorder knows only its id.

@@ -132,7 +132,8 @@ WHERE tenant_id = @tenant_id AND id = @id;
 -- The job knows only the recording's id. The rows that describe the files go with them.
 WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = @id),
     inits AS (DELETE FROM recording_inits i WHERE i.recording_id = @id),
-    takes AS (DELETE FROM recording_takes t WHERE t.recording_id = @id)
+    takes AS (DELETE FROM recording_takes t WHERE t.recording_id = @id),
+    texts AS (DELETE FROM recording_text_tracks x WHERE x.recording_id = @id)
 UPDATE recordings r SET files_deleted_at = @now::timestamptz WHERE r.id = @id AND r.status = 'DELETED' AND r.files_deleted_at IS NULL;
 
 -- name: LockExpiredRecordings :many
@@ -164,7 +165,7 @@ ORDER BY r.id;
 -- @sqlc-vet-disable tenant
 -- Recordings of all tenants that can be finalized: they have ended, and no take works on them.
 SELECT r.id FROM recordings r
-WHERE r.status = 'PROCESSING' AND r.source = 'builtin'
+WHERE r.status = 'PROCESSING' AND r.source = 'builtin' AND r.clip_of IS NULL
     AND NOT EXISTS (SELECT FROM recording_takes t WHERE t.recording_id = r.id AND t.closed_at IS NULL)
 ORDER BY r.id;
 

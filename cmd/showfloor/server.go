@@ -217,6 +217,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.areas, err = areas.Open(ctx, areas.Config{
 		Settings: s.config.areas, Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
 		Engine: mediagate.Engine{Hub: s.hub}, Files: s.files, RecordingAssets: s.assets, RecordingImporter: s.importer,
+		RecordingClips: recordgate.Clips{Files: s.files}, RecordingTexts: recordgate.Texts{Files: s.files},
 		Processor: s.processor, Realtime: s.realtime,
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,

@@ -2437,6 +2437,24 @@ func (e TenantStatus) Valid() bool {
 	}
 }
 
+// Defines values for TextTrackKind.
+const (
+	TextTrackKindCAPTIONS  TextTrackKind = "CAPTIONS"
+	TextTrackKindSUBTITLES TextTrackKind = "SUBTITLES"
+)
+
+// Valid indicates whether the value is a known member of the TextTrackKind enum.
+func (e TextTrackKind) Valid() bool {
+	switch e {
+	case TextTrackKindCAPTIONS:
+		return true
+	case TextTrackKindSUBTITLES:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TicketAuthorType.
 const (
 	TicketAuthorTypeADMIN  TicketAuthorType = "ADMIN"
@@ -6850,7 +6868,7 @@ type MeterUsage struct {
 
 	// Meter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
 	// sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
-	// recordings at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
+	// recordings at one time, with all files that are made or uploaded for them, measured every 5 minutes. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
 	// notifications attempted.
 	Meter UsageMeter `json:"meter"`
 
@@ -7505,7 +7523,7 @@ type PlanAllowance struct {
 
 	// Meter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
 	// sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
-	// recordings at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
+	// recordings at one time, with all files that are made or uploaded for them, measured every 5 minutes. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
 	// notifications attempted.
 	Meter UsageMeter `json:"meter"`
 }
@@ -8778,7 +8796,9 @@ type RecentActivity struct {
 
 // Recording A recording of a stream: one broadcast, or a part of one.
 type Recording struct {
-	CreatedAt timestamp.Time `json:"createdAt"`
+	// ClipOf The part of another recording that this one was cut out of; null for a recording of a stream.
+	ClipOf    nullable.Nullable[RecordingClipSource] `json:"clipOf"`
+	CreatedAt timestamp.Time                         `json:"createdAt"`
 
 	// DurationSec Length in seconds, to the millisecond; null until the recording is READY.
 	//
@@ -8901,6 +8921,50 @@ type RecordingAssetsReadyEvent struct {
 
 // RecordingAssetsReadyEventEvent defines model for RecordingAssetsReadyEvent.Event.
 type RecordingAssetsReadyEventEvent string
+
+// RecordingClipInput A part of a recording.
+type RecordingClipInput struct {
+	// FromSec Beginning in seconds since the recording's start.
+	//
+	// Example: 1.5
+	FromSec float64 `json:"fromSec"`
+
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
+	//
+	//
+	// Example: {"campaign":"spring"}
+	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// Name A name for people; up to 200 characters.
+	//
+	// Example: The best goal
+	Name nullable.Nullable[string] `json:"name,omitempty"`
+
+	// ToSec End in seconds since the recording's start, the recording's `durationSec` at most.
+	//
+	// Example: 4
+	ToSec float64 `json:"toSec"`
+}
+
+// RecordingClipSource A part of a recording.
+type RecordingClipSource struct {
+	// FromSec Beginning in seconds since that recording's start, to the millisecond. Until the clip is READY: the requested one.
+	//
+	// Example: 92
+	FromSec float64 `json:"fromSec"`
+
+	// RecordingID The recording, which may be deleted by now.
+	//
+	// Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
+	RecordingID string `json:"recordingId"`
+
+	// ToSec End in seconds since that recording's start, to the millisecond. Until the clip is READY: the requested one.
+	//
+	// Example: 120.04
+	ToSec float64 `json:"toSec"`
+}
 
 // RecordingDeletionInput The reason for a deletion.
 type RecordingDeletionInput struct {
@@ -9082,6 +9146,59 @@ type RecordingRetentionPatch struct {
 // recorded for two minutes: READY with what was stored and an `incompleteReason`, or FAILED if nothing was. While the
 // storage can't be reached, it is PROCESSING for up to an hour.
 type RecordingStatus string
+
+// RecordingTextTrack Subtitles or captions of a recording in one language.
+type RecordingTextTrack struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// CueCount Number of cues in the uploaded file.
+	//
+	// Example: 412
+	CueCount int `json:"cueCount"`
+
+	// Kind SUBTITLES, the default: the speech, perhaps translated. CAPTIONS: also sounds and speakers, for people who can't hear.
+	Kind TextTrackKind `json:"kind"`
+
+	// Language The language in the canonical form of BCP 47.
+	//
+	// Example: pt-BR
+	Language string `json:"language"`
+
+	// Name The name in players' menus.
+	//
+	// Example: Português (Brasil)
+	Name string `json:"name"`
+
+	// SizeBytes Bytes of its stored files. The recording's `sizeBytes` includes them.
+	//
+	// Example: 30124
+	SizeBytes int64 `json:"sizeBytes"`
+
+	// UpdatedAt When the track was last replaced.
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
+
+// RecordingTextTrackInput A text track.
+type RecordingTextTrackInput struct {
+	// Content A WebVTT file of at most 1 MiB.
+	//
+	// Example: WEBVTT
+	//
+	// 00:00:01.000 --> 00:00:04.000
+	// Olá!
+	Content string `json:"content"`
+
+	// Kind SUBTITLES, the default: the speech, perhaps translated. CAPTIONS: also sounds and speakers, for people who can't hear.
+	Kind *TextTrackKind `json:"kind,omitempty"`
+
+	// Name The name in players' menus, unlike that of the recording's other text tracks; up to 100 characters.
+	//
+	// Example: Português (Brasil)
+	Name string `json:"name"`
+}
+
+// RecordingTextTrackList Text tracks, by language.
+type RecordingTextTrackList = []RecordingTextTrack
 
 // Refund A refund: completed, pending or failed.
 type Refund struct {
@@ -11767,6 +11884,9 @@ type TenantUser struct {
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
 }
 
+// TextTrackKind SUBTITLES, the default: the speech, perhaps translated. CAPTIONS: also sounds and speakers, for people who can't hear.
+type TextTrackKind string
+
 // Ticket A tenant's support request.
 type Ticket struct {
 	// AssigneeID The admin who works on it.
@@ -12191,7 +12311,7 @@ type TrialExtensionInput struct {
 
 // UsageMeter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
 // sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
-// recordings at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
+// recordings at one time, with all files that are made or uploaded for them, measured every 5 minutes. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
 // notifications attempted.
 type UsageMeter string
 
@@ -13410,6 +13530,12 @@ type SetIosPushCredentialsJSONRequestBody = IosPushInput
 
 // UpdateRecordingJSONRequestBody defines body for UpdateRecording for application/json ContentType.
 type UpdateRecordingJSONRequestBody = RecordingPatch
+
+// CreateRecordingClipJSONRequestBody defines body for CreateRecordingClip for application/json ContentType.
+type CreateRecordingClipJSONRequestBody = RecordingClipInput
+
+// PutRecordingTextTrackJSONRequestBody defines body for PutRecordingTextTrack for application/json ContentType.
+type PutRecordingTextTrackJSONRequestBody = RecordingTextTrackInput
 
 // CreateTranscodeJSONRequestBody defines body for CreateTranscode for application/json ContentType.
 type CreateTranscodeJSONRequestBody = TranscodeInput
@@ -16434,9 +16560,21 @@ type ServerInterface interface {
 	// UpdateRecording Change a recording's name and metadata
 	// (PATCH /v1/me/recordings/{id})
 	UpdateRecording(ctx echo.Context, id ID) error
+	// CreateRecordingClip Cut a clip out of a recording
+	// (POST /v1/me/recordings/{id}/clips)
+	CreateRecordingClip(ctx echo.Context, id ID) error
 	// GetRecordingPlaybackURL Get a URL to watch a recording
 	// (GET /v1/me/recordings/{id}/playback-url)
 	GetRecordingPlaybackURL(ctx echo.Context, id ID) error
+	// ListRecordingTextTracks List a recording's text tracks
+	// (GET /v1/me/recordings/{id}/text-tracks)
+	ListRecordingTextTracks(ctx echo.Context, id ID) error
+	// DeleteRecordingTextTrack Delete a recording's text track
+	// (DELETE /v1/me/recordings/{id}/text-tracks/{language})
+	DeleteRecordingTextTrack(ctx echo.Context, id ID, language string) error
+	// PutRecordingTextTrack Add or replace a recording's text track
+	// (PUT /v1/me/recordings/{id}/text-tracks/{language})
+	PutRecordingTextTrack(ctx echo.Context, id ID, language string) error
 	// CreateTranscode Make renditions of a recording
 	// (POST /v1/me/recordings/{id}/transcode)
 	CreateTranscode(ctx echo.Context, id ID) error
@@ -19603,6 +19741,22 @@ func (w *ServerInterfaceWrapper) UpdateRecording(ctx echo.Context) error {
 	return err
 }
 
+// CreateRecordingClip converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateRecordingClip(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateRecordingClip(ctx, id)
+	return err
+}
+
 // GetRecordingPlaybackURL converts echo context to params.
 func (w *ServerInterfaceWrapper) GetRecordingPlaybackURL(ctx echo.Context) error {
 	var err error
@@ -19616,6 +19770,70 @@ func (w *ServerInterfaceWrapper) GetRecordingPlaybackURL(ctx echo.Context) error
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetRecordingPlaybackURL(ctx, id)
+	return err
+}
+
+// ListRecordingTextTracks converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRecordingTextTracks(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRecordingTextTracks(ctx, id)
+	return err
+}
+
+// DeleteRecordingTextTrack converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteRecordingTextTrack(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "language" -------------
+	var language string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "language", ctx.Param("language"), &language, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter language: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteRecordingTextTrack(ctx, id, language)
+	return err
+}
+
+// PutRecordingTextTrack converts echo context to params.
+func (w *ServerInterfaceWrapper) PutRecordingTextTrack(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "language" -------------
+	var language string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "language", ctx.Param("language"), &language, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter language: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PutRecordingTextTrack(ctx, id, language)
 	return err
 }
 
@@ -21387,7 +21605,11 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/v1/me/recordings/:id", wrapper.DeleteRecording, options.OperationMiddlewares["deleteRecording"]...)
 	router.GET(options.BaseURL+"/v1/me/recordings/:id", wrapper.GetRecording, options.OperationMiddlewares["getRecording"]...)
 	router.PATCH(options.BaseURL+"/v1/me/recordings/:id", wrapper.UpdateRecording, options.OperationMiddlewares["updateRecording"]...)
+	router.POST(options.BaseURL+"/v1/me/recordings/:id/clips", wrapper.CreateRecordingClip, options.OperationMiddlewares["createRecordingClip"]...)
 	router.GET(options.BaseURL+"/v1/me/recordings/:id/playback-url", wrapper.GetRecordingPlaybackURL, options.OperationMiddlewares["getRecordingPlaybackUrl"]...)
+	router.GET(options.BaseURL+"/v1/me/recordings/:id/text-tracks", wrapper.ListRecordingTextTracks, options.OperationMiddlewares["listRecordingTextTracks"]...)
+	router.DELETE(options.BaseURL+"/v1/me/recordings/:id/text-tracks/:language", wrapper.DeleteRecordingTextTrack, options.OperationMiddlewares["deleteRecordingTextTrack"]...)
+	router.PUT(options.BaseURL+"/v1/me/recordings/:id/text-tracks/:language", wrapper.PutRecordingTextTrack, options.OperationMiddlewares["putRecordingTextTrack"]...)
 	router.POST(options.BaseURL+"/v1/me/recordings/:id/transcode", wrapper.CreateTranscode, options.OperationMiddlewares["createTranscode"]...)
 	router.GET(options.BaseURL+"/v1/me/restream/streams/:streamId", wrapper.ListRestreamRoutes, options.OperationMiddlewares["listRestreamRoutes"]...)
 	router.POST(options.BaseURL+"/v1/me/restream/streams/:streamId", wrapper.AttachRestreamTargets, options.OperationMiddlewares["attachRestreamTargets"]...)
@@ -28087,6 +28309,46 @@ func (response UpdateRecordingdefaultApplicationProblemPlusJSONResponse) VisitUp
 	return err
 }
 
+type CreateRecordingClipRequestObject struct {
+	ID   ID `json:"id"`
+	Body *CreateRecordingClipJSONRequestBody
+}
+
+type CreateRecordingClipResponseObject interface {
+	VisitCreateRecordingClipResponse(w http.ResponseWriter) error
+}
+
+type CreateRecordingClip201JSONResponse Recording
+
+func (response CreateRecordingClip201JSONResponse) VisitCreateRecordingClipResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRecordingClipdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateRecordingClipdefaultApplicationProblemPlusJSONResponse) VisitCreateRecordingClipResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetRecordingPlaybackURLRequestObject struct {
 	ID ID `json:"id"`
 }
@@ -28115,6 +28377,126 @@ type GetRecordingPlaybackURLdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetRecordingPlaybackURLdefaultApplicationProblemPlusJSONResponse) VisitGetRecordingPlaybackURLResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRecordingTextTracksRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type ListRecordingTextTracksResponseObject interface {
+	VisitListRecordingTextTracksResponse(w http.ResponseWriter) error
+}
+
+type ListRecordingTextTracks200JSONResponse RecordingTextTrackList
+
+func (response ListRecordingTextTracks200JSONResponse) VisitListRecordingTextTracksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRecordingTextTracksdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListRecordingTextTracksdefaultApplicationProblemPlusJSONResponse) VisitListRecordingTextTracksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRecordingTextTrackRequestObject struct {
+	ID       ID     `json:"id"`
+	Language string `json:"language"`
+}
+
+type DeleteRecordingTextTrackResponseObject interface {
+	VisitDeleteRecordingTextTrackResponse(w http.ResponseWriter) error
+}
+
+type DeleteRecordingTextTrack200JSONResponse RecordingTextTrack
+
+func (response DeleteRecordingTextTrack200JSONResponse) VisitDeleteRecordingTextTrackResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRecordingTextTrackdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteRecordingTextTrackdefaultApplicationProblemPlusJSONResponse) VisitDeleteRecordingTextTrackResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutRecordingTextTrackRequestObject struct {
+	ID       ID     `json:"id"`
+	Language string `json:"language"`
+	Body     *PutRecordingTextTrackJSONRequestBody
+}
+
+type PutRecordingTextTrackResponseObject interface {
+	VisitPutRecordingTextTrackResponse(w http.ResponseWriter) error
+}
+
+type PutRecordingTextTrack200JSONResponse RecordingTextTrack
+
+func (response PutRecordingTextTrack200JSONResponse) VisitPutRecordingTextTrackResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutRecordingTextTrackdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutRecordingTextTrackdefaultApplicationProblemPlusJSONResponse) VisitPutRecordingTextTrackResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -31985,9 +32367,21 @@ type StrictServerInterface interface {
 	// UpdateRecording Change a recording's name and metadata
 	// (PATCH /v1/me/recordings/{id})
 	UpdateRecording(ctx context.Context, request UpdateRecordingRequestObject) (UpdateRecordingResponseObject, error)
+	// CreateRecordingClip Cut a clip out of a recording
+	// (POST /v1/me/recordings/{id}/clips)
+	CreateRecordingClip(ctx context.Context, request CreateRecordingClipRequestObject) (CreateRecordingClipResponseObject, error)
 	// GetRecordingPlaybackURL Get a URL to watch a recording
 	// (GET /v1/me/recordings/{id}/playback-url)
 	GetRecordingPlaybackURL(ctx context.Context, request GetRecordingPlaybackURLRequestObject) (GetRecordingPlaybackURLResponseObject, error)
+	// ListRecordingTextTracks List a recording's text tracks
+	// (GET /v1/me/recordings/{id}/text-tracks)
+	ListRecordingTextTracks(ctx context.Context, request ListRecordingTextTracksRequestObject) (ListRecordingTextTracksResponseObject, error)
+	// DeleteRecordingTextTrack Delete a recording's text track
+	// (DELETE /v1/me/recordings/{id}/text-tracks/{language})
+	DeleteRecordingTextTrack(ctx context.Context, request DeleteRecordingTextTrackRequestObject) (DeleteRecordingTextTrackResponseObject, error)
+	// PutRecordingTextTrack Add or replace a recording's text track
+	// (PUT /v1/me/recordings/{id}/text-tracks/{language})
+	PutRecordingTextTrack(ctx context.Context, request PutRecordingTextTrackRequestObject) (PutRecordingTextTrackResponseObject, error)
 	// CreateTranscode Make renditions of a recording
 	// (POST /v1/me/recordings/{id}/transcode)
 	CreateTranscode(ctx context.Context, request CreateTranscodeRequestObject) (CreateTranscodeResponseObject, error)
@@ -37773,6 +38167,54 @@ func (sh *strictHandler) UpdateRecording(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// CreateRecordingClip operation middleware
+func (sh *strictHandler) CreateRecordingClip(ctx echo.Context, id ID) error {
+	var request CreateRecordingClipRequestObject
+
+	request.ID = id
+
+	var body CreateRecordingClipJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRecordingClip(ctx.Request().Context(), request.(CreateRecordingClipRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRecordingClip")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateRecordingClipResponseObject); ok {
+		return validResponse.VisitCreateRecordingClipResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // GetRecordingPlaybackURL operation middleware
 func (sh *strictHandler) GetRecordingPlaybackURL(ctx echo.Context, id ID) error {
 	var request GetRecordingPlaybackURLRequestObject
@@ -37792,6 +38234,106 @@ func (sh *strictHandler) GetRecordingPlaybackURL(ctx echo.Context, id ID) error 
 		return err
 	} else if validResponse, ok := response.(GetRecordingPlaybackURLResponseObject); ok {
 		return validResponse.VisitGetRecordingPlaybackURLResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRecordingTextTracks operation middleware
+func (sh *strictHandler) ListRecordingTextTracks(ctx echo.Context, id ID) error {
+	var request ListRecordingTextTracksRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRecordingTextTracks(ctx.Request().Context(), request.(ListRecordingTextTracksRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRecordingTextTracks")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRecordingTextTracksResponseObject); ok {
+		return validResponse.VisitListRecordingTextTracksResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteRecordingTextTrack operation middleware
+func (sh *strictHandler) DeleteRecordingTextTrack(ctx echo.Context, id ID, language string) error {
+	var request DeleteRecordingTextTrackRequestObject
+
+	request.ID = id
+	request.Language = language
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRecordingTextTrack(ctx.Request().Context(), request.(DeleteRecordingTextTrackRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRecordingTextTrack")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteRecordingTextTrackResponseObject); ok {
+		return validResponse.VisitDeleteRecordingTextTrackResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PutRecordingTextTrack operation middleware
+func (sh *strictHandler) PutRecordingTextTrack(ctx echo.Context, id ID, language string) error {
+	var request PutRecordingTextTrackRequestObject
+
+	request.ID = id
+	request.Language = language
+
+	var body PutRecordingTextTrackJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutRecordingTextTrack(ctx.Request().Context(), request.(PutRecordingTextTrackRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutRecordingTextTrack")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PutRecordingTextTrackResponseObject); ok {
+		return validResponse.VisitPutRecordingTextTrackResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -41071,1290 +41613,1321 @@ var swaggerSpec = []string{
 	"KCKPNAQlxtwCbb56ICQxiSbQdUu8RYThaayzguCABFic9XiTHg81XcEfo2gqCBS6UKwn3F2v9F3Gori2",
 	"pqKO1Z7CmI1ExZAvhxAoIhY8qeDZ3l67w0sv4FTtyhcEbG1wuuWrtrAR8PW7cHuLwHzm1OUzoTL5Ouus",
 	"aWb+hhCmIk5N0DlUxa1+e/Dd/vev3x+cvfmh4nLbmXTd/1VKH5WCTRpCH83UUALw9BhdvZzs7aNEv6g9",
-	"KQxdnX5wq0oNkwMo22aTeYWEvriEhel6w8s9eKn+e/f/sfcuzG3cWNrwX0Gx3q88My9NU7J8o+qtXVqi",
-	"YyWypJHkeGajrAmyIbGjJsBpNEUzU/nvX+EcAA000TdKTpyxt2onFvuG68G5Ps/ou6MTcnZ+9OPwckR+",
-	"GP0Tfr3i746+uxzejIa9Xu+Kw2+jk8PAff4IvNx5VTMG3c4qjTN2ypO1Znx1BgX0hmAc2oXGX6TiLsbo",
-	"6MI+AtHCeAqAYcCcT96Ah1UfKFgTBJsK8SMBoYTyaCI+hfyypSvnsgJSO2J3LFHbjWToei9unuHO692D",
-	"p4d7o2ctF04xy8ffRSHx/L2YgIJWJp815POAUEAU1GjOGkuopwb2JmVSDjxaJPNrz4IxRgMyxuCaHMNu",
-	"tSiNGh0CX5B/4oprFCuSpeuY3/iSWbcK5RZ8CnxTOThTBZDRD2wNHqmSIhQNYgwaEJmwbMUYh22kHXxu",
-	"Nj+mw/TIEOmY7GNzYL8zTn51hJl8Xxi4QLYkuuKDpDpDvJa/PWd2alCUnTuOVYvrXbK2p+3dshohP9iJ",
-	"YwFB6vpO9LzwcUl9SOlnLmYizZp8Z6f36kXld4rFlfkEeS3wem3HOLTRIH2urJxSZzSbzFrUpHmkE7Ee",
-	"JDftgZLD1Pb4/sOl1ceHy2wm0vhXxIyYQWjTTRrb2c0hZoI85E3yJxtlj+kUQt3P0BTkiCZVAD5OAg05",
-	"05otVrxg6gtqXATQq/LQHgCF/O1vfxt3yYRN6VKaaklJFsvM1AOrIStSys6ybCEHT55AnW7PTa59Ik35",
-	"5H/dsvX/+9vf/hYaxHcsiun3YlImwf/+fvR+dDggqEljxQjK2R45f39yAvHcsHQ/OH13djy6HB12yZvh",
-	"0bH6LxYmqPeJO5buG6GWLSWJBIM0EtTgrzjlazJX6qUnurE5nW5Hf7vT7djPdLod/I76UX8oKMPfsYxG",
-	"lUCb/64vCy7xgt2y9WOYY2VmpBIyv3QMF9UkiBoCHBmsLI0IYJCf1CAjYIweHJ0zpgcn5hlLFymD42De",
-	"I8PsigPV+rM+fk/nTkHZvrgmO5peM7c44Xt6EYprS9X+rN/vkSEnmJBL5iy9YZCFhrohvJykbJHQqc4E",
-	"EpxdcdsZiFTcsrWSQoTNF5le6QRxPqXB6uiavAvVQJnRNabGeZz12v6H/miaHXDLQdP0cnDolOh8QeMb",
-	"NQly4dLkONPpls06G5plLH0vS6t9DSzPEgBLN60cXa9WloGvTl1LJwCoNvoJpLPR1acNCMdrY30NqHdU",
-	"V+plJb1hMChaulZ2TWsydpB4nOUM5stFII7YKl5ZENnYAd2qbj72QUG9zNgwKUMSPtUcJeKazJeZMn+U",
-	"qesUCIXg1j5N2SJ7KwyGXEN2LSgd0plogMca4tb6rbwH50zCd0rymzRmFfZis9GIPVuXruT0W5djzeNp",
-	"KhYzwZFMVnCi67O4WOXdyJMD6udumVXMVIWf0K/agm/fuyTsdy3eOmErowNUdNPYPaCyaRZg4xQL5FTi",
-	"3WeOn7G9B3Ezhpu3dBvP5b+W8fSW3MUiYRmZ0XQilmlrx2UxK7PQUb+RweEWETsXSZA1x6b5ZlTe9sjw",
-	"7Gig0/wxGb5Hjk6+G11cDgz4q7Q16OTizfsBbGZMc5M98uH0/IfR+YCkSy7JL2Ii3dSA4dlRp9vB13W6",
-	"nYs374HDQD0RVEdOOfDuxPzmOOahODF8m0UIP2FUZ2SWeKQ2qHncmImWq+JBVP/8/UHdFzfqDXskyfvz",
-	"Y/AJuST/gk81VSIcetdslZeBIMU0obDik5jfIkGdakjXFO+pS+OjiM0XImN8un78A1uPwyrwgq5z3Zdl",
-	"y8UT9oROp1kpIUthwfkddc2D0GLzZ61SiilVKhNBMhHJeCRdmh7Qd1Y0jdQqwyFIGU2sfzp/FKjVoO9Q",
-	"AFpamJKy65TJWXDyPiiDwgXEITdC6Sd5dADOgKWuy1XqvUF0C8xehXniGyYsSWJ+84Te0Ji7DoJlGofS",
-	"+h2Wdnjffw2ePAnT62TLlLfpqA3v6tG/jnkMLmEBlFB3apWeMxq5hkrLXj5Y/zYq3k1nu+4UB5fqQqPl",
-	"DzUWSnnFri2DF+aZwAlk0FBcNua9LTLSsEIBYDw34Rtavgvqm/i7ELwGXLE1XTFGAOdxksQh387T3k6N",
-	"C8kOTWlSQX6DjZ1EYrqEIJS3cJJYZjlmxGYw8dWzd0Gkm9KuoMXx6hn5/4zSYw65KI6UBalU2YIGt7PT",
-	"26vpMp6egZm6p1rvDmVXL6zCuih83JlpMz6VS14eIo5vXAaelVBw+RlMtsjeDuZxkhhHTAWqU8hHb96y",
-	"JXHkRvvXtUBQQZilRmOzDtu/BgE5x5XQwdRE0MA5Q0tBpH2Tw2JJS0GuadoOaGiLOnTdjcqHanNzDCN4",
-	"aDse6ms2qO6iV1eJmpd7TWz3bbC+g1XfbCvQ7dqhac9YAE8Uu9OeiGCDa5AlLfOkOPuUaVDpytiGui+f",
-	"UUmiJfPQFVKG9jG/B3Oi4WEsc8Q6FXOhhVZszwrJX1H6FyCV+g1Zh5vjkxtB8p+ATx5X4ZJ74OUIUm4y",
-	"psyqdoAPaA5Y7i+1jen2JIzZqj5WgivHqsV6iU8z9915RLcyd0mDK3iyzphOITfKy1zwbBYAQ0/FPIQn",
-	"RlNbBDmlCeMRTfEV6oXvLw+aBwUrjthw40ffnY8uLj6+/ufl6GLrIxfG71ysGmAvZqKEhdWCwQMOcNMe",
-	"F2HZ1QDDR7qNznPb8OB5bvE3Sxza4GOV4WcZz9I1+B7ARIdbN4lVcg9y41F3nPC10LyLhPK6950llF/G",
-	"bURYEYr7D5RcQXyTTSEE4+CIGT1xwbWRUy4V0mc1UVQX0uGgEGlFY/CHm3S5EDy1wfd/w1gFjbMp+nwk",
-	"yTVjYRbnfqNUb010U5pEZnhwrgklq5hzjWYQWfgjjFhOdd5EPSmz5iYvdXVZV5x2x9Abowpo7LB8Q8SS",
-	"nI1ODo9OvrOuXfDgsU+xzJoVHW/DcLAFrbRhJh+V0yUazmWkTeyREzO4kHgDI6/RRvScdDUR9SZ5Lpy8",
-	"Oj2q4I4X/w3fcfChGtBo67Y3qVGIfd50/+tLydLHey92doJWhKZZqiYvn5azlr/sN1vx9kOl2An2O1MR",
-	"Vemhec+Oh+9PDt7uNmLH0cRx1QTtVgXV+2BLK9ew3Aew0DxHdYla7m5C7Zc0dRvC1FHarWjEnMNIsZ2i",
-	"fr1MroGQ5D72ZNF2qa0eaaMaJTHPZ8iIvmY6EFRlZGwempK5kzZRc6TjfZAOH99rnPQUv9MkiWUedr0I",
-	"42sSZySKr69ZKjFH2a4BQADMaALIDFr2mcWits4qlgwKL5FrWLKsS5BxEROEkW/uio9Vl4zwHGM6QjV2",
-	"nskiv1Sfr5AfXjO7+oO2rQUY3lcvG0kTt7FtTgT1XF17Ne25utWqgnJOk0QJgiWPMwww5w3wC42aCcRi",
-	"ecrmWG40ttDrGmS5s8IK+80hrz/Q2oBG7y3TQlzq/vyEqdIU7MEImRTSsA0VkuDlx4zJ7CPdmexOnzas",
-	"IMOG6E4d8cx6Wpo2W7d3o6meINXJht6hk80AVEOoN/gdWcR5CK6BHwSZT+sXnrlTOxK79tzdt3qX2cCR",
-	"gNQyIGZtr4Tqt5QlYsBF/wR0iVYyzKqgkc2ZcQc+onIGgUQd7tvp95WEmgsdrhqeHemEYC6u+PUyRYwQ",
-	"rhOhGkn1c2hiSKQ3s5DgVMgNJIyLl60qDbsDKIU23qmNDQtAWsAm1dtMAxpu6i+VFJXN2PaWk6xGnMnl",
-	"3OwBGNVHZJHGU8zW2lTnnr5qKIHrPouHkvnGgJiWErAmLJ3wVtL/QXA+K6RhhcQJKuZFS8NZS66pV5yu",
-	"ovbtDWpRYjgWkGMiF/WIgp7dDdq2XctVYSSAox77tqKfTKy1Hl9XdBSoNkRbuUoWsOKVpqfNLs0Ma91h",
-	"OsdTp4Rkjk/Kwi5t1lRecLqQM5GVHhi65BbqKOHV6n/iIrBOVTk2bKoq34G6bqLQoEW43wlvxp1Xr141",
-	"U4cerMT6X0taAn4NCFzF2ooWJdTePHjj5Xy1dKWEiW7h0taxSPAhBU4PuHAW1ssPII1buoszr8bFOkR9",
-	"KGPFZsgb2dLa+K1sTMpCKlpLKNaJgm4zE6qJUE6BcABSzHOLc86ymYgkyegtQ0oOXVvqezumgl/HqTrT",
-	"XFv5iht3EFaux9IC3pM374/fHB1DhvyMIjfGHUt7ZPSPs6Nz9SuWm8aYWACJUiIFHURCYarfgH3dDa2c",
-	"9a742fD88mh4fPzPj+ejN+9PDkeHXWL+Ncg1qphD8qV6d8zJ9TJJeuR89OPR6MMg955gO7TTC9HKjO2C",
-	"z2lEsytuJDL5i2SMjAvCePzXvJ042j3yBgSno3hmQqc4+W4H3XmofPErBfTkAmScanhegmvHuNPt6HGF",
-	"i8WRgUf1P4N5e3csvYvZqhwD+ZG0yZ1OIMBf5zeMszQ/pR8slLBJH1THxuKgQmgygeZx+QcmHKol1oBF",
-	"IS9FFKL1QGmHn1P7ChdqJqKCYbLzou4zbSMOKbtjfMlsu6q1crgXBHZL3hyna4anFnrXxV23hjixP4Ov",
-	"GlCVbBEskWVz7ud8BOmcaic5Y3RuKMuq3g5cPK7JZTAlNthPntV9UlddnoRiaD/qikydF5QA0qFZ2iFQ",
-	"1lqgT8uwaEgb/eSqpw2flpphPkBwb96b770ollDPi/mcd8yQzVvouTh1KM/lRtCmRXZXMU5VxpXkDHoV",
-	"cZK75wtbLTCQm6PjLKiuJ3ZDytQZnd4Go+hD8ouY4HAu8B6gs04pl1MRMeCf41hTpuvlIrrI1FpZJHQ9",
-	"odPbByGyrknmUW3EYrgNH2cjHzfmwUaV7nf1DXOj/goiQsDo3MPBDk8151PRU/UGPxbQU4vO9sXtTUtt",
-	"XxefhwXRnPL4mkmlJGLlGzrNbF1iY0Vbd0RDTAc6YsvVN1VZfQU0N5ZOAe7kKNME6hFTK0wy2TW1PDv9",
-	"vvG+qGmMpd9ct/zMFimbvypFkmU3K9pYKZu2zO+S7GYOnLMhYFdAdTYc9xD+1beX1Ww/L+XnqljmtrBV",
-	"3/iQy7zZgVuoz1WLwoiajRSF6R9CA+M0x59+1/2S4yyY3e3Nb77D8tynfG48edTGd+JLhhDY9YBQMl8m",
-	"WXxH05hyRFNOYpmRv/TmT5cv/9ojh8OLt3Cb3ubqyiL66yZutboxaCjoZtQXJFJzpPTI0OLvwKktFlik",
-	"vE/G//5trD3CBqxbfTiHYYZSXD22AXvDka4VogzqVdI4Y/tkIrKZsix12aOuaJYzaBZXn4JAz8G74Rvv",
-	"s9vJbicDCESNSb4qCEMAff3XkunLGuKlKDF0nebz7jbSo0t2oeyt3+t4ItCRgGHHTtkyNGApIZ0iZQuh",
-	"7G1u14DSY38Rk0AJV/3JjyrdvkFzwmSLPKXXK0AJFrc3Pe+8D1gElbaz/72Y5GeetwDudQDuE4qOFV2K",
-	"Dk4KLbpjaXlqfPqJdqddMxleQMlpQbG3MUCBpWPlko13ayGSlm3+1ptSxr+y1+tgUgj8bFwUtikGisTI",
-	"g7B9tPO0v7vXf7Hz/GXrcp9lWX7W+/NjHIg8+qQxFFJGdamdaWZZGaEePQBb4DR5Uq0vPplTmbEUjosG",
-	"xV41GZ/4tMktzge+YnVUUZLYGbHHg+5e5Jgpf+p10nBtDAHtDAmGgs3QVv11nBgOlBgDktIA0qBaP16m",
-	"ycjEesY98h3LMgzzouyFokY1uGwlNxLc1BobPHmSiClNZkJmg5f9l/0n8M0n0+8y/o9fh596vV5hSYXy",
-	"20c1+VGqmWOTFAWoHDOxTI2MiKVTGbBNYrK/TL321K9aW9UfmiZDDAuxYuPIyQQc0eAK6ILw5iRG9y/e",
-	"pke6WKjIz5Bi6mKaMlYH+OagDQCgJGg4IEDg6f1cu6KSjBcsncseXho3A3eLYqnUy5NS8FIIq8Ha0+Qp",
-	"LjqDZE7YnBt4hpv4jhUATF8zTi4oJI3XGiEzyqNz4N31bInSLuT3V7oGgNJXNQ85ffN2Y3JVJFZ8e8Pp",
-	"FxHzmu/DIoIoF2FKirtNAJN4+68n7Dqr/zZ40NStFkc6Tmz+B3DlbN0AWHj1otmunDO4vyFDqfOcJSp1",
-	"k5+cnAwmZWtYapq1acEF3K+Rvu6J8VEtz6ST0qA/5m9Xyyi6IVPMhJjueXuqsGGctWsXUo2IDMdznRvk",
-	"ZhkGOnFzfGMi0ryGU3DWzW+yeyRdt9DacwEecFK5S68+NuzKuMoAMUGsOzUNyuTE2Kyae4dIep+Mi/MD",
-	"fBiQ3AH8lBpNimYhesrQeVGL9brVrvqtetLPzBYPGF/A44ne/I0jSxMqBio3llEsGnVHbva89DAAvqkG",
-	"by2iIUJjzOP2kzUbIQzsAkqUJZKUhrILXo3QavBy9HvORQQ+f4BYS9cYE9cU7+5LzDmvn6JrgB7qXnG5",
-	"EFkCREnqwm08ve2RmyULNAFh1oCPSyN5urfk8XjHiQQUkN0ONqfT7cCLbXSkxLFUkJUb46MVqAEUXnBh",
-	"j0OyZlmP6IqfgZEgpgIIydxQVg28UwvOtIFRuvKf1Vioe1dUXnH8o6vjlYA6oL6qFWij04Gi7A+BvtTp",
-	"dnRLrMTU8rLT7eDLS4YDwYFQvpQzo2ugK4OxVOR0KAgFvLAV83mAchXKZ5Q+m4gbSJKMsbKyDUl6MSda",
-	"59LlLQ1vJeztccxvT0QWT1lp8cDtI0mS+JpBYhdxCJENDGHK7hgFcgxQU5FiH5ZYZvsYcFzVDkvMtcNm",
-	"CpVpapGBvqhEKi36ahqxyaveHMfXYWzct2KF0LsW7CaWaOt1y6IIT5/36+OeZkLcj1dNyTmTLCvxDg89",
-	"OLCurSRDWnI4QecYwDVY/v6gf+MjeFA+grO6epShzRGDM7p5LQqE65AEROMSUXLNaLZMHRhJDVMkV3E2",
-	"Bd5krhM8r7iTdabVK5uPhXUYeRmC7CJfJJVOinPmFPnZNgWUpG/VLF9WNYtalAmdsuh1Gcu1gQYjk9gR",
-	"IDrd+pEEAcN4FGIqruVwVB9F+MARj4LeqEvvWwzusqiusVSN2idLrg8vt4p2EuPRnOhcpi38VJNY4wbq",
-	"1pWMHh8miVhRXnYmGrjRHD5BGHxYF8u1LUas/9puCFK1NRbsA2C/lkCvVmKueoMoayFxzYhZSNyuRSIW",
-	"JWgDPQLNczKZlDqbxFBklf85j1sFoLy5rwUgULcfxmqtTZZhBgmD/2/ugINNI1XkLviEcplb5IhVfTw6",
-	"LIeaog+dGwpNaAT1kMUs7eL59eZ8NFI6w+jkcnR+dn50MWo10BczmjYYZDgwfDi4nWet8s7AM42vMT0t",
-	"W7PHADwdPMYTykEPVjcMyAzAb9WhqWcJ7EJIoKO4aG029lIin7MGugRsBXS/Y9n8IEeEBkeGwX0G2XzF",
-	"Adcxj1s9Qi8H3KEdGTJ0Ls/pp+Ei/oGtS6O2ENZ00iaHZ0eIw53vKBaDQp+yO3ELlVhevXSeRtmaD3hO",
-	"Px3QhVJmSuJD4SZOTNSIJgmZ4gsiw0Nkw0kGuy1jMiuGjvovnr7Y23m5u1clN/d2Xu097e817MhxVa5z",
-	"uB8mTVTpa3HqrphCa7cY1zNbn2VwGZu0SOcRC7+Q3uqQC5bq5YtENi7ILMdwf8oo/p1D0WIku0dMpRim",
-	"LNcVYT714uw7Dbt9rgn+MZejcb9T/RjJ8DlzmOOvPmKDkwvwcouJ0amrB3RBp6Wgm5st9II+pnX4qg1t",
-	"wM9W6BdyUxq18r0Mgv6E27aRaR0xOs2ALCrCYG5Z5vXusy3mWGdcN22doczxBbI6dZX4COWgP+v3t9ly",
-	"H6qytne3emMaZxnjWwhHtVMhtAtS3BWNFlxTg2SNPz0GDgo5Ri6KHhmpA17neV8vE0vwBntUKvuQZiRh",
-	"VGZkh/wQvy5E5fd2d1682K1M3nj59OXL5/2XTUbBpg6es4xx1e5DGjrM1K/agMAcD/sgpsoh44QJ+GXC",
-	"8t3NC56cliuyqBabrdN1j96NA8Jbx0GxEF5RQRlXOkhl6s27+NNIqXPVEGpKTeWokXR1XEhn18OeLoML",
-	"QxhvQLLaBN3FiyaRQuZwbQzSBuEYdMmwnvaxjs6rWdnZ7fee1RM6qS99oOARqWmJZj201FroRalrx15/",
-	"9+lOg5YIns2S9TmbLtNUl2M08VAMwfMgdWx3GswQvMB0Sw+R1reErBXRdVLgcOMLAHOdxnOatM92y/vX",
-	"thhKN7NNSdGBHolwIYl5YT5OgUHvegtzY31U7JRzyMEsAQcw4w82kWrPf6iRZiVGjZ0WMrmqTS00/5oK",
-	"ooAnu83e+BI3Qf7J59uUUW2u/rKRhm+Xm7RqsbjZ62rFdLqdi8vh+eXovNPtnJ2fdrqdfAGFg20a489g",
-	"ypdXw6IPEu9S0wIrlqaMWsgZ/arAllKPsct8DAtvdjFAKV97n7EifXcPSeQGhJJJKmg0pTLr5ulkOm8i",
-	"BYNY2UVo8ujp8pWGl3XeNtWvZntW3bmZu2GHNWW08cZVN1ts/1oHywPLqZAk8OfNjErJerX9DWzty/PR",
-	"8N3FIJ832SMXo4uLo9OTiwHU1zN1hjLZJSs2iTnVDGeQu4utgEJNy+VyMDw+vhiQncEOmsA9cvB2eDkg",
-	"cyaVmiN7V/x8dHB6fnh08t3FwKDZIEkbrBdH3eyR0/PD0fnFAKevWHHcI8P3B5fYUu0Blz1yPjKduuJ5",
-	"ryDDkeusP7MdyNn7i7ejiwHwFKtDPr7WECXSwD6zqEcOR8dHP47Oj9SdmzD2foRdf1ttdz2KQJZ3DAUs",
-	"aiSg6N30v9PtYA873Y7pC9yQvwab2Ol28lZUigtd9VyLG6oV0N/hlH0AtQ1eUcovoKyn3QISstRQyF0i",
-	"kqgENipnhtKASA3BnmDg3qmvFACMAwUVK9y2ZXmxkxg4TDAGz7kmQz+6VouxqyO2avWqAxhqHxvQYxfk",
-	"Bbagi3IjpM3h2FbJjgtMwQ5LXYkXu2CFYCGIyTo3FU0ba0xf+FHdXTfe+uN4b5EXMqhK4gOPJGHX12ya",
-	"5SE5Ddljks8xbleIyducBQryi6hRkm66wj4xgf1+kDX1lq0bdukHtt6oEizJedV90uE6aZL2/MTfGZXF",
-	"Yd8uA1a36HWJWUujOaCPCdMKEmd1DXGzSub3xBq7a79sCntCzZF5T9dfjf4Cc2fHHZcGu6U03yRfn5yt",
-	"cE2GSKWoDC3wNxoRmC6jOCOJuNkny4Vajs/6/dI8kwOaJIy5wMAIf4fLoZaJ9f7jjW9oMGhBdA68oslS",
-	"EYIjWczohGXxFHI8gnBbVpg3Nc08UVdEpt+eDeZMoxJcwoUN5u3jj1Alu0joGlyrKUNS2adG3pAJm8U8",
-	"6pHN+0AO7faLdzrqCL6+04UK2hK1AVoXpl2GYp5MoCOHUMeJX5Dnd+n7qoIxBKl6e3yRl/9qbcIqe1oq",
-	"q06ov+Y0YtrghvqljKZYjgI/jQ9/PP/44ejk8PTDmNAbgaX28PwVTyhEs99bZE3MwbYFqFIzBXcRcsoM",
-	"Xk6Eqz+mTgjN7bTX3+u5dQaZxWG84rHO2FP9UC/FaKRYZjKOTP8g5DcFpuoYcQN04ZB2HC/TZFwg3i0p",
-	"ZboT0ZPp/MdfTCFTzCP2ydQx1VPJNAB9VvOl7+uRE6GdecA5CAPjrAeb7L2fu/xmAtYm3IHRK6uEwzum",
-	"gmcxXzL1GiBj5i047LPZcj7hNE5qVxv5/mz0HVnEU8jv0osNpyxPhXi+1yeL+BNL1DxEDCZGzsRKGppQ",
-	"5lLuW2wHgBrFMjRq+KEh4VntSJPUqNbMxmpRT4vra0LjtGv4/riwzYQlrMkdgbb8XktFGShPpk/P12at",
-	"2NHr/bIIQgdmWkTVCMpcnNUVim7ue5e/EmRZFB4kHcfVoVAb6s+XHM6Gs0GvuAMzDXpgfMMxvQ9AdXPO",
-	"lAXNZmrzww5PpCBTcQcy1S9P1J4TFFdQqLjluHt7tIbrFsr94B4f8VJL2MIWqDpv3qdJBWmmST/WNSL6",
-	"GWAYLeM0PeLFun9M1q3I+VVrQE+2WDDONvJ+8/jv8z3PNfi037D0PxWTJIjdyQkU8hPMpD9/c0Be7T17",
-	"YXlPpyJCrlcoeadzdGtQ4OVhfKqvMaE9VIWc9VLuAJkpAaw/rW7DHnN6yz5OqVqaZ+Z7ciaWSQQ+04gh",
-	"tGAssTTHV9+4yD5eiyUvJx1r5hCLOdbZxmpZ4IfyiiCR6ppIfGFjc/iNeo2ZhUC1EuTV1AoVfB6ShTCl",
-	"TsoScCg7P7BHJV2rMwc1h1UqMH2iS1YIm52RGUsWsou3ZIJEYgP4WEkcLtQIlIywDtqW4TGb0rhY2vCu",
-	"yW41+UWJuPE/m7J/bVHatyzxgDjMZQXP+14Q9S3OElb7JqidUBqL3/ITkZE3ZSOVBVXcYbJSszSmE7HM",
-	"BpOE8tsxSmhoiS1rmDPKlcZgD+uNDnWcV9ST+6AQxd46UDlTxCM2S8yd35/LBcyxWcYhUTqPM5/y65HE",
-	"9DN9oAN2qAYOVS8bkL3+UzJWt3yEp8egDeztviLjlGbso06zHOvDD7/gpAxdcchIECmJ6LqHb4JCvI0m",
-	"9Mh4ubhJacQuhb3Dpl3njaRJYvQePR77ujZECwhdE33FI6EUw1OQFarFkKLHBRljTwYajx3OFdUZ3Xqt",
-	"nitd2ZzFVEfE0T2jHoIy9CmFHHyjQUPyPfYpT6vH7cW1T59upK6FEvh4aVk4tNCgLsecjPPMxXGPjPP0",
-	"gzOWHtL1GFo8DmQV2OumsF29UHCtHZqwW76evcSGYHiyTSjMTnSbh6xxXz4s6NQTPLC6isl1bRP0Odb+",
-	"Gk8M9LhkF2LiXAnAT5FuAbgCu5DBo05W+C9WO60ocu91yYTBzsSJsrqi1gVhI9AVmYioQLbw76tOHF11",
-	"BlfAqLlz1eleQXvhJwNZ3jMJZRaz56rzm2vmQCilWOvT33v57MXzkJXudf+cTVm8CIzCAcIhu/qrTTjk",
-	"jAE/sdo1WEV2B1DMUCQYcD8BR3/UvvjUPlkyjdFyGvSKaYTuvOk6C1iyJJFlgcsawAn9Sq2BTsTyZpbt",
-	"Eyi31ZaEFnHpdKba7PhznSpcXRw3rKKmAhsBkdUNgDoGOZUZpw61q84//j9l+l119h2JWk4ptbvXEHH9",
-	"d2Iwq/S6D0nGPqEOCRVOFqixmjXrIhOcrWjKuuTpsz6ZJ0H9tgnt2MUP77sEAcsInSstcK0u6QVQUCLe",
-	"vf/u8evj96MmlLdbANfHc3rDSv0TcPWRJDSKUiZlI3YxA5w0jXjPY8CfL28eT5Il0/Z8PbSGWF1kYnpb",
-	"VkaEcOnZLGVyJpJoQMYxV1JCpOteIlZj5G3imUPrD09c57nOqgM6gTIlE5aIVREfuMGabgpNr8WJy4fF",
-	"N+ggH5Yr4d70CJrNQ724lDeomC3u8wepRzU/4LLo46SJdlOBm5TqAI16lIMHS3cor4p0XgEkzOoNBXIh",
-	"9UgLfiFYEiWsDWALq+ub/D2YXbvkYAJMbX67Wof75PGO3iJrpVrZLHedE40YrOkSvK4buUe/F40Lc2lY",
-	"tF7jh5KsZCiQTnh8KmrwvJ1qkj06geWzJeWJ3jdDfewd6q1Gk+T0ujP4qdGm6/z2c7ecwkRnalD3bN38",
-	"cClao3mL/4KNqENzEeF11eVUN4ES/cWe+VowWCKmMFXlodrYVBizNk7tB+HDLVa+atJsh+LWaX0Xx65i",
-	"bZRGL83UiGs8Y+VMLHrkDUY9gHlVbWA4kCn38GYgT1zmaQKI96WdiZLA+YeGk7UfOVtB4TVMje98/bej",
-	"xnSWsrADvVMezwT3IHDlPgpvLbX2+r89oKapJKSH7HoByneK0Y+UQRwKhkmvOvOiBlke2+ilq5lImKFw",
-	"U4K8604BKqxNNVHruX2l/69tUUZbLRRX5BaqqI2PuwFyo6E6s1Orm/qB8v79lNXFJjjEPsBykDngQJQr",
-	"rUUMhgXcrz5xdXXRTiMdcqKUSwhFKSXTV0ubrI7GymkdbOcGxaft1f/CJ/5r8ORJZwud1mqzqI1CeDZz",
-	"wUtBg80LchKx2ifPytbFs6qdABVi/X6/Htb2ARTcEnDDzYW/+6w8McQRie6EPOs3WFVb6c6OBDJ74NUr",
-	"8gr/v4lOXSN2QgjCDdRRpWEWVntY36zXLqtXw+OdBpgVm3qkM9YVZ3YJlJ02grckJ7PqXqBav7A61WEZ",
-	"IeQtTc6cQxR3dIk4VI/mtg280SzdnX4fC6iVlv98j/wQv1Z3fn9xeqJDvIg8bGCTICl5kbKsiAv7785U",
-	"JCJV56fOIsS6XtvCHUecB1lsf5GC987p6p0OG+Tdv4znLIk5K6kDG5JFzHl+tKN5ttLaolJw8XqgHuPB",
-	"uPSyYFoVpr1YWpo8FeeRzrfxa8We9twS70gsJwnrVBZzFAMymqhAd6piIb9fSJZmn8cwydN8wF5C9EaC",
-	"9lIv0IZGNoohibJvup+14vW/ylpZ6hu/ZmtlLoDVtDzVwQVxzISat7nIWJ4VbFAvA17wJtCTpgUGzjXH",
-	"Ui1CpLZU3IqpIQY2FVpVORhhKMd6IEWD1AhJMQW4Rhfm0QA2kgBeo5N8aAAWNeJiMP1QExcfmDCJ2fIV",
-	"4R2H9ZEaXxkeBxjSUM2jaRrfMcPyTDkRfMr2ScQyNs1IyhYs0wxSkzUmkB6FoAm3cJT7BLz+KhD/DapZ",
-	"FZ5egNS3CSovvtfT7dR6ebz3YmcnaBK0S47VsxQBTW5AE2jPJarZxoobRaRtz7ZFHWDcpUtnifnpzUHj",
-	"Nsi9yDinRtZxYHPvOPdeXHGf7B19Fxsmzjfcty8Y983X/4q4hL9VUHPXRqcdZz4+WgwDregDEv7/Genk",
-	"s5aLKsAf32ztFxaOEUqeY70JB7uBiA1xsjsc7B6vuuP3NzzoRWkWPOaLZ2aTnIjgobmdjho8soNaqr4z",
-	"T4L4evVUPRSHyG5/kAhZpusMiabAN/DtGAwEMwMeG+ishQ+nJ11yfHpxqQ6sD8Pzk6OT7z4eHJ9eIMVg",
-	"wYs9z+n9y0D11Ecjs7Xus6m699OcPq/qoztaJg/1ZZDSPXK4qTDqz6KuOVljmUhExphg6DOVdCK5aKnP",
-	"MKWL8yk7XLJSwmqM2boETJAxN6WcpEwuBI9IMf/HZTbRN0lMjBdSxpOEbV8t+Ecqf6Z7h+6kOsO/yM/J",
-	"8ocD5/eWR21Z1V5RAbDJ5+h3UQ8Vg+5g4H/kIvtoM6q25rjUo1Nklf4zqQRNzul8Z1ee2YFFU39w2/Rh",
-	"PcVdT6J6Z7m/gxufBqWOJnMcqJHHYgFwNK3ibBaldMXvd4xvnkiVR7luzEc8ir6d5/rUbH2UYzkMAZhH",
-	"UxqDMfSYq/atIT11zjCHJ71hYWLrb8f6t2P927H+7Vj/dqx/ecd6+YluaCAmlN8aySQfyi73jqQmZ/m3",
-	"U9y4W6rCDzBn4HAimkCB8k3fMRziMbdQUzn5iHXdanbN89GPR6MPcMbMRBJBHfiSAxT69TK5jhMSZ1c8",
-	"ExqlxvUWdlFtuF4CzE6QaO0/NnBxz1Op3J3eWC3wG/sgAYtqartWjuevxkf8Oztui7PmHA3NJEt5HoG2",
-	"CgD6JBGrFkLlXudEQehVnhRze+9Xf1acg9x9A5RgZVafls3XcNOgUIinLkrAzIJ5dWmhQB9IWbZMuS4Y",
-	"ngvOgLlKGgNOpxjjJxyWv7H5xQ1NauPFT6vO4TANQYouXlfPh06TWiNTN83m/HOR2QaWhGee9ft/dotT",
-	"Te8yZefbGAf62X0yXvJbLlZ8rEPTN/EdC9WAxVwur6/jacx49hHoHjpfqM3W+FAqfwXusXaRVFxv/iEU",
-	"2nRFIIYHMgPxWp5RoEWAraVH8CiXIhjAhNy225N0w8r32zyE3JaITFJNqNeg4VXjiVe3V4FSdt1yrXii",
-	"qlKkWDEHoG9JiTBpJkqaGdWnajv8mU3qLyx4btdeM+P9PL+9TiXzLXV/TZVH2jctfl+ONz37S/U5ZzMb",
-	"qQMCCE/1++lsG8pHpdaGLfmIasg3xU0vkIoMQ8c/76kvCFgCOvj1Mkl6W2tIOVCQevsfqRr9Jxv5f141",
-	"JlfDtzuIK1r1H6G8fElKR9Nt+k3t+JOqHQ09Qw+jhjQ5uWpdSO0PrvbKR3PF45vOoRPmAzOWxNz3xfRa",
-	"wJXpKKIBLLNgLNqpo/d/aaXnl4CC8kCFbf9aUp4FqR+hvtOvY6/nAbLtsoWX9gP1NZhLOTtIWcR4FtMy",
-	"mlANrYjZIKlQzz6SyD4yzZ/NmYslm6YsxFc8TcQygk8KjoQcFSQTFOok1RzS6RSzQCSRLCuBuzKvHnEl",
-	"7iveq9rNEIocUB4yQYY8SkUckYjdAe+90hMmqVhJXXpc8bkzHI/SM8/vgho2fMBROO7iiJmUiAm7FggB",
-	"mnfWAZKcztljOROLJgdbLKRq4Oslj5LSBBO6WDySZAL3kDhq1IqpmGPNfMuWNJl0NSS3bI2otkoPiMxM",
-	"lcy7fvc2sx6fXpgZr3y3Lm8MAjcU4DRgKnGS9SN2BcSSKKvaALldq/Mtk0RSHk3Ep1ADinA9fk9Dw7o5",
-	"6aFOBDZLN7g1g8u8TIocVtZS/9stI9zrvwrBBRZOG/serLVWAwbQLXSx2Ie1oXlRYErhJRLj1Wr9jOlC",
-	"RxNyKmvEgUc88hshbhLWGys1Y3wznfcg2nDFUwbF2ZF1eZtJlRtALlhbaNF4m5Vnm8GCZRdEtqCLBeCI",
-	"A6nuI6lXKKbZGaHUNayukIsj9eJuDzcY2BSIJqA+uQE5iHraXNyhb8gdHWXwiTRjSKCTKSOJUKjHxlyu",
-	"zb1FF4sfWSr1psqFy25vr9dvhApHZXbBGK9SyCzvTMpuYpmxtI1uBvjoBVQ2xh9/97pJ6wxlVb2WKmeG",
-	"xEMrGVXHiTk8VhAVcw5fmEPw2pmFi5PoS+6ELvl09ni3v/s8qI2CcVv2YSPbcHarPvPyemf6YsJ26au9",
-	"6Fn/+dMXExZ0mOQ1x7W+GHVrY1dMWQmynRTTVW8Z2hl3Z8FbZxbT7OfKbV0KQoVjhSBKuB4DW7ZmXzhi",
-	"9PleI/BEs4o3lHnKb5b0hpGM3pC/vD44I3sv/uqPsVnuzkefPvtjVr9dExYvJsv3Q9UqLwzYPOa2mr3d",
-	"FtDr3nibnB2RxJOUpmsLj9Tf3SvFrinZGx6e7u5GOx1YoZ/+9+pKPvn5//6fz7qjikX/lcPWYr8tavWI",
-	"E5FV7SENgF6QP2CcAC/O0ujs/raaiKiU7fpTZmZut19BR4WsfWppAfb7hN0seRESKgiv1cxboTWo4i54",
-	"oGVdDp4Pl5wBKO3/B8S5SzR/stftBsBLuCoCFuaOxTkz4Hxqoarblfa/T6LlIomnNGMS4YwAFMEDAnqA",
-	"JezyZln2f8OjVUOi5Z4Wppc5gj+svLLFfuYISn9UYiEHWimbpWJ5g+5SZbKA3W2kT0/puMp2BaLTgXcz",
-	"KO+F2x2ci1gABSs+3ul2VmxSAnYhZ+dMAnVK2A2vrmnvwFLOQtycmpS0BAFMI+9eE83M6uzpbMak3tSw",
-	"5R3PsVaF1F5kaMa4CpHv4wn5czQXan2rTHNQ6YLx9HRfTHVlEfnL7qdPf637cGHx5K3oOuMUWi/njEYx",
-	"Z7LWSZOTeIABZNnJgQVLk0hyxqKQg2bGprfNETZskw7UcyGIjWZhBHjchBEKA5QzYGDbKocG21EzPsAl",
-	"7hAr4VgFvMzLFJCW3gVG/FBfM++AxpGYk3mcJLFDFVS9Bhm/iXmJYMZrDii+anK65JIIDpzVyzjJHsfI",
-	"jW6ATNHZb5wOvgC3D5wJmd2k7OLvx+EwZgmLzWVOBdK1uUqqUbGEzLCY3wSpRStcwjQ1/uBCpRLN6IRK",
-	"tn2VSdWS0l5Su7L0LHTdGS9ZZomyFofoSHkdl4kOtiKZWJAJaluUG57n2hB8DiCy2w/ziOOLiroBXU5b",
-	"+qAncRSx9GQDd/wgYSJYCcYjWQZWqRv1CGjxLFRZLNUA7BNKEpoxGAy1PjmyCW7JIm67X4xgOf2xja2a",
-	"Q+uu4usGIG0HM5ppDL0DBE3Tylrjx0ZRvMVTh8zFqqgVxtAz7ek7i3njRwCK9DIGEd7sibeMpkBy3ez2",
-	"w1iC7naYikXjh5xtVvfIBfKWXGQ0bTpc+pGRExts9MB7RMpr88hZDuV2v6d/iKe3Wz/8brn9hxGjrd3j",
-	"b5VqSWPJztX/bPfosVgp3ajNsxcG3K3NQzA2wyRp88y5AZ7cYtU5z4rFot2zr1NGgWWgjSTaeNYtnG82",
-	"rsv5nKZrpWqt8bkgYKWHi7qcgOUWC75PxkoUjw31ndLirXqvv6Q5uHuemHYFR7hSHY1CyFPXJIlyJtKM",
-	"AGtgnK3LeRDzU+/N8fDi7W6/+uBr5jZesHTKeHZ6fe19Yrfvg+w6EKT1RoImf3Ne3eiMG/GpiIIM+L9I",
-	"pUM6yME9pdllYrK8HuAoqmsf2ORCTG9ZRuRyAtenIiFj1YY0vl7esMfmobFrWP6CCarmWtCozJuIHGSl",
-	"2iZ+06SZaaDvANmn7mor28UfpID1Yr5fzg6Yj8W4C7GPSRzFKZvqyFXeAWWN2fEsxFPtO2r1H9ugrtPj",
-	"qiWgz+mN9v+oiY/BwzCDm0L7ZFk2M7l1jA/Dook5wHbP5b4lckliqPzM8kcQuVcNFURmHBnhJ1VtYlK3",
-	"3DKq7VVD4+hJwS7OhDS8ytRlOCjwtUd12S5xtFlN30pZ36RtqexWPqAlmBJaQmt2v/x2SBwkqRDz7TKu",
-	"PNW6IS+zeQZ5mcNcmKX5Spvqa9g8uaMxxCuwUtnmsSD3BVANfVYc65TNacyDclg1DxvlkmgjEYfvPWiX",
-	"B5R/smrcwtz+H1RLbCobGavh1xycNPOzeY0Dhc6ZZmpin6DsW3vnJSPq47Knhjnrac9CF/9iYBERyqMr",
-	"Dj9EaOwMCJXe/T2NU931f82f93/Xr4ETLXq8iPmAbG753hUHCP3HWTy9zW+wK6mHci2/goK0ZxWOx1Eq",
-	"FvllV0/pGYP48SSOBld8057RuQT6vHRbD34uOzjmL90lDUSu+mRIl6D9nW4HWouoE3nzOtZfoFqiHtH0",
-	"jhI1VucXBomP+d8aD9z5xcGjrrl6C1ZKycX5svxBjXHtXp4ZS6AH/xu+lKCV4HbQGAHOb/DlxzRJnN8s",
-	"eHxgSNxroKQ71yZGjzZrM3wN0aacZqEO3UuVEl2iFyltYDjN4rtggiAGoTImjeQKHNtW/Sl9dLcPKNoZ",
-	"UG3H6GmnSaLJK6VxG2sqeYhQdM2z7XgYhuozyDHgxVh2+zVBFXx7WHrpeQmXMemLKOUxNWcALtJJKmg0",
-	"pTLTuTTGBaxzyguqT3t+SuM8tHTzbssw8uTQyHdNso3jMNbZdzm3Xd6bWJLz0fDwn/6h8HJ3r/dst47f",
-	"oCRcb/gOwJSoSGz2GwL3mtqKWZw417YHbQLy9tDn14WvvxkeHY8ON+CtGyUhbpRitHWZxtwgwpYVT6sG",
-	"U5wof+64UBYqPpzTQVNIb1dHyq2LiIUAyrEkUGKt1slELRMp9Rh/FgyssJN+mKdbLJhYJE55BhrrgZKM",
-	"Y4hTN0qS8qlINj9/yhmIqDW0AKNYRaY+zVNiILphwz+SoMaSaJkiVaOzhiyaN+adi2t4A1xQdgah2RWf",
-	"C6mx+cs+p2MyG+QjMCbjTI5Jv0c+wP4AdUkZazrL/QZKkcw0Y1KdeguLuldcCkc3LX50zijHPWfI59UG",
-	"84mh8mU3FTyL+ZLpzMU2tDk+OYwnuHfcHAdrKKcsozF/rwRXIykSS6J1GkKXmZjTLJ7SJDHA9ZkA1r2q",
-	"OEE9Nkz8K3u9zljgJISfzZl3HSdMkkzcQEpkWxH87OXe7k5/7+luiFOpFbGcVkBKCcHUTFvQgHzVIYPq",
-	"daq26V/wGCH9v/bIe90DijncmUiVAl23ZnA1Qv1cm1TJZiE512EaKBhrWNQVRJ5rTYXa7SyDzHJAqc4i",
-	"8vb4Qqk+6yRW+gK4EvWiGC/TZPRpEadMDrOxXS8aXSu4YMhYvWpCp7ePl2ky1rw70iDjXPH358eF9GIg",
-	"qBs8eQLpe0Bv8rL/sv/kTkRPpvMff/nHr8NPvV7vScwj9qk3f7p82WRLuC0v2aZjaCDDu4ALcyaWqcl6",
-	"i1Wb5cpuE1PwQfG5bTdriJfWKVUrhmuXwEXrdcbXvtzNv3nKGHUjcKC7uzBXi3zxtiV5rV38QylZJnM3",
-	"eth7JGSGad5A9ZeuJ4KmkeX+eXe2B3ILldx8xdGUuWqGmJvdDiHZca6pgQEy3lR7t9Ec5ou9Ut5wp2kS",
-	"lHBo9V/ene391dUkEGZm6po0bXcCcgHNF3uNFA8Y3jC3JFnE02yZbgpb8pfvz0bf/TWgAZlHtmo4tqUp",
-	"F3qj3MAGxcm6T0f3Vorz1Rkczou5OmPN+IAaR0GwQuKsZOyWTGhK/vKBTX68vHzwwc1b17vLsraQcvc6",
-	"keplrVpd78+PpRa3ubTNyd7AzbZlroQ7yT4onJOvmO+E4lTajb0haq2QaCrnKpg+tPal1BQlvKAUv0Ko",
-	"beuYLpG9oXLgXEhSuLvCWfM11ATbsYNUlGrKOgPIAJs80vcH+OlqMR0c9mM3HZkcOcpsHqZ0lgq3hiD6",
-	"txJx44uNA7GE2nJljO28eLKZTP2sQTLzxkYrrYW3o/cm5jS5sGqy33FYYQPjbgOd0xZAOhskRhgE6e8I",
-	"F68vZdrZYCmYEs3BZBe3WssIHlRS6O43Of61IpLkZv56XqBwHmUzx9g+MWMLCwlavI3Xa9PL1dTJhINT",
-	"aAf+2GuU8G8msVQten9+jCq1i5oOCbuqu9JbCbXjYbmstRsh7QGhLKfJk+rj3Lce6piuH8jA3sp63hae",
-	"JLj9ShKMK7dvidA7XViIG4qEnOW74LM65eqrN6xXrli4Uc5gXib7yocpTOVsL29L5px7/AM5GvbiWZhI",
-	"8QBtioKU2id0ArkP1zFLIkkiAXTZcO8XMHe5HwwLbjdAk36X6TzTXotwnPjt8cWAUHsQ5UeXNpyQNN3x",
-	"u0qB5xiq/xKi3coCcA+ot8cX1aeSaVOJ8aYkaybISq2F6lOJbaudg+DmYtUj5+gpg50vOJMGN0H1srm+",
-	"t6X93NWHhxpNqUMxoPHQSHpezDgj7FMsM+nhX3kGt8ne8c7BP4MVXujh57e/H8TcVdsGDV6cT6vJmpAk",
-	"JaqTeNFGPtT6Kbqn19jx38c0bpbPE5IdZe5WowthkYTrc9VE+fENp7AMYumV7CxoNgOBEmdI+zwVd0qk",
-	"FDRmT6MG3bl3XydrTekr2Ms6b4k5NnMDO7tSAanwFw6doFce/MFMIlh60X1V8lCsOqySVyvgeZi5oWTc",
-	"4tj98hxkn1dNrgkkNY3fPJjTq2FMpUeOUB/L0phFRFdBGgZ0CckmXXMGAzf6jN4xfRZHAxOk2giHmUAL",
-	"KgIzxh96w7fx7G3GUX5Hz17LKEk48NHM1Vfl5NtKOrXx6TX15n1z4+nhyhjPoLonaC4Nve2Umrv3Cc1I",
-	"wqjMsNz0moydoJjmbUjYDU3eiiQKRJbstWoMrXyNzJfqzBaZWigmpdPdy57kdoCFyryLbzRghHUMljgZ",
-	"PXlxaEgsdWEJUNsFHIaBA+T3TohoBwxTafeV+SnPRwen54dHJ98NyJxFMUXyF8gbSOMsY7xHzs5PD0YX",
-	"F3CPTptEswPvA/++2vaqaT0Mjw900NkXCjrVa3DFjTvTu44vHYNPzxYVrXvkcHQ8uhwdAtn0lCqbvvBI",
-	"nEl91NI0X1hkCIL5ed+oPCa0fcUpZgJPWJ78bBxtXctto7136pwyaTcFY4ocZYSZF2OliJePCHCYXJg3",
-	"zai84iYvCNOpV4LMY77MmBzoFDN41cokCWm3ODiOORkXg9tj+AyOqptntqLSyVSCtOiU3rB89FJlfQAy",
-	"K3jf8xmGZuEe0uebn9dsl0un28mf6nQ70PpOt4ON6XQ7etZKLP/rJY/KIesH1gMRdcmCcUz+dB2224Ge",
-	"G7BQD+/0kbQ0RjCc+tp4QePIAJaP1a9qgscF9qXxdnjp7TNRt6V4oWZ5GKB3k6g43uRxGXfJGClePxpC",
-	"PgTT0yraR5F+nFI+ZQmLPk5pGo0rWWPIyUZGZw2LzBYJn9fboqrfm9klzyfLyV1mVObQIV8Yw8u1per7",
-	"TPDoUizTaQNvgmrCBd7bwusPT9kks9bJYeF8JJ19pFu+iaAd5OUoAetukTYED5XHXLW0ojCnMNXa0Q14",
-	"/D5ipSf6QP6YlVOcwd/uITXR74tAy+T12lSYej5hmQ2w/kxHKnWaImcxHKcWyp6LlJyNTtQh0kB42oLB",
-	"V+7/VZcNNts9BntUrLg+02W3SYy6GIyGeYK4g75izcCKzVSjbP5Wumwu7Cbze0YX8SBP83Qwo2JJhmdH",
-	"vXybD/zdrwHb7eUueiex6apL6tiLqJyhX9HRBegidvdCxUlfpnzqZTCwMrNLJku0EKCNawaY8W6mfYh4",
-	"Os5IyqLllGGU1eWAiyVJ2HWGURfNKnfx/uBgNDpUGqVZlFY1tUQ5k7X/la5LnWOuumx5xnevVFq0LMmK",
-	"sVt0e0Aj5RWvYc5zBlcPTafbsc3NtavwSN/EMkNXQIVskfENf7xcqEkOlIQyQ8YSKGlE6Fr2WN3SI+95",
-	"/K8lwxpoqk5DgPPy0Jf2yZQiBXh8w0VasPU6NKL/DZDTOcuL3f1MMx64kbBne+1wiFgqAb9mE4loGFFy",
-	"ekuvRVqElGsCeregUq5EGlAcdvoAFbn7stT2nIo0BYAzkUpGJvCpdQ2uXb/UEXFS2nm1Wyhfh3s/nTNy",
-	"vIH416TzxVrevBU2o9fMnB2l8AnIEQg6ZAKYJFi1kH4Rk4C2v4xi8cNkERAoP8SJmCiBtQADDguw+jmI",
-	"vSgeoDDam+fHdejlZyYE5L4cdC0DXIl6xKMClUiTcq0Zg8rGTb99zC1onolBeW9/sRvMpeAbIFAvdvuL",
-	"0HKG8N6BiDBqUK2D6Vn7MX/EvKDxdPhECC9DiFhhZC89Ql6D3Y/jpHWd1VG58krBSGH5ZYLM6S3T9UI6",
-	"bHnL2EJ680yoXAA1kpK66IpQCo+SiYwnypCKBqC46Y+idT8XALnJWU7dfcXxleSGZYVPwI1BLlR/G4BC",
-	"phd07SyoFTUcHhh95+luX22Tazhry3aJ1cSe7vbrUnma7p+uOs3nQmbkeR+9HPpPdwj21XHrapyl28w2",
-	"8XkYWGK7/bYPMHx3jGu4iy7Z2duD/I6d5/3NzWgboS67zdjb63bmyySLFwk7vQ7SgFQdaGphGqIVrWkq",
-	"8VhUx3MUD1xiMKpkvBg7pr+SBb7nwogHFxV618coHj7+H/r41/7jVz/n//z4+Oe//Z/fW6oM7xh4s243",
-	"1zXU+6mp2ev3+31v4VDkFtC0AcvY7LP4VxaQSXYS94ooJQ0kll5clfLnR2+A7PbtvN0Fs6eQlrP7fG+g",
-	"s0LAxFrNWMp65O3ox4MB4n4SOsGqnWwWpxGB0qWIZhRtf3xUcMjVSl2GDJukg99VbyxRLzHmM8wycB3W",
-	"wr7q+0imxGAIiYY2fBN6OKxhg6/L08vth7hYdUnMp8kyQvtTSOcqpvG0BHK1TQxPpTsiSOdVqnbbZgvd",
-	"JPiXjqNtjg3eXg6t/NK8sB2UcppVe8sK8YYKPOWXbcCU895UjeOonBLzjUhXFIMqMGypfkSPAhawd8mE",
-	"TelSopfeeuLVkQxWitbR9CMrKknEcHpD0FMt0xpSsczYRmJB2rrw5vcI84dDmzAs9cIav3euunuJj9iH",
-	"N7qf3QcSyYyoFwy3H7INDke5a9dZSWS70ULbNrhdXObh2LYWCeyrZq0zg+XwCweDRf7spEw9zyIHNQDc",
-	"NlOxTCI/8gW67k7fRN8eQAJA2PJdGc7yhxngHZjFlQeynLF2KwbQCZX3g9yy9e8kd0ri2nqMsTbdxjjy",
-	"FnplfmgDRXF0j1r/b4ItmL7jrbP6vVOawlO+Z+yWMakaes/cT+7VUIVbwfeVc4R7C7HEEMzliEa+z5Ud",
-	"ByFJnWDqIk50pYQLDKXzkU14IFDJVQMhhzePzyfxHbsnYlA7CRqAajDNykVs+6jyZ5SfSu9EGap3lSc3",
-	"V1AefR+ElIbRVGeR5UHVL05UxhWiUUdu7ycjoQ8lFU7q0vbVTe4uDlY4bc7ARhP0zhqQFYUUJ23B+ElG",
-	"155d88igefRgMw7cpYeHtixqR5QkQmZkKjhHjFsSyyvu5HZhdArFwCBsXHWrrCu3mrVGVbviDXQ1L06m",
-	"x6jT7WgSI4N6WFkOu7mCS09I43LTbpQsHDjb9LefLlMoxeEs6dTQqTnxIWD4rt0X2iVu31G1xF0k8wY6",
-	"dECzC1R7f7N2/3ilsMGklyp/W816G23Px8+vUPcMRufXru+ViiFuANKBQVbnppqdD3WRkHaAb5EmtUBr",
-	"SsFkyRoCWUdK65cZN+gGe2xsyWNLGLXb5znG99tW3ftJ4kAagb6qj4F9MkYZPcbsSr7GBEdyfvnuTB2C",
-	"6r8XDv1UvWzvdtJsvigtF51TecsiswgGhMqMpbG8lRY5CjDXn3sJS5c2L8ssHhuYNDksfuP+5vzf3vWr",
-	"f+1+aqacFU+ivDOWWNVdBvU7oDQuCwRMJaZMy7rsnd3y6gB/sbRPDmmzmEz4dc8vE2+zwojjsYxljtwN",
-	"jyaJ/aIsWYseg3eD/lUuVZ0JmM0XkCyVzReW3cGPzLherUJ2HePTdL0wIOC4ZBNxc1NcsPD2wZMnYHJa",
-	"vUxff0IXiye3bP3YLuU6JAw34aYQ90zPf/4pu/z5p/m7n39anP38k7z4+b8GT5789L9Prq7kz//3ydXV",
-	"RYC4tdtZpXHGTnmyRmOtTofLx7Z+k4QtFrx2X5PF0XM2bJY7xpdllKMio0leyhtHmFwviSazMyn2AVhm",
-	"faWW/c3cB5S+GU0qMlexNSbdv6tPLAOkLnX1ChT265ToQr7Dq1eNUvmLBBWmiV4Lw/MJYxmeyABErnkz",
-	"ZpCk+DTA3tJkMaMTBrVFOOYtphwntHyu3wmezcrSaOEO44KaqzsDjAt6eb9hTDad4CEkSUrM48XSgPZP",
-	"gl7ZiuRHLie2j+2/uAlAg58vvrfrD0nexeAqieXtMbtjAXn7VqwIYNEna0KjecwlkTNw2iJOBmhxoIy6",
-	"Uf7j0w+dbufd6PDo/btOt/P26Lu3YQtZJOyAZjQRN6ENP0wSkopEg0yob8UpkVOxCEVSoHUlawjeIa51",
-	"D5oj0KvbVRu/SykPyirses1XNTT+I00wTYacDM+O1KGEhRzkcPTj6Pj0bHT+SOruocuFrVrsskv4SkVr",
-	"i0kHMF62C6F1caG08WXC0vMlD4uPCZ3e3qRiySPyi5h08wo1UBY1Ka05em8NvcfuHpR8SU/DPzh9dwal",
-	"XKrrB8OTg9Hx6DAvKXlBIrrWT1xxfATTlINJa/jlJjkfbkv3ST8HYmH5yebmclRnpN0D/L8JV+wvYlJk",
-	"ii3CmczA88tjOWPRBg/MPYGma3DQ3KFs4xg3za10bKuumxt1n5tg5jT0ym+ukl/EROnPuFZ0fcK/lmxZ",
-	"SHPe67/c2Q1N623MS96srqgJ1VnH+btWbDIT4vajhjTohFNjhjjAfs7N7rO6WhWumesCufoYDYZUJ/DE",
-	"FufSb6V6UbWxXA/fw9JYRPG03DtAgdlPCR+iXTduorZtDDgKQi4BmCnfPjfJb6EzWX+rfgWuqFTyKZYk",
-	"WrJWKOe1kRtv90zYDeXFZe5IpM8ZtnHFfgnwHRjlsMKdIAmOuTO7lpa84y9cvRj9cfeDLI5I8CRkjsBd",
-	"be0H+rCJuHTwdnT4HspxoiUS3KQ98vf3o/f6px45f39yApVDMSeLVNwAgyA5H12e/xN+RiGXF3Ob6dPr",
-	"Iz/UBiQSnPWuuDnZbI27TScrviOPjcvldMrc6iHkXytIWi9eYfvW6XawR51uR/cGyqixB51uxzZR/Vs3",
-	"rroEyB3barIgpBy/LqgJ7XiH1ANb2pqe/lKkotiaROhCaWhB3DGWAtWKocPTejE5XTBcvzrEA44JUPMs",
-	"1NQasmt75Mej0YfRudSINTDL40HKaDTu5VqiRNwqdc8VNzeBG2BsSNQwK1UrDdgO5JjMGJ1bMIOJUiP4",
-	"TY8MD98dnaC5evrhxDaAJolRt73FRadg30LDrAaJLYA/6Ty/ROf2gvYdm2vmT3PZAh7YO5xfzE3TGbXf",
-	"hX/blyNPVv5287d9Eu0M+7D+014W8zlLp8xeN3/nzdOMULZx+m9zw2IpZ+Yi/NtcuGVr2yz4t7mgz3t7",
-	"0f5tbtATZK6bP/FycGtir4OxGCHm6KTMadMkojDya6asTNYllKzYJOYU8CkIgMGiexXCvHneDiVTmiSb",
-	"+9gSmIX3slgwTsw90CIHbU29EcA6gPgTADEYByqDyVrrYT3yAdFUnD6QTNziCapkaGqyRuDV4opj2EKt",
-	"dmV9QZUgv4szpUNqZJaZkNkjidlI+t/4SugnLu5HkkxTFjGexTTpwsaAT/TIKU/WUCJ/xcc3LNMTMEbD",
-	"RaiLiJqYYuMoX7fg1DGcyxBgOxdiHrJBp3RBp6WMb7rCwDF63Pk3FR6wOCgC9CBY4C7KMDPNTvl00OxJ",
-	"hKwBtfKmHX0KUs1snEmWXHvpKTKDMgK1WKxZE0t8JspNQoOfght9e61oC5utnvZMNwvTGQClhULUbMqS",
-	"5GENGLVmQ/gS/zRV5zmwhLp1P5/Yrt13xSASjWinha2kO4uMtdrahzNKvR8/r3agWWXq14s37w1XIJB4",
-	"AIcpBkT8pqh3t2ZbUzv8vWRpsLTBGRhbg6WFArpoNnm+0PUEN1m+4UDhwwSK7kvQL/Mdm9C1WNamBWhR",
-	"cow3q8cEkGNWRlTNsoslwdsHhAsIamHltJWq4UiqC5tIk+T0ujP4qSmA4ganux3nW7Z+jFVRCxqnRmgC",
-	"KoK2PSXDovp5Dq7sn1QokqXT6lwh2wzFfmDsNlmTRUKBni1cXp0ybsR1KTwL3GQHFbIePTnmFOZuSqN6",
-	"Mzjv30ETvuxSyc3FqsiAvSmj3adLyrlBEtiAL/zJ9vEUU11UP6jZ83qqVUUi2YKmNFOagsyU8E43d0ol",
-	"f1zevBI+9RycMwikoy7n2oSZswlLBL9RR7ovVrZF9RxxdV+oFSxJpFZesACLc7HkU7bZpjjn7QNpGQkm",
-	"+aNM0wAWoKc3N6llqEUJV7p07d5ZzZTcNSBJACZMoGzYWb6GjLGJD6HWlZEP/lQZPEp3fMgTT2Y0Yw3F",
-	"5wXcqxZUSrltbOksOv4nJNxVk6Uh6hwITtPBGZV5sc7mTDWBPdbttGDH7enoVjTOYn4D+mFph7T4X8oM",
-	"0jxdHGjQS6O56mO0T9SYuyoC1IA68kBniVrFDPNAZWgAgmm2CHBswtIO6qjWYxyFNiAhAzuxZGr9cbGn",
-	"pz19N/dRUXEwC60s/bd4hDhqcBucJv0Co+vLA1Bzw4mUr33baaWmBtXicltM60ABdaVatbpuospMyswO",
-	"EakDAIDN0PByMtAtHpLFPoyYW38L0S8NNo8dxT5q3TFOydiM9Dikt9Zr/MiuXXPc6o+ioVdT0WsdDhtJ",
-	"o23V12KEt7i8wBHgTC3MQfN1VZarqWSzv7iwxsM1Y7bL1axY36GUzVIu9K81dXNj/FCytBAQ+EBrbw28",
-	"wvW+PKjb4rNIjq2kwe+wc/ORbr5dcdZK9uvrir1aPelbbVlnyTXcs/jE175pkUEojP/Dkqgwb+C0N7wq",
-	"GBQam6HVOsTYTbOxmozVbVyVp8I/XBAhzSx9/SwsyMOwxT/M+0KluwQdJMncXfms7zjS1C7NfVl66xYc",
-	"OT+Bg+Xn3IHSuUlBqTSeER0ORodAwAuwYfTjVx3bsmAXbpp9KEMckdFATjgmU0e9+HF/53F/97L/dNDf",
-	"G/Sf9Z6/ePk/VtscmAqjsMHiybDcdV+Ye5sK6k94OdB+eNq2lhxNBcY3MYF7ysUk+Qy70WpvpfvQY3Wx",
-	"nCx2dxaW7dO9wdN+b+cVLNt77llc0H/yLWuqAe+/Z1vR7bwVK5IIk+vu7GElQroPTcNTWPRuy+rWdq3g",
-	"ub99UQ14YgTO1413kg+Vem1Q/Wbc10oeALIkvq9ifV+n4wOChbR2PJYBgrMWkEIbsr5iI8XcwAgGCpjc",
-	"UHFNRLdlhPPzBDTrA5LFSN8fGJT7zNE0P85qXt0jH3TSCLCHUEhU7ZLFcgJobRCgyYQfOQLC0v+wSNrD",
-	"Urc54YFA+OWB3AX3lWqIkaI1iC8kmPIgIZBCPKMmquC6WdoFFx4uknC/uEGFyH9LeZTSWLJjsWJpObyC",
-	"s78fSTKjPEI1EJ8KeP7W5ejrTr6I9cU5hDVuYLGYu/NZ3HNRLBcJXZ9syKbXjJMLmolGW1skrEUE+lzd",
-	"/qB7fVkSqw1k6ahb/ZEKHmEV+2BpAlru2OlBqHNAFpdcObiDuilqsNhaKPHB9V6lz8/MAz39+a9dt7cj",
-	"eA7T00BgmImkMJWB6XuQ/QffaAd1+m3Hmh1rR6/5xJdu2zYzv8XGdZZds32Lbfjat20lHkWpKX6f1F9E",
-	"79BFUYZVxs3bnMU3MyYzQhMlWiPENe+qW571Neebmzq+0++bn3UOOSSSqZ/N73kO+T7Z07/Oi3DZHrb9",
-	"TgEWPYhl3zIBNqSEFIlRagEqWqaYYvZNJnSeqUHkUN2DeVgr/V7MGblRapLU+TduYj6PyF3MVhrqIB9j",
-	"DYeYgymVWsCt++iVy/QfzGLehpq7JfLKbgUv66ZF66F0NEJfKc9FtBNvW5bl2Ymmec/3SlvnW6wFoHQX",
-	"PaRxjqJG/NehsT8qZ7E8+66qfX9YNh6I4xJ7tFmTG+bbNUib841aLezqjpLL9aIMQWVtC8/GGH4zNSsG",
-	"uXEfE32hnTpARyZrMkbZdUCTxItC+wENFEsaJxGlUlUk+tjKkM3Ihue0gkFLU8pv1AK8SeNoACmtMSfs",
-	"X0uaIMMGkQtGb1mKIJCIZpKZHyEpnqY36rY4YhOaDqDgxfzcRYocnSQ7Yeom9UadJTjARGj9hJyJVYFL",
-	"TQe29NeAJB2+4qYaVo5FEKXlwvGDNat61DVgAR+nvvRumbFomCQlxkGS+EMP+STzZdbGkfD7Z/Fg5eNb",
-	"IbPqCgm1gQwAbt6rgPNWXWqVkY/5G/N4morFTC0TKBbnIU6QF39QBqEzSKaHdf4As1gqEge9UdhMRSpZ",
-	"Oi2sC2/BVpkV8KnHNEm+dnvCsYwrw0aeN68qdPTlbPQp5WfLSRLL2cU0ZYx7414KCPEgXoxfRMxr/PXu",
-	"gCIAN5RbuQDcEIjc3mG/YGmrapozuP9L8Kg0CjU4LbDhhi/IFbOx+syE5F5/u0rqRKvT1R/i6e2WKUDB",
-	"rR7KBvJKgqgkt/DNQlqQ2ud6J25uNKPxunvJ3UD5/qhKmrELGKgFbX6O/w0gZrM5Mbh0O2Add7bI5YEk",
-	"HexvPsO4NH6rmI9GTjR/KLc+48KLoeqwcxrR0337duqZEQGV4fPupzw6BmoHWAbunJBiHd6UcrLkc2CO",
-	"gMiZcbtJxiOlkAY4vf+jdyS2rtmOhAkt3ZB1c/FAOzNfVU03JirZ3/al1UZSMRfZ733ULfRX22wt3ASf",
-	"dWfhX/7GWqTsLhZLee5vML3fEKLkoTfcBpyq14aWGmNh7XjvardGSnc7esJNTgxFr3mO4PJQu91bq003",
-	"vFlq3/a8HZP3WLvyu235RxLAVwnEBQwml9SVNZElkSkKCeOTBTgfuEN7fiFB7dupXDG1TRTl6ll5qD3r",
-	"rrWmW1bXVn3bsdk0gMJ9oAvSXMdeDtMSsyTSKaV6KtuGqTlbmVB11wI9I71AEs/jTBIqdQDZDYaTE+F7",
-	"ryxJiM73vka0kiFEMx5JYlqh4aV2e522geYHxu25TJcMUHqkG8UqAPYomwEBe8hZGfyL6hCGiNXdKdMc",
-	"WzCYMSdP+6YMxJNhnnvpc2Utv2PpDYaPbplqYyJFZeCO7PWfkvG1SCdxFDE+NiBtG1BAlfnLfhve/x4x",
-	"4c8HEDMk6RKalcdYIdc75ksm20VbN++sxA55gzQ80dyw2JvzEJemB5IVc23LQohzCrQjkBTIb9R/JaM6",
-	"iHedMraPD2KgDVY3WWkH6ppk6VpzwYVjo2Xi69yMTpiJygydK8a0vKHFGIYmk1jE02yZhgTa9ijfwTou",
-	"XGo19Voe0Dc60U2f1P7RcLL1VV0lDmZT5VWL8p1/1iPHhNlcxZJtx4XJpi2dya2EsV0b4TSUPw3UmVIn",
-	"J3R6G+TGGRIZ33AWkbfHF0qWrZNYZl1yR5M40iQ/gLtv9NvYkDgG6E3tHIMootHaF5izLFsMnjxJxJQm",
-	"yuIavOy/7D+5E9GT6fzHX/7x6/BTr9d7EvOIferNny5ffjYYhigYZ4h/Za/XGQskZsHPIAOShFzHiZoL",
-	"cQPR4daj8Ozl3u5Of+/p/XH1t6IobF62YVe/DahoYVEZycp7r+/26k68fJ/tAlmtoa6CtXRO5MYEYGxd",
-	"hrtdfBHsLpIcU9yt18iHaAswJzviJXmdp0jTgoeRUva84fQPmy9K0F26C8OrQ7uH4tbkUHcThXT+VQea",
-	"LhEq+UtNH7JtHJBrkSRi5Sn7jyScGjjFSk+KjRUlG+cW5aNQkVuUj2OYhdgibW8LtV7Uwcqzj1xpVEUZ",
-	"mw+RK4ngkS85PeFPsl0fsmzUfuGojVYXPro/T3Hl5z9TKxIK3OEJHFLuoVOdL1DcOSVeN4ByNUKhxPJB",
-	"gpF7Od2C+7jK5ZafcV87G294DW101w7YoOgdQNr03EewSMVUXVW3asWlq9kHLb+6UoaU5OqhKjsgY0c9",
-	"GmsS3iuufnTZ1NWBBi4HJOnFy/jyMehNYyLpWpLVbO0fWbb1uMh0+2A/0GhdTZ2+OUDQpzZHRQw0WDQZ",
-	"YHeBUM1SUjmO/BLkG7SBEWzGQte4Codnim1jEHlSs15UtvTl5yaQY6a0RLUxE+VYC+VAQO2Qaxp5PP4k",
-	"voyv8MR/GD9E7ggGSZorZqGp+fwOiC9TjdnKl9HYT/Gl+ya2cAtsqXq59n47v0GzEx7eXqGxlehpK6rP",
-	"sfjXewZJg4dpU30Nnvja9bULU8UT1kMAocfcYuLalvolYTT93SxXF0G7kOKfea1M2PUfC5pbntx9WdP2",
-	"AHlBMem7phdNksCrLTK7Iio2dj7Y3sZuuj5a7HB/fVZt7ep6tK9pS/s+qAfE3jSx0gCAUykS5+69AXFz",
-	"B+FXi4lLk6QGDbfafVI7ddvvz4aOkm/uEQdtbKOXenYGhBL1WfRNJEkP5mewmTYDO2pAxJ36wzKwDTTB",
-	"CSZfKAkcsWkScxZ1SUZvGQfSUiWd57HU/BpmnnQLdJGzwfbCTEB8e5VT4wJL2YMLT5e2m2r3aiDOG8aV",
-	"hlAHIKffpbqo3/+QYI3oI6jmJNuo3W+UhyTLxukyf2eR/Nz/RLHxBY74qXrfkYluBHAzXqtVACYzdCNb",
-	"RrHoNcGSjNg0huzGkhcfg0AlgpPL2TKVEV03eu0svpnBqV32XkR0mQuyYjwjK4bcjbXvzZIoDQ/zaiYS",
-	"ZwIxLUakJFsJItX+4lNWyKVC+l/o31zcgU1a1csi2IFqitfTrjdR7thuiI5u59PjG/FY/6j32SX7lG18",
-	"xni23C2Ur7gqmYS3nKvn672R4ZXvL8MHdBXkG6byMKoYFy+a3m40qjTggDhz5dH9DtXijFSerHhzD+f/",
-	"Kz9fL8UtC1IFI/0tptw6rnWdBF9Ag/60iNMa6ld8n76zS56D909iGpKmLmw2jL976fP1ssTD+YFNLpSC",
-	"nREaRcgKf7pgnIyvlv3+0yk+CP9mT/4L+v//8Ar8Gy+o/919roZVX7MBnghvKJBbraQcPHkCWiidzllP",
-	"X3kir5fBNVc2vRspGV1CyfcfLnvkKFOGKI3nkoyVwTDukrEaujGGe2D4x0j4qOYVEt2kYXRVk2boXGMp",
-	"l6wLS0gXQeDL3cR/mjJyyxaZOgYxvJXesVTpZVhCo0ZCaWKSsOtrk86c54bbZJJ8gNj6+9nku2l8Gn//",
-	"5n9G55d/v/j+VY+tv++zfwzVj6t//uP7Pv1wsph+92YZHXz/qjfdTeqLw3Eg7WqwpeCm7jvfAnWbrSQb",
-	"yCKvrmYiZ2i1+d21kIyBnHrkmaeZBlP23PqSsR55vTbYbxqhCqu04EnwHrFEMltRf1Rwvzu1LB6sWKNM",
-	"6e324gNgALREQCssA92AqjkOgi7l+EiDzUzjBRYOdSElSecB9Qy4mzFmcDlQaRDgupaiFcBslEYUMcCf",
-	"Me+D9KEcgWmgHna43WEnOU5A/VllDw1At9M0yCbzSd/ghXfrYZ+6aItXmEL3KQxrxHzySOq2d6HQAp1t",
-	"eU2XW3xUSo2i7wHCJWGq7B+Wt+g/ggPlwWiLNrLtzQQEE120GxULkdrmq2l+rt8gqmzADosGUkEOmOZU",
-	"CIK6qrj2q3Nr9bhpPdy3GrhMDfwPrMzhgNcfSXLL1vskEnCQasprpfLcpGK5KNjCSJitGnoZz5lYZhhC",
-	"dM8hv7jof3+ij3/9+afh4/+hj3/tP37189/+8lPv540f//q3/9MJSlVo449KLQssO74m31+cnqDaRhAK",
-	"DPwn+1r/Mj10ngN9AP0fiA5ogGD9nu49U5+/XjYzKeB4+DotijRYaAULzIxKXNC1ZJa2dQT8vmaL+udn",
-	"NFiKccA/VPEHAoh2+r/eFe10/+IuIUPI8YBiW2U4CXieJvtk/O/fxpDshok1S652rAEL/gymw75jFJCJ",
-	"tSL8CRlGlJze0muoqvhCLYR9Qon1/4Fjs6w3W2FEB4sajMpdsRg8ADmNVGBV9c35bBo9X83EHMwPXZ8g",
-	"GcOyBe1Ch/iz3PxanQ214WN/MJsKjYiQ9gRXtBWjjl5TqCGUpSIzMkkFjaY0BASyReVmKRPWiNv15H/W",
-	"K5QSnND4HnB/M0aTbFar7cGYvMV7Q5xrrQ+RmN8wmQXPEeSJm4qIpY+kSUHRB8q+UgatFUoyYc4W+z59",
-	"vOgTB9r9A1sHD5A0m/tZfjuvnj57YgyNDbzyLYDF5yJizcb2nbozyJGF0ZyWQOGXOSy4U/8NXyITlgh+",
-	"owavChy8UT4jAAF8iHkkVtUMkjRfvmCEGMiFKJb6LSwyk+4yS+6TPgH0sjgj6szgUz+9IUguV18sb+KH",
-	"jE5nTsucwnhU9qChALN5y9bkOkXPIPzMeAmybwXtFkTozaauFCvbk20tZbMFd4H3wlN6k4SXkeq5XUJ6",
-	"ipwtqMQkQLYb1God1VvZCDGuuthS/4J7yV5Wr1fjLpSdH+3rCrdVLBkCYquxhvFxUe1BSXExsvNFHN+x",
-	"j592v49e7syvb/++OO7T/8lefZie703+/qLzEGWi3Q4qPwdiGTK/zxK6BjYGNWSqmSuaTaHEQVkO5AP4",
-	"xtgdS2miZRseixr1WeloE2aIBsw2ICKJ6tZ9qHxVo7qDGLLLw51xVxD7lGaB7R3kNHMHwx4nZdxkVoa2",
-	"KnqF1g6nWXwXZ+tDWrJO7f6R1n+p2qZTXpUCpkPEhQRJ+1iIBt++EqbTVjXlZQN7QU5bRxjNY77MmDxW",
-	"p4or15/v9XvPKglx7bMf1Api/pH7dGe3wQsWjN6qL+MQ+uH853UtVw//iC5h78Gdlzv9umdh+mW7rG7b",
-	"xKLQhAs6k4alrs6Tt2m3rkXospEh4BS4UP3+F9WvL8a5Te+77vLK+5i3xl8fGzO+OYP+tNRvl3O2EGnW",
-	"dsdsvU10Fi0eAQuWxsKXW3v92omK6DrwjVOuDp8sXYPiAOd2RCFn5P3lQVfJxy2qijcEi0dL8/T5s81k",
-	"FqUW1BzsqDBoYdNs8ReERAHkCC/qZdmFfAdlUoJanCT6gJXFcqan28iX8JdXeMPmp3XEyPv0q53dvWdb",
-	"iaZQlrrMTP90/1ENxHiw992nOy0FWsnnDA9S2Xee79aLv0wEPqAD2LhEbpbgWtQYWtbIa7FqCjIHFiZ8",
-	"uSB07iVg9HYslzMjHp0zKkXAs+bq9gNPe3Sv9HJEsY/o6qq4GeRUFEf8UbYJRAb4CO6vSm/pmYLVgZMF",
-	"YH6Dn3K9m6BU/iiXcqHTOsEbDL9CRpG94gcr3Sa6qpPpUF7/Y0V//pFwBNMMbnlVam62wGswaqu0ZVMT",
-	"Byq3UIs2CyUWV9VPXmi1E4wg5GDKhPpOqI5S2WvTZBmZmmF3+GV9keVmUWVbBvgv3DK/h4VtNlZ9K/N9",
-	"uG1RnXrL0T39Oht6kH5p0RJxDQ3HJggbDX6BnB6USolUERu9765pEhot7N1gXBQJ9coFwFcRFHW9iuED",
-	"mUUxzQFzrYOIKvv5xmgi9vS8ju+YBaMsN7V1YlnY1L7iytYmH8C7atAJaJrGd+q8RimF/oc+YmKKiE0l",
-	"uGTxUCikgS+jWByoe/wxHw4PmogAePyHySKgsPwQJ2ISY9YbCVW0774MqSbXoXedIRRh6buehuT0jEGJ",
-	"16bTD35Xqvki/sQS/wh4sRtUmLjI4mmoCvmcTcV8DvvEQBcZJcr1EUNsWdtw8XyRijvEkpjQ6e0+YfNF",
-	"ttYFi4DUxLCmD7kxEV2WYhYgKBGQc4Kz2cKQOIE+hDLg0xINyeAEwPdIDIyH352eHoIHdCXSSO6DuXM+",
-	"+n50cDk6VJteo2FQOJFxRIzVpQek93C8/M4GtQXUAAkdWNFvd6tKvl3vWcS2XNK7z/rB1bOKo5AE+aB+",
-	"LlmHO7svG9nxUNGt589tu7s1cVOZZtiN4Q1V15UE+XqvE4tnIi7J8THxW/S4GWtlLuZBfi3aQhW4r8yp",
-	"No22lj+VOuM9l/N9lmN1dwu+4rxHe/1WLiWaOQgD1cvQ/WTd+iopgjt98+b46GQ02DwAqSTs00JbbkpW",
-	"DfQhre/okYvL4fHx6NA34kCp0hYS5v/qlygpZo2G7hWfLDPCRfGdRgAO8rOeZpkS64AqgsEIsNBSdr2U",
-	"LIKiyqW0GePwPt9o033sdDuqG51uRze80+2Yz1WYZtWM2pYu2d+Fv6+h8gBsxtbC+U8iMQ4FLTXmY7/7",
-	"0AHMLukDFffLfj8UyyRHni6TbwV0pcZz1s0/3HVQPJTqmTLjGjOA3Ro4y7UuIHuHiwwK6nxQ+pf14qs9",
-	"6fMDhVaJ41QWwBx5cX5hkwFSlr9tgjqUWGYyjuzvKfnL+ejg9PxwdP7x/fnxX7u5+herN7IG1Miwkcol",
-	"6BGXSobFglce0HNG5TJl6lyWZQdzSR6iNlSQ5hRf08LYQ83gbSwzUVbnCpJ0Jpap70HvWnhVpX4QZUKt",
-	"yY6H899CL3Y1mYKDPUD7fsvWb9RikOXRaFgs6izKNCg8Rdy4FOqywYlgcmTibCaWGYEDs0HNLpqVQZfY",
-	"EK+pDZ9RPmXOHveVghpNRQ15ZfIpzEm+J/AMbDHten+HcdEERHvrO9HrP62PHZR+5mIm0qzJd3Z6r15U",
-	"fqeoBeUT5LXA67Ud45oK3h/0SlM6ECRCiGW2WGayDECJRsry18anyRITm3Gp25hrRzWTWczBd9V4y2ih",
-	"wqJTaIy/YZ4F9ovJxCgpsTZZJvY2DwYNpaHBt6kraMcE7crFq08vU4Frnmm+euOyQgz7YshhxjRR1BLx",
-	"UICf9aHstAKIMODscG/2FYrFctKWHSC+Y5XjgCcb7uCpWCZRDm75kPAIXCuHoYKCFF1jNAP+Bn9y/P6r",
-	"t7QcgJTNRcaOFnXZeyYP3PvezqvdXr+329vpBz3RYplOG6q8Z2ZVX+BDYQx3vOY0Wg9c113TdlLr6v79",
-	"D+e+87oWD6N5zHXa6W/dThbPg2Qil9YfpCWNWgsyo/OF9BI/N4yk+g2sbqTJ97FS3d8FxNwQbyC/wB3E",
-	"jUti2HCgdx3lJGJ3MUg2dZsTDCoUbvTqjkN6d3p9LVkWas8757VKzdOHvTJ4ldiiM0YhRRZOd9ASsQP7",
-	"hLMbmsV3THM1AaTtLN5wVgTTD9L4ukVrfEfkFAqt1H5LlzxvYB55fCSJjJGUx4k8BhKLHj8NNe6X5XxR",
-	"cj7p/DH1NbtgTE4LzwBuBgxv9QoW6bZN1mSupRCHanyM5zVrYksHRj7R+SCbHnU3FmfNLryE3WNP7iyl",
-	"09uSgcFrJh9P7ZWuXjHtskXsyXypXugfzC9rivq090bXreZHtm25q/da2ZBrJEVlvolRckZvWDiPZqH0",
-	"WHFdSKzYhOb3xUe8AWVTL5/z1pyLlT9kO/2QMqPbnO/RYB6HUgHjX/07d0sSMTKa1G0Yfxx8GVGfZ6mB",
-	"Y6DpTtvMt5tMlRqcUhPS5r3oQCUGJzamZ7tE/jZB7XbKhiMUrdrhHWBOOkbuUCmEMdroKPUhD6tYbPp4",
-	"nERlfZ62b6v2K55fvjvrdDsfRq/PLw863c7F+UWnq971c10bKxUNo+E0TzD/gxPKj+5dI/Iw0WrznpON",
-	"pT6czhk5Lin3+AKSvNvGCJx0CycW7/TepmHYTHCbr+2ncVuVmdvM8bQuQfsHtj5ndwLRvisq0DCYpi21",
-	"1D6xKdHKoqb5S4yz+JnvwjbVCJlIWZTjutyyNQpR1GuVHpmRRNz4guYHhmB25pCG+6lq7nLuu5ufNXCE",
-	"bwKDVSev/MDWF3bPFc6Dg8ujH0cDI3Iwf8GGPrBYrUfOTy+HNlCiM9dStkjoVPUk2/cc2XlSu3mBQ/1I",
-	"zkc/nv4wOhxccaUcKusFpusWXuTHUrBtnW5Hfx5iKPB0RQglzBWk8xC3JQrK7asiPVAeI/FYno5PP3w8",
-	"Hl6OTg7+ucHz5FwbkOPjx2+PL3CgFjTNwBW02+8T1dgdtQyf2p2M1gYa3XTOUgphsZPD4fnhgNi3SHYD",
-	"XmFALpuIZUb2rriNG+z0MTpTeOk+mc4YXajjVpCIKaM19SfD75H5bsVE6MSFQEm/jUvoDAtcMXOATTLp",
-	"FWQlUolxHCcduFAX2TiIhW050KGsOZMyqMaClwEzNqx9hS1UO3ymTvQ8OyJziX91qsgjDT0Qc3L6+gKe",
-	"ur6eL1hBGkxSsTKIn48yKDkirx+jA1pZTx/Y5PzyoEukcFQIXVUNIyRhumMuM0ajrjYagdMrY+lANSd/",
-	"XyZIv1aETFEim5EpFyXOSG4M3+QjfnKgfekmBwZUnyrmVVt3tU8KQ6M6i6yPdlh6aGd9hBQpiCVfcYwl",
-	"6GdJxNQ1nZUFNpnz8BEnE5HNyJRKfYtXLO45Ys2Q37CMUDK+pkmi1uaY6HFSMizCNr49vuipswCH4KM6",
-	"TNM7mgyc0AJ0MzeM8xOaqhb0yAlbEWy4PslptJETbIbYhOtxFNDQK3y6Yms2Is2GO9txZm8TiQ7Hld/8",
-	"LgHl30qX+VmN/zt3BTuD9Sg/3wMgBt883d883V+lp3tzU12U2MzKyB2QKE7ZNEvWWBQQm2L9LqblqnuI",
-	"wP9e9AgaxAOM/lNzBPTUilXaaiqWN7PSFVxhW5cLzxoGyFwP1uaNSQb3ycj+6DSe36/e4M9fNlC+outA",
-	"+e1x4OapmapI7RmqWRbNawNqkfoxf+erB+p3/UobvTw6PB4NCCiUxnNLjsFCNn+djw5OT05GB5dHJ9/5",
-	"6YjqnHAzt/KpLhYwkXTJZY+MTg61UX3FvaQmJen2zeoB++OGxjoJRWr2ZcGZrxuqpne6nWNtMzvN7HQ7",
-	"8KmwVFtO7ACUjcrl+dHwGPq7oEpLYBQTa00mzIKulc3p8PxnaUwTSEzrEeNjUM/2yNnw4vLj4fvRQInl",
-	"mN+JeMpMnyOTbBZn8oqbt8ZSvY5FOArqDe8v1LhxAapoemOG2jQHtXqnoT1yMDw5GEECKWb9L1g6p2oX",
-	"JeseOTo5OH13djy6HOnJQPXD+T4AAPObHnl/cjY8OhyYRFEwr6YiSXSWv30G8IZ1eZ4/TWYsO93cwWHG",
-	"BP6pOtfpdkyLO91O3r5Ot4MtADzP3OdoXtRgdsEbVxvuk85zYM9CEgp6+EK6bVZEItirLclG4okCAkEt",
-	"8kHMTR2V91xtzuGCyuxwWYju1D+0lIUG7tRX6ergUM5l96L2GbVbdODePlab9L7kapG3GYYNrDjVVOfz",
-	"XTOT+XjZQXAmzJsF246gsHVw+0vhvozFqXHuO99IL/7TSS9gZcgF47KFV1/aJz6/V1/7uOsd+xc2V3qx",
-	"TtU4sIjIhUixSP6zufXXMmOVNY5ess8ioZlS1SzwGUJzODkk8ZRJi8e0JpyFVNHKrOLpjE1vJUkxnaOZ",
-	"YojPNILlUHJiQJRSN6GSdcmUTmesSy7evO8SBBvqwiTSG9Yl/1oypUjMaZx07Yms6ZwFxrwXSzlTP93F",
-	"kXYnNYoEnDMaxZxJeaCaXp9HqexkWeVhcBFiJGPcy4/a3UOM2G2RSGCVnBivt5skEWhqRQA452VyvCKU",
-	"S9XqCCEM8OHmU98sBgyjnIeA1XjFZdtcX/Qzo/ym+lv3bqfX7/Ub2I06qgnpNqYJflm5Xshmvsu37EnQ",
-	"4aTWe+6WKCTIFMymLZxNSRUgihFgq5mQ4cqqgh+mgL1Qr0Ll3vVAyNv1vcPSt9/RzvdC6l/t91KRsOYJ",
-	"RWo+DBSru0H+f/b+RblxI8kbxV+lQvH/om3/IYpSS32RYiKWlui27L5oJbW9s8s5zSJRFGsEVnFQgNic",
-	"sSPO05wHO09yojKzCgUQ4EUtSj1eR3zfrFsECnXJzMrrL2vYQwi1Dm8A46aAjyTiE8YpyRFDMxgLtfo3",
-	"4wZ6RBMs0tpMc5+2xl/CZ6vZxUX5zYqEhuBo8f9UigP2N8xLkHGYcoDHHvJnUoKfufPQMyWCrLRTxjOu",
-	"Y99rPkgop7+WfTP7e433RvD4Us8argBhMjkB8MLC8Er1zN0JXGak+tzxYZ5PKsBE7ZrW2Ktsp1h8XtWY",
-	"29IyPIjgULE0t5UPHx69hDrnDb8O9ROKJ/N/Lvf9w1bCrYIlmfhKbO9zlfMkmVu9lueZnvBMDu0fiuoD",
-	"cNzcPx5gP/gL7PUmM8TTeZwZLvpvZ9gi/xNF7SXmei7CU89W2vz2GajFvdAmu0nF1X++9SRqmMwqec7t",
-	"w/bmRABbtw4JAh8Q/YVYQFA3WYPmv98+fHX08sV9pmSt4FVTgumgOYCsUdu1fv/5i+f7h682Zo66EkE6",
-	"s6iQIaXdK3FzaREVMq4yXq10g8TRO5mJVYjvmWbYKCZwbuo6ySes9t080DPDxK59pMU+KvmPXBTwb9g/",
-	"qKTGnUC43mol8kbpBU3uJuVD8R8hXH/IXziTcnD46HAJb9V4KURqIHJqHzkJMNd9AoGHD4FFFdFJwf6j",
-	"PNc3dq7srVTxtlDmPxqRok5TdZnTRsAgTWTwTkARRU0wA87fwQzzJIFDREP5YTDLHcWsONiGmHfxlp3o",
-	"xsDhlqa7zV08AGcP3dtFiQa8hfUqFMVxAVGS93xESt9awfy1rqe3+kaqJdt6jxukRJJfSHLrapz2jULh",
-	"3BguuU4XdOTtpWdSSkqtHnF5OzeBDi7YpD7ZEH+7b7JhwIQ1HkD7q93phhQeuNDFrEEmf5H0WCI1rAio",
-	"kxjD3GR6UkgN54eqERcQxjErodUD39yYF5BqMTPCCiSm1UDzAsvAcmXGbwWFiUw9tvo9ZJX84vRxtVni",
-	"+DThKzH7LhKurmUBXZOvQWt2Kx+YD6vZ4DD1qHrEmzGcnaaD1G0wwOCZZ1bM4mMlT9rzNov5vC5ylYPP",
-	"2mwWFyrjFm+A2w3NtcqQPStfGfPsHeYblt88ApVhQ2U3sBIWmQwtCVY8U4ao3b+nzQchpeUGVQGGijYf",
-	"vPJgRhPknNYZ7vD3wAMLEepwza9Whu42ZcxpbsZ1m3+RmzFTOpMjiaULxsWYK9ru68PNj8EDrmxKrx4M",
-	"ZjmMvWZcUeelQMQX/LTSa0cd/SpseLAGIPw9pNwTVgBVg2gNBTUkMr0ILbFRFf7dbZ2TLhWRUTp9zwtR",
-	"IfnCU/b0WZIUq2Xy6rJQwqb3ITaZekntFSUSAw9SKlq5M76uKlH4KSyuxs15hCJR3JbvuYob4A1Ld+lg",
-	"nom6wotYeX9JISr32y8OX75+fvD64MWLjSWUuEmFMYujvm63X+6/fn1wdPjy8B7+zoZRnx+2D14dPH/x",
-	"4vXBxoNORTqsTfe7Hgc7Z8bQ8Q713n6wOmpL7rawD7kPSeJIAFC+6BPIK9BjRAzlhCcVh1eIutVehWW4",
-	"6T31byMkS4dcJqSooNTi3Jq54kxktT6rjtdPXPM2ajV9K+Ym8oXe9lwxS0CoDLQn1uXDMQP8Z2utQOeh",
-	"DC00YfxjJ0VPVnjUchpqAD0FaWTQAQ8oadIEBpw1IXEBYNJBuzKxdW3Rjn2rq7J0XmeL2uU3mqD2u0dt",
-	"1rk4p20K4dyx3s9uGGHZWyqnxgUugc++BWs2IrnbZM5T+bOY1wPmWgJY2hqCJn7QdqdKRV4TbuyM7Zwe",
-	"oGow8xbzGmoLpvS4XpErNxweWnuO1tpfnGEtA+64CdDBV/czIkJs5q83qZ5l48ZWSwEQc2NfJUxBS0R8",
-	"XTTeWT8HUIlZ3XsHW+g75PowXDc1CCrynyDMATYILXn9BcE9f72qB5HvsuZTfmI+L5gNE03fds+ACct3",
-	"zP7RfVsUBXsdLR5bzQ5VVrOKjJa1ICoDWNeqWavJqlIbh09wnw+7tCHR/tfTjqjKek/VjKjMe5Wx5Y3a",
-	"zadr7OvB19AjZ12+U3q2FS4Lm/KsYrPSTJf03cFHzjEdv7Zo26XqO5ASr+paPexBAkCIKjicr8xWcc9Z",
-	"RsqXe5aCHP44DzxKiN9F1QPlWP0XtL3VJhMxbWJjF1q0iFU5jgRbS0EkyAOEJMWqO2pnnGVTc7y3N+Vz",
-	"35mc3jZ7hwfrTLLqupbqbsNgGRkVy7IJpqkl3hhvNr9A2n7COE75qNKt+eoHqCrbbbfXW4rdny8Jhdn3",
-	"T0VjNQSf6FxlWEliNBtxxGAeigVTff/lq/0aQ/K+DiuioMBjZbl49Uzd5EJlO+Of7zXXWs8+HnzgmAom",
-	"Fm5nwMs1XOG41h9gGAtoFk5r+5geFnNsQQ3/OuDFJg4byDnWtAJD0X7n8RxJ6yAJNKUINKdb2FPgak75",
-	"FpUu/YHfYMP0id+bl5Fw1bCUTnHRKTFruOw2da40lSv8QHerLzZoqFoo74hSOU8AY8f+zoy8USKuKT9Y",
-	"7maBNTSf9KVOxJu0IdDrtyi1ipvHlBvqaZ37cOOMAhhnfZBA+/hKo9alB+DYzeteWhIZ+drGIIplb/Hc",
-	"iLC2YmXVY4tdfby6gCLNqFAVjy0JSOU9TZm+FcoQ6khQHArA9dChguogFwJ5kExaU4fYUIToJ+PrEN82",
-	"VI+Gm7ReZaGTV/eoKXzdXq+msFpUeHSf4sCVgdmi1+JGzoTF+kCQXWsUCC5cHfct9auv8yvWE+7jEs4I",
-	"SkRXeMP1TJUqSpss8E52AUZfV63IAQkHw/YXvnTLY5Mvmo/UWqImA4QqG5fVvc84gBLhtpwszmLC54DP",
-	"q1VQBo2TwDroe5sV97GLaBeWbyf5R8RnV0dNZtIGFVzhZ8BFcP8cGrMxjIyHOlqxMd/LJJHq5tw9fp+w",
-	"fSqHYokGDr8716WbVxRo5N61XdHHX7++R8rymgiai5X9TpR0VWyWZ2T4+n3oq2TFQqX7Bcdn7kvWdfZF",
-	"Neztz7e0/yXjIlxNLTnWsEJUI21KMmCZzEMzYINkN8ioB6BDYy17yqP/357+VlTnNICh1oMpe2jUt+e/",
-	"dAEGKIC5WGX1fKVJd/7eXTdFyr9QdWcp/SWovD4gcbmisSRNRa6eycqPbpxwiEGotWiGgrSFKwQzgF0X",
-	"FdCAeEaxx3KJ05rukDUTHcMDrtnncEmLjLF5niTE9Jbk7zuL3ONX8iywccng3kY2P4/5Y+TybylLvhNz",
-	"9uGWj3T6VFnyT4pc/SCpwU2pHCtS9++dqC+Ht2K5w8Lk06lOM2anKuqchdyAP0WcNwArIoTxbKzZTKe3",
-	"4IarVMrt8HjyhSDzw0SbVfcDrBU6VE4EO3374ap7RlIZMjNn0ogvMEE2FwDgfL0U02TeOG+PAI3xRFem",
-	"/5AIjwuaihze3kOeUDblJusnjNi1rip6tnJbZSJVPLF36eL9tCLRYUmEBgnFinp4KMKCdNf1PEhFa7F3",
-	"XCaQ7GRv9UzrasFl6Ouod3qnUqeUsr9UJYI5XbinSXQIk4m0e797xL/fxLdeAsC1aPkXUnxKhVuZq3q0",
-	"WlcsQNUus/bq62klhfqZvt/0yhFGJ3cbiYXL7tWHt790z6zm/NAiYk3lF+YTKr8orUvr7hYoFK7zrmse",
-	"JA2b6FQhWNXizcZvGuxzTKrTKTmj7IMQhzQ6zQiDoQamCZFlyq70w3Z9e0RKqThoN+V7/Ttf3D7y13SD",
-	"u3MM1WHHznQuZaasEv4Cy0fh1VsRp1WhXLltSrwR3J6b6w6dPBvr9Bp+XCCr7vvO++vjcjJEDuiznbN3",
-	"5++Pi/utWv/Grv56dd19dxwCh8jMiGQU4tLiB3aiHRhuJ9rBt+r98DDdJRmsKAd8Bqu7cepwaItao4be",
-	"rkftdnBllXu8LrvA1ou3wkzpbKsIS3XM5ZW81aMuusXxz1Gx6mZaeNfUNuCDEm47yL6C5+uKzSw1Nd1I",
-	"aJ+lSDJBqkQ9jTygdonTet8YjqV6fax9z5zO6yv4HUi160PgAjyIFW9EJYA7Fsn0P8xYz0aJ1umyO5yX",
-	"mG/16QbM+nu0M9DxvOnq/5wVDlkUie4SKMPj3VLbllRn4CmYg3yK+bzFXKUt+Ht95poHgncdIWph/R7C",
-	"4zYxN/fxlqu6zALnXoQE9QVX5erwCdL7+Zeq2rUWoxu6RA5RwUol8qVTD9a6MrUENc/VqSXw3EOnlpBQ",
-	"+ko72BUpJrj4R08xobNZI8UEnlzVrMJP919eWd1xGjHhnW9g+Fvmd88E0tq1Pd5AQAfK5YvDddLW7m1V",
-	"3U9Hb9aqXQACNgOLV0agW2+oT6/EPVmmX//eTDrBRi0xhPP0RqjhvFXudrQT7bz/cPkOciR+PH/z4060",
-	"8/HyTff99RL9CxTQBgidjiIHB+LpCe+FhWxIqyNhYiSI30XJUn+dXSTc3jzic1b0SWHtJclCD3erlXut",
-	"tNc5xfINRL2y6FZZ70bCriWgasFkFXQstkoIgMvZ7Szg9S39slgL0yAGGu+z+7BJRd7BcTULtaasog8X",
-	"3ffHlW6QAXorElCLXXTfnwEce/nJAgOBnnPS7ZihOXQCJglSoWsEDe/0lJ4KZZjMHMg6ugeOrRAVgbKU",
-	"p3Au3nwopRTZ2e9EOzQ7AKEn6Rrt4HgNvFO03a3l1H/kPJHZ3GMs+fYoRVPiGmX7z8bUfzam/rdtTG3Z",
-	"Qk+boHVKRdpU0lIDwVaufq5DtgN1KdNhj73Awfv69dH+/ouDly9fbl7QjSxk3lIOX5W44EffI9rkk0no",
-	"gaZwfwVq9uB562gFf9FXf7U6Y10ihfvwDB9Y/HLdRrzePzg8Wvlph8W/ToZWZ4KpkmV8XJpc86ylYg7t",
-	"gfI7kqQ81aOD/fbqmQp++0sTZqtlrok2mdsJxjPQBiybVc5jv/3Q4CgpV7eN3Rb2/4gIILDiaG0gkAp9",
-	"l9msfLK1pFWtj29s3OCFj1lWaFkF9SgoBx2AawAwuWrDNd0gzqZYdy6TMsNvWjzpRfBqG33NysN1cyuX",
-	"1Pzh1GtPLeXKDGsxxjvs73oQdlpNhYollrOCDe1RYuoaraqMS4URxaX75b5/6t+4n7tLpKlOmzOQ7FJ+",
-	"6Jy/rY9frTSgR1JBE+alkTP7DffgViPSww39eDrPpnmTqjySiTAnTEym2ZzykF3voLP1yd4d4wf4VG3R",
-	"U6pBkNSYpPRLAGQCXTawp1YsLDUYYajPk2H77bbVW92WS1OecKCOrAN4Ugd6VZXzqRhuKOcLXmlqMYKh",
-	"qzjgKkqvckCxCFlszyeB7t8btJygEeuOYVXTBg5ZKSJ1DRoekpDXu3rfiVjyn/TggUEGw8MtxRyJLKNA",
-	"aJXOr+AfJ2XKGPCBbNgoXLgo+UoNwd9dHC40An93cXgMupVlWssrBfWgoMZWz7Ox/RnqwXhsfGLvQLAp",
-	"H97yGxG32LuL7ptP11c4XGbnAllN1GKwNHTUU4AuYP9FecLe7DmhPpXPstLwJSMfV0IfrLfn3V40eMI+",
-	"TINrJ3MPt1gnSZzrFsCT4DFr3/b/9Xufbi3uGcoI8Da+uzhEoffg19YqpoevWuPJzoyatb9yXC9HIwFl",
-	"KNAQvMW+DyGjtQGtYL/9qh2xlwftiB2+asNJPH/RZolUAn06hc2NPVh7Cnp8pzfWCNf5zThigzyzGnoi",
-	"rJLlWwJuJljwmEoaDgL2OXVnLY+r28Of9KCxHyb2xQCzzx+8JcK/60GN+bpaBxhxCcU4TjzAruEfa1yU",
-	"97xLS4P7lPvNL9Of9KC4T0tb/UWX6wnjLNEzkeIVg84NEvANgOmHG96k60l6d/ANHlEa5G8raIe2qIZ4",
-	"QEpCn18sUKF36lpt57HUPw/qfEc/y0QPZGZAJjoHEDdsIrjJq/u0vxq4Ms4Rq+tKDBc/hsSHZvuit3D/",
-	"1cFh62iVx3As5M24Zj9+hL8DHcjPouIGeFmqDlxaClGnzJBcqK2/fnnQnpZZ6zkuwVdi16kK8p9iEYXv",
-	"xdH+Qfv50avNgf3yJmyNj5dvkUQC0YmpE6mwl2dGbF2PqhHQlAtV7C1Vz/fsbrQm08NQicpTWZU9h69q",
-	"2+bE4iGo9ODl85V4Qw1gj7/aPzfQ0D70eFlGRPVdK3JAeMAPevItM0pIEEvlwTJhgGqaP80tSoDtcP0D",
-	"cvqDc/cDMPCaTNshuAIW65myCq5l4cheZTIm+7Wfp4mH7e+32BsMQnolAHsjp0KJ2UKXGmDt4729RA95",
-	"MtYmO37VftXeg5t9L37zfvTu7Ies1WqFjLyYQRl8v8HOsnPsE5ghmLbQuM/dVtJH5NYurAXhcKpjJLC1",
-	"1LhfilceXLo8oETZRIqUdr5GqAS7FK44Cvh/U8kjedL9nK3sTCrcM86KoVLYavP2Opi3Mz4PKhl5HLse",
-	"e6IYp4zR7XS11yuv9QdFFulajRLDnhlYX4lWN2BQbwYt0og69tHwG/FOZHW1ClfXl93Ou0/vzt9/vO5e",
-	"HXtPruvD/st599fu5eLvK0M77KJzeX1+en7ReX+9+LpUPbUYZFkcLWwjh03hL8/O379ZHBA9FdZIv7r+",
-	"cNl50/30/V/hAfBR48ki0DLTo54qwLpLkRfWfXPZvbpy7w5qo3fs+rLz/ur0w1m3ZttGbCJiGRjccYtd",
-	"fLz60T40zc24p5rQ50vmf/lYdqKd8jkAjsjC9lI/+tIO7UQ7pQ3ZiXbCNe5EOwursYPDjGvdDuvWPf5Z",
-	"3vjHLm986ErFLRUn2sWvzjulZmiV0qxtIJzVQwE/ee4pbcDjZp56Um4QJ89Ad5pIvCZa7MOv77uXx0zc",
-	"iXSe2Wn7EpDiT0x8HoopJaLZf8NL3p87FIBRsoAr0+qps+4v3bcfLuwXPCq1u6IcNBRBPpmIDXnGE30T",
-	"saGeTEQ6FBE2u7bfcY0e3O15DGYxZNlVMrns3ILKEz8FL/AbRXBTatv5+1/Or7tnx5AvpHTm+6FVW6nN",
-	"RdbyuFoTPrfaCpOqxc668NcOjGJ/sKPQj8Hc6UMhtFXwZu28fxGpv/mWKX1U70AZhhNwNDJwXtc4n+NG",
-	"dLtYROwFi+WNrABJ7rQPXx3sP6/kBIeZlf/X/7R3X//tXy9+///d/1batDNiQxtBWGEd94S72UQNH9//",
-	"0r08/+HcHqXSTCqclD9/n+E4EJYroMG21ViKt0oJjzIWKoOmTwa6ugtldbKfuqfX7lH3BPjQZ6lWN0yn",
-	"QawDXyoxQTHHUlJj8Ef3iVqionZKHdSj6sU8KVmonhBc27yp8/56mokzd+qS+s7ot7osxpqeHM4Bv0YN",
-	"q5lqZURx2g2vNKbLUdFeOEppKW42dfRGG31G21fPdW5zHUaTuCPlGf6h4qmWHhJDZl79NRC7lobdWtk9",
-	"0qnLZCl6O0rjBrf2QRh/qB4ijrjq6nPPEebsalSbe6ivfsJfokSuRWmU/YJtvYjaa6hvFb1YrsQzqiqI",
-	"s/GG+uGKuFJppsVZrtwN4YJey1QtCJBAbpd7o6685MqSJjes/1+7VwgguQsv7p7H1D6GrvtdGfcJio5P",
-	"qH4gSTw5Vy4XcZc1b9Ww2VxZOTnHef3y92KRbGrb6JulZaeeN+4Jhl8RyTXarhKfM/p5aXYQgOZ5eq6A",
-	"i2djgcE3Vwx0X3jqeaJ5vOaiMOgaCOPvGwsgEW7jkP0svy/zp3dS3kPiV5zW19cXrgSjRgRU92oGOuHq",
-	"CZRaxv0jF6oOrL6GQq/o4X4VR+PBMLsrl1AtwsHiSUifMA/CAABp4PFjxknZ97p+ZJWUOB9CyVAs0ohR",
-	"Czd76cTSAI7HCd5g/b3hmGd9dC5GiIs55qRnWAtEibKb0R5tM7MO1uzAW4hoJw8LKVfCCHBnF9jR/nqs",
-	"MmGNYlAi8Vo9oeCesk0eXnwob9bQKOrb/J55dN17dvqt6i014qieqhamMhUqluoGVGknlECN9ss99ug6",
-	"SCCcHXz+7Jpg7B/5UBVLRZbOYSy8+yLf2rEs7Vo9hQ/AR11dUPDMhMfihPVhPJ+9Q0P5RBWnatMCwgOC",
-	"Y8a5WAkK31qmZ3eJ+JbCPVGputX7MEIM1In5Rv7LD+IgjKUB/LdVYHqOZ2Bb6Z37ounhYhpsV1yoDzv4",
-	"1bpkUVIe1qbekiqz0EOGy0SqmytZK6CLO8g+l6ciKMGBW8Lkw6EwpulGhTLFuo1jI3knyur5wyXqLlM0",
-	"6+EjU3EndW6uxDAV2SbN5b0JAAGixGgXJfXJ7W5sy7ipyB5c98Bh64/OzsUa5fhMi31wfe1QxBCRIc+U",
-	"aVynVHRKmRn2fUZpevasSle2vFE8y1PRB5P9VsyL9VsTHnoE4YRJlgQnZcTw07vRz//5On315ue//iO9",
-	"nv3948XZq/O3F/99rg/e8rf8anat/js9vPvr5zbv/mXn3vmtFenzBWmuPkK+mJgCrr1W6MbZ8wga613N",
-	"GE8lARHcuhUxVeHcZhrexNNd2aKm+mgoPHakUpMOuIZw006seSgAnT6EeFtR+lGf2aCYPT47AzhGd/e0",
-	"2EeVwB0UJCfligpXOhcXn7rvf/lLLO5EoqcTKGkOcPwzzaYp4JaCIZhoPR3w4W1P0ejChO0A2IzslTn8",
-	"1V7JEcoTaRXBsTaYoMoIL8mQQ6TKUGvS4aoUqCBL7NUqqrV7ugYx1atm7tcv1My8StGsmblH1kCpUJ64",
-	"VwFVfAHhY8qJ0jOm1ckjkP6XCsmmRD5A1/C4Qu7WAy9HmieWyiE+noobaTLU/lsbk+ze3cEDUO0qEr1q",
-	"uEo7BUEUbsfK3fqnJvqnJvqnJvqnJvqH00TpVL8SlbTJr4Jdco5DBczpUS3P6uAAqXnihPXLS+kzg/Vc",
-	"Jagh34nHPbzUyXHX2Hp+oOM5+vcq7Z/mLdaHXfbft4yNbkcjGJGPFfBjblrsvdXCySuiYriISU2Z8Dkb",
-	"UMLiMRWW9FSubpWeKUTRB/KPpZ3bRCqeYaBlwqdTuw5IzAaXZWtgZVpT03F45HsZd8mF6F5KBejLn5TO",
-	"Pk2sTFg6wCU+/V5n70RWHWoG+7bs9V+1ci8N7W3k/GeN2A48STr0TOnFWAwTqZa/eEbPlF6k5lLNb3Xt",
-	"A6VXqMXBspfO8RH/GjmDJ2IyEGnr73rpVPHhd/DsT7o04/I4iRhla43yVoyyYIys5eCdiJmXDOIQOU/x",
-	"ydpRCLV5jVHO8MnaUUQs1xukG8uFMXRM/fxbfEj82jyMf7gDz7qRnHt/1a6c0XOVLfGvx6meTle/foaP",
-	"udelsv+h03krFtOl+3nunjyjBxeHSPRs5dtv9cy9SDGPFk+HY3nX/OULfK5Dj1Vfz6dGpNnK1z/SY/71",
-	"PB2OuREtX/fXOAA9eeoeXBgilmaaZ+ITwhGvGucMnz6Fh5vGWneUxQEm0kwcSM7yId75JxcGScUoV/En",
-	"8s2vGOcSHv4Bnm0Yad1BigEK0ApujMhMKxU8njeXStDTHXj40j67ONJ6Q1Repry6pSL7kp7qlldAry7f",
-	"Rfduef/8y1TBvurtK3zMvU6BxdYgFfxW55lpLafNK3z+e/d4mThrRlsurBaGKwstN956ozS8vPRA6NXS",
-	"ebgXx1zFKZdGtKC4duUgP7rn3+qSCrA4Hvzv2sNdwtPV0SaWqXd5kqwY5p19rpMk1feD6oXWrRzerpzP",
-	"RfHCz/D8shEnebbJgO/ybPl401RP9EZDXtAby0YlC2H9QT/iC9UxC8mxggtpRC9CGrgxHG/pbb04XunW",
-	"duOZqc4SLC1cOs6Ve25hgLWW1bAagx3zlktVNwQ+WxKtbpz1Tqt6RGtI5atFmbyeUL1aFKkFiPAcQcEo",
-	"C+L3aEcr8WG0c/w/KwDiGrTa36O13wtV0A1eK6m/a7xXbwds9GKh+q81z1rVeNWbdbfDmu9UTnatdwIy",
-	"WvONEsWu+U6TTNr89VCWb/52ILg3f7ksotd8v/Za3PTd0g29LjGUheOab5Wv3zVfqr8fNn85uAzWfLle",
-	"E9v45UArXHd3FwT/SolQ9WSs80LZPbPOG2W/zDpvbCIB6i6QdV7Z4Bt19sra7yyYSaverLWi13ypbLmv",
-	"emnRVbD2G2XXxKrXaj0q675U8qOs3Id6D8K6r1Xt9HXfK5vUm70VWqPrvll2SWz41iaypepHXvP5Grfx",
-	"mm/+uq5SUmuOr/vSRsy/6DT4/W9FNMEyenPFTCpMnmQFOGh9adJEp2Jpw+pUYEREpy70ewI19YTbQdj1",
-	"k/WQ+WkeIl7dMBq2NojLlBGwDlaWJBWfinCRS+JIbiOX1A7ChKCWf9WOmvpQdbeIyQTBpgJhBIdWlP5D",
-	"cz+BGkkC4h3lWZ5WAF8O2gcvdtv7u+2D6/bz4/bhcfuo9eLlq/9uCtdWepUsj/fhSpbsW2M7dbtj1TCW",
-	"Q9BdbFS5WGoFMTWfBVQGrTlcBZbEswdF8vU5zTS5pRdHKdH71KOEu9hg/ZJW9gOlCGr9Ph+0i4KhCnoy",
-	"+iSLJIAQ0fngEDBuTESPbpRg9QNOKEywWt5CEbAraivNAGBUsbhUcKaNKM26sWXDqwo1NKQjFChNWHd0",
-	"loul5UFUnWQpNc6LMk/oIxpWCgX5+tK4x7+gYuj10SZln5ge8fqI/Z+aXYtlrJ5lULVegQR6UQV+X7lp",
-	"lEVzgYiFNalQ7qNhqZAjMJzljc6waCEKsA+RXLUSLBZDOYFeGOW6Ivs/xSZXcP1ftw6XASGuWFZdCWtV",
-	"8NRxbkkeLOxNQOruPMtEV3DzEsF6LUy2rJDdFb8aoeKGjEOQo0myhtMqyL/6W9T0Nd9AUGZMCRFT3bVW",
-	"pbycZwbaSFXwUl2Olj1oRyHSYOukftlZ12dy1FPuCctUkFPW6qm6XD1ML8pTmc2v7GLo9ognUl3rWwHJ",
-	"cgPBU5H+4Pjxp1+vF4B8O8q3RPzp1+sW6/LhmDrOWq4DCNiicSIzQz0VRNa0G0CYsJ+g8MAni5tknGXT",
-	"nWjn8+7YEkJK2xr2BcIOSWN+J5jMItQK+gmgktifoOzt8y6Uje0cH9r/zmRGuC848QzWC02aboRpTFq8",
-	"Dnu7nL9/0726/nTVPb3sXrfY+QhSveymD7XCWzKOsIeT1fgIyAMOh/KWsUnoiA9RSXSQEAQOrnqK4rew",
-	"jdqPwjNIEESsWzutf+RWjXW4NkV2kbtGpvJnMS9v4dXlFSEi4XqC7UPxMQfuCPPD6PrzidxhY2FmTeXK",
-	"joSbfhRu+jnsMQ0bbLpLNFvc974Z84OjF3/pe/SJsfjMfnzXOd29+rFzcPTCMUbKZ5AKFIV5agvTgk0b",
-	"Cx4DmdGufd7FaewaP4/NdpB6mU1T/XleYIyLCWCRWPPNkjuAT1sGgYSl+un5XXtRt2t+dlAjCxjV6da2",
-	"7qJz+nPnTfdy9ea5qay7fZW21O51s2Kzaibkt+t1uF0XNOAzU90y74PdSMihiCDZgkFZct/BMP3I/3WU",
-	"+79gQtIpT5I+SGvMooJ/A7ICH0JfyWROhiDPQmS1+0jFAJeNLC2tJ463W+yvOk9d2QVO17iNRlLF+tmH",
-	"WF94Ms/LJ+PnGEpeQorbHi0jBts6tOymck9adq+vouWaCfkdexnu2CUNWKVltAA9GdfXfTrIpp9+vQYB",
-	"pVjn4tzuC0rw/lDHoo+0ctjed0mSHLQHRIqh9Pxj1s8Vz7OxUJkcclA3vgEUKHUDsk/prKekMbmAZmNg",
-	"lyOtfRuxPhz0JwQJjfv+D6m407cwFOwQaqf2dQ7Jl1NuzEynMaYsJ8KOdCvmxTg9Bf92w+CtuAHXBBxB",
-	"d2CxQ1GJ3Ttw8n1iolLPc/cmUrN7DcszRIq8AfpImS32S6qI+6ZO3ZF53iigmbfGHR5ucA3+KKZzTw4p",
-	"BljFI7XT8hv4KtxAj5u8wCd2OzcU9lXWaTmaKFWYRWwghjw3AjWmgUgsv2TaamvQC/8etFhHWIVWW0tT",
-	"rONJ1nLtwuRkRlMzlbn5jTwIN/Jjifp+BwVtpH1PCURzIGIoKYFAX57p0fdTwoaWd6IAcbM3kymA2oBq",
-	"HZBbpamncbhFVy7bnr7R6qme+u67TiGVpFat775jfWyHLv8Jfzlm38Pms17ebj8fwsrgP0UfpSBe7hLt",
-	"FCsp4S6m/YWtLjY+FVmeKsO+QZhmO9P9g54Ca/3bqCxj2Td9c/vJ2ruf/t//+//pf4skXqDi2WOZsf7e",
-	"3f7exM6l0XaqtZpYB2RiT+kU29pSn1J7lbMbq5Eftp+z/kinAxnHQtFi+XQKGzq35KZniijNUkqgP+Ce",
-	"lJb5Al0S37ZYp6cWHkVtxj6nVXkkOjx74L7xkce/A/VngIUrfuW0UrRiMzpldAsKY8/3Tfc6Yhcf7f90",
-	"rk9/hFHPum+7113X4fWg3Y7YxYera18Oc9Dep5G6aapTGKcLvlVAzbCz6vPpNCEy2pumepCIyf//71C9",
-	"QMARJuODxF2bEbiyeYx/onzpftGFt0+tkc7hosLSA7t2qEFFc6r/X7uX+BDgGzlsD4ZSt8XOFe6/VNM8",
-	"wzfH3BBuV5bO7Th9mL/pFwIUahbwtGXcU1CAieATXrygFwDJxFcX0t5xY2lYxngK2LtKfLb0Hx+zw/Yh",
-	"6yudfRrpXMWLRBvrYT4Bb73MTA+qI+xmIbniUqkyycHPAQxjIbh8/w7L935YaRiUWhS7O9RKCbSOIXPT",
-	"tNiv4PfKxqKnSMuVmRHJCMWFYT9eX19cRczkw3HQDJhKO6a+nbQvnLaidR5Mwj5JLzlfsRHHlqh+Y0ie",
-	"7Dd2qmPBfmPgDv2tp37b3d31/98+eNhus99AebYn+wlOts9+syzDJyIDR0GKdyDWxkJkE0Wr21yQM1nR",
-	"fKu8mW6FhvX/zz//2Xe0NuXZ+ARpKCMoRsubII9gVhnpfe4rpBxYmcLxcVrAvl1AVRtcreRVlTdW0t3Y",
-	"b77LtfNLYX2OMO67z+13C3nGfgMBGDnxqNOS3MHd44mVsTIrjYFs8MnkZgr5cXao4r6xe3D18eqi+/6s",
-	"e2ZHPe28P+2+fds9Kw0yTbj6lMiJhOPjDP6z3FramrYJV0jdfAjd9Pr0yhjqjtAzGMF/QQ+boIn3hCeJ",
-	"PVwYAktG7WJMePInzOiJYIcHr1FXcKNnWrvJHtrJFhxLS7XU4KhIxr5VOPC5e/PIvjkR2VjHUHcEny92",
-	"q9+x/+6TsAJxbfzYzwzDN/3pvbKj0bQ/ZXIiNBJ+5gq4Mq1vCWbdtSlGBG+rt0DXYE+Br+1YQ61GiRz6",
-	"QYbQYTYD6C3hV+QI4KQQ0b4WrTScjMVkqjOhhvNPUn1yjYjA0g1+SrTJHLF+99158ct339Fw+0Aedkmf",
-	"Mq0/QdOq0kJdJyta5j57J78nluaqfBVaUT1TRFs0/BGyn8mnU51mIv4EjqhPVrGsfkbprHyr4W1GA720",
-	"A4nPUzFE+FmqZvDn24Wf/AG78fbb7V2rC0qVCzfWwUF1C12VhR8t2Kpda0pBRAgkPhQ90w3lJBoNCyeT",
-	"8kwgp9HktGYTrubuYXPC+pciS+e7nREoaaTKBSFxF/TR0Da+NLo9Izvap+JGMThpWYAmWW4NQeuLoYO3",
-	"7LGpE5YKsgkm9J3nIDBxF80iTdAPYFqE5P/8AFDqYIwjd2tga55PcOeD3FGkv5Saj5+wf+SaCnwDNQQx",
-	"MeY6d93I3FYcoUy3TC6tCY7i346POvxAxMxerth0zcfVpWHWcrZ3Iw0DpB/zjA+4EZ9yxe+4hECSW6z7",
-	"zZ5R8DMozqAUAhjeLJUZ9h+bCp6VrjosKS+fNx2vVchA5/OQAotEF86zIoScZ0znCYRogqteKrbfLj6j",
-	"/V+rzNr/vOtGPSERcY3/Nk4+uE2S5vaTmfKh+ARS9Ldy73j7M2qLGGLOk+Q41JDRVfd512Q6FeaYZall",
-	"RviXPR+wL2jnJtoeZ+njNQfjVg+axJCn6ZyRNVFsfTiePxy59EzKG97Iav777lpcj9E2oQ47E6v+u/Mo",
-	"DIBCw3PGwsKZ08DBp54ZlLJ2wng5xVXCcO/qESrDAXG0WIcGpAUQsUkDe9Uvngt6rIICCtf8QAgFhySt",
-	"DZWjQmh/NZmEHqfhjz2V8MxaE1fabRnxCXx9jPr+AqscV+Zlr8nGS5I6dRbxSppyT+GM0lyZQrUpPfLM",
-	"eMPDbsmMp9a4xZOxe2HnVzpQMuPeWn3ju+9AbKLyDhkTVdwbrxIBeOwwT40VnNBjIBunOr8ZYw4W+9Wt",
-	"oJS1pTJEOQRJ+laq235PVcw0fzl8vHzrxDBgpMJHvumnIvlLD4Adezt9az5DJBTVJZg8vxGOoSGDxKoc",
-	"U7Ql+w6zH+bfU30A7keykCmD2F9oOiBURUKQDLTl9o4AdBFrN0JyJmLIABAP7eal1Zlgp9yeolk/yIe3",
-	"IqOAn5dO3uljaQ7Be1C6Y9zakFH0g7NIf2Nk5loLqZMxrYai1jrChiWp96D8Bj2SObES+80a9ihSUMOO",
-	"YLVWYKAbwy7X++oyfYOpeHh/BqPsR+26caoBFDsuOKr8UBHj9iH0x5U/C590Q4ffahcf87A+VuVx2ktg",
-	"ZeGe23fKa668rdWCswRQ4r3DnForWMPbjUaqNPwLRnOI/qThIOBBNtPp7cYfOArHP0JBi4mXDJxo3reO",
-	"Oh6Q2TGerOsW5iilPCuk3/12AdkAG2/pmObaYu/xPzAf0PlZgli1ncIN9J12rgVL3eKzZYkW67BhIiEj",
-	"ZAyYSlNIdU4wAG4YmelsmAoA0eeJAfUdlVGribbY92Juz4n3FKrpFbF58LqqwSKrlzXWomMeBmYsP74N",
-	"BJf/9+6FTuRw7rRy01PfxCkfZbtSZKPdcZZN+VTu2g/C93bpsW+ZGesZ5Y9MJGVT4n024RKgZBxBkkj4",
-	"NZVZZkXAPEO3W8dBAo3yxN9JCO9VXKFlxaTv5c0Nl8pkrD/hn2lgaEXWr1rMPQX27jf7B6+sXeQpRCv2",
-	"w2W3+y2ETmlQn7HnekgBSwYIHtjyywvxaZIbdrR/QM97oiPHc0+5fEukO3T6uQ7D+1Ybh0wP7hePi8Sr",
-	"AsdEw9Vq8mKURbTBmI3DWSwGuGEZJg66NK9nPYWbzBCufwDPTzlAJI8c2QZfATHvNLgWCtsP/gh+o7tM",
-	"6eBxOx//SxZ8ZkLt0BXb36fp0Gt1AnpB5fyG0lRMhDDLZGQX9JXIW/Et+62OEer/WPkMnDWGG30ZXMQE",
-	"KOJKzCiTxHyL+b7DsTWtYoLtGhIGndOIf2Pkw2j8dE91ai6CkkunfCOgaBvzZOQetPRrtcM59lSzcgi7",
-	"j8OWAMGFfirQv9jzA3u9w91SM4yVU+E76N4/eA0kXLdXPIGi06KBup6J8KitBLVn7T4AXmJwuc4UfGnB",
-	"XzviMjHOD370+XOJB2cUmbBrgblQGpP9zAxyK0nKAhoH6PH4Zk9BMnPw+gyFA7KCXWJ1+8GlTMlQoBui",
-	"fkdC6yLhCoQVpYkpJ+6s9AOnAdzYURDRKyJPQTKw65hW6NyllnTF5gxA+ru8Oyv/i9hL4CI8YUZO8iTj",
-	"SujcFHc/2luYaQpJGh2nTwVkQC0IxWgkhhlOZCggDkOTvBViakqnwAcaYtLYHhvmQDv0C09ylOfnvts8",
-	"/0fuYLz8GWfzKSCcjeRnPEyj04wN5pg6IrU9IjkRJuOTKY5z+cMpe/78+WtL9B+vT+mAS/nH7CNBJhGu",
-	"EnQvpY3UsYOQco27WQdtLH8G2LcxdJgtmN8T/nkXSNpSxE9XH95X335xyBJxJxI8+SPUzsD36tRlZ3T6",
-	"54MmkUW4hRR4EuWFWbPfbvcUqsGu3AEWSNv/fapnlgLtAVxBeJQgMudMp/JGYphhiGwhLJlGLC9QU73m",
-	"bQ85gaAMKhwk13AMw745/XB5FTnVsqeGWt9KYb5tsR+7nTMr973/kM2szWON7zfdaybd9Y9FF2QMuHaL",
-	"C4zSYv0Qn8v73jBB1hGxPcUW6+9Zu92qJy7S25rzSdL3TiZTtAMwPYV26YepUJZXn7f2g/iHlXs3QuFe",
-	"wAamYijs3e2mH5izhaUPVm857Eq8BTqMpSKe1HiNXDzOGjRBbjbFzVz0lUJPCCqLRF0E2DA+ZOnLoZUV",
-	"JIPaosu/8l/Pdi/FNOFzEdNlG8HekC+Cg2JRXBgu6NViV8KngIB9CsNinKck0ie5QWde2V/AspkcUiCi",
-	"xsWCEIlzndvFMa56ilpXgFBE/bkITJW1v7SwMkEvKCc42xEoi6EIO9snEGaQWliitkP2pBNW9jVYk3cq",
-	"k9L0G8PK15IyYweAY/KyI8KAiDueqGi2D885sxT+GgT4y+isFIf67WEOm2y+sl+cMgzwb3gLMnS/Nznf",
-	"7SANzhnEXv5thWcHp0Ek59LSrVbsxB7ZOqGsc56lmC6zGMJUTgdb+B7EVI7JxJwV9XPuKrSHOuEYgOyp",
-	"TuCkY4ft/chethHoCiDRP38GkWUJG3WRFrsUo9xY263IzA1MFlcwV36LCWnnQeyEIdWe8o5GqOArn/+t",
-	"mJPwIexjK3j27va9GjqYe2UQGw8yDLEESIMRQYHnE7qTQIPEFUcelRBFJOhIPdU/E9NUYICHrMWrXBmR",
-	"LSQUWJJUOldDsPr0HU8ItjCRQ6GMCFJ7LlI9TaXIODXnoOygIgWnc3G+E+2Q+3/neGe/1W61oUoIZfzO",
-	"8c7zVrv1HNqRZGOoLrAiF/L199w8Jg4r96Yu4x5cfAzMW2u95YMEG9/DLU0106w01CLotT/m85hG7JS+",
-	"DUnB5D5rLPcoHtkD7x00L20qQa17GNpu/v63on0LLPqg3XaJVa7qpBKrg6JIuEpXlZWFq8Lp/b6QghV2",
-	"Vy1tWwvTtYC7mz7kZ753gakxpRoS2LqweuR/8F/H1g7Z+ZtdunEVj3AK5QnsRDsZv7EHgFUZlV//9nu0",
-	"M9WmtpNgMnc1IC5/AAiG7inEbvak04JMBzmCuCe11bcP+BwJY1XwHHBkFqkHC+HDnd7BQihhMtdy6sEP",
-	"E2uZfi/XXNkb4vcFatrfygTqKOnabfMWKQeCgFXSOYOz5WUCWUk9v0dNsmfvXzL+HckqEZmobXUkwIdC",
-	"ZDUV6YTbdVnx3SkJpWJYNhBDPRGGdS5Pfzz/pXvGrPoDuTlFWiYkhYBUhsQic2uNtjxDK9Dec+7d0sgu",
-	"r4Eg8z2xghwvkytOfYFcH0EANZFMaSVeX4O7CBtIOqn+6GQFWxXMYGMSi+qvsEq+HOU6MIccLGukzBuR",
-	"fa1n9sj3xBuR3eMcNrvPz2O4l6f1TSxCbwxvYnZrr0gjBwlkKoWMTa6ak6KFgOucDPpjwb2oE/uMpp4i",
-	"OqmVAXW8jmBYj3w1YeePta6mJ5QzCPAN2z97bLmChsBD31d7RIh2Bfej9lpd6txa6nkshTUQjHCFu+Fe",
-	"+hYrXrsiParFfgV71ggVv+My6cO7QZ93aKfuYzT+MzwxuqduBDguB3Ngjwid5OjkvMClQj4L2FzYQ52c",
-	"oY0cxKoMBPVFkHnaU6uYib65XArvPxlFR+zi4/dvz69+7J49Nj3TznwhQdsjW2H0obuKhO/AqfiRLwnx",
-	"WbJhonfEEp4FqR/QZiZL5+jpwkRqniTsRt4JxUYyAZduvZFo59jFwOH9bMRrmKlluKjeaHG5TFQ3kxuR",
-	"RkXxGdbL65T5T0R2HyzzyBiW5uruZYxZ3SOJuBbCD+2yi3oKRwMfih1kMhWp0Yrc+B2FXNQZZjq9nk8F",
-	"DQVIRUPnYMXB5lPRXHsOD7uqJ15txj9Z3rklgNfZP6jrNlS7i5iliY0NXGJ367t+eQXFZgzEjXPbuIf7",
-	"rebVSK0alkMvUwr5vac/LJpkwUpupYK2uNiwH7x9rkkuNvkveq+g6lg3cXx06cTvPWGKpS+CLx1bmeAj",
-	"QJmLDFFdvFVOvDs38FrzjMV8TgGjpvXYbzWsxmM47V+328fw/1rtdvu/y+s7bG+6PO8npAVusDqh4g3W",
-	"lullK9s/2H2+v9Za/l29VlbuNLmrOt5ZRcfyyObHpeAUXIM0kkTfLN5zcJUt3G/ZeA8Sn0BBq9W1LqmO",
-	"0OV8Oeohse+Tr6IgFPIKA08t9gE7CRcZWlg7BZWi4ButDEK/u3CxeebK+8J0uRbrUMm3L7um5EFnrFJu",
-	"llXWFmrGfHos/BVZ5rC931O+0ilIocJgPVaOucQuSJBZzMmIarKlILtwl127MgCP2+TKDyupbdWcMfbN",
-	"+cXdi2O29+Lw21ZppCro16YDHr6634Ae1o0GNJW0NraY1QbxX5fZ1lOMxbmVBgWG1Os29WArst1gaoXS",
-	"5JJEIO4CKaEw5yDHLysfKZlSQ67qtOa3HnNnS6bnaUFBT+MUtWuDVdZJq7fuMB5ESpX95foGwkAQpua0",
-	"wxVBBIl5O3+Ldj5D8t8uMNDO8U5C810QUBPRqII74VQIJKduO52TQp2ScnNcATVweou91/gAGN1CxKLe",
-	"y3WKBVsFyWzrkrEfwF6ZOm00sOxD27hganxaYbXa8uMsn9uAq3gm42y8JydTnWa7w1jtJvrGNN8znTg2",
-	"Lm2mzdrtNkv1DOIdkMyUcmWc9uw7qVUSZo4w3QaSx1BK7z/H6vMZhE6AJ0cScT/6RufpUPStkR2Xao8w",
-	"YRjSAaxlHzGjIYtgyFWANgXJE3aGaOwXcWdoUenSL/HLgJyA+WyHbZJ2Ou2pIs2NOw2swACNKvm5vKh9",
-	"xYJ7d4m6nEG7xAlmylCXRZNPIJYb87kzSDE7H9ENMGEmyILDGksU/s9xni32ixQzkZpnrNy9OIxak2sD",
-	"b0Dc12AX60TwOUz0NLZSymxLCsPo+KUnEcPhBC4BqLeJpzGPC51OdISYyXYrp1MRA6E9tgcF5804Oz17",
-	"/8wQo9fqlp7bm8WA1RvupJitlOSYjIo0i3kpc6LcYwK/9JVIAbaeQ8aZCG7ygJz987AKy1+jVCuXiDTx",
-	"edR2u4cEqO5c4/4grNyqo+E3Am+E7/3y7+V+OeNzs13bxU/wgzuFBjL0oLmPHjwpcuPpDtd5tgGdySSR",
-	"6mZPqjsth6I5TwOQJughiJQUAMUL1ViYGwVBd67YOb6F6AkNnjg7l3M3hXvRgu8Hew/P3b+rYR3s2jrp",
-	"IO74niITRBaHW6FMJMAmulwp/ToTSj+EwglSuYbzFutPtMrGyfzSztmaTT5vlX6wd7zzvHVOr89/6QL7",
-	"XHSurj+dfewykw/8h8wJ42wueJrM2TSVQ9FTQZEdy2YiGWXjFuvjM5VvzkRyh9YVuihb7J2dAk56yBOh",
-	"Yp7itIzzJS2Tmrg3XiRtm8Sq3/sqRaB3e0z5fOKLg/RUKMaRRNYlPeiFKbkaitXUd0rKbgWyvej+bnU9",
-	"jy3ics8dQ2ZQ4IlogqbVeN6nfkLBkf8xMtpqltZAXe4onpq8CurwU1ogrOKZJbT1r4yuoN83D/EWt9ff",
-	"op1aGGxINB5SeBdzq5HOqM4Di9oWjf8saATg0o8+KsB+ETc8YWOdFGZTqWyHSQNKoQCAY4WZtYznmZ7w",
-	"TA55ksyZ0ikiP7pka/h4RJFmSGe348siX2gsUnFS+NZuRFYJArd66rL7U/f0unvGeGIN3kGih7e+HuyY",
-	"UfwmnKoRdjMzkcwBpV5Y/Zyn84o5hhnxdtN8Vall3xEU2h+2D3tqSdaPz2SviTxX2RrhP7dly/nPbGDJ",
-	"bYPDaZUN/I0b/diWGrGJLwV7ZkIGT925rMveMTfjgeZpvHeT6lk2brw3Pnh0N1+gGvYGIA9CREFfnaLj",
-	"wxWRG3mjdvMp1ZISTeMXHerLmBtmVREp8N3m2+XMzfkNTnmLtFD9VFPSKcz3ScS8EjN/h09x6xaO3x9y",
-	"8+nfTqVZaa+7fi8c7CmlZ9Fi65cGLRahHlBqkhZDsPRKDLMGV2z5tH+2U3yMs4YPfZUqY+AFuRW+/859",
-	"znuacLUbS5OlcpDj+pYrjPYioSYf/GbBoG5QH1uswzJJxV5QxEWPS18mCPdWu/n4LxKuzsJ5bpECFr7V",
-	"xO7BM0+r3VndxB7lfUggFfYwd6FDCkxjjbgLZTKVEAxqZMB1GJ7Gyt8kKRAP4Mwp0QkJy5JUMw1cwkw7",
-	"bqJbpIDKlxrO/2kC/+7o6QwoSed+J38nVN4cafvYKKYj1p8BTqb9KzSFQ/gAyIsrN3hBLCkATvINYghy",
-	"BUIPaqgnguBRSo4LpAiSdGwkRIDRlEKXQwNJZ3DPYOjBuVCWuCAuac3bFR8wZ/epr/0KSf2WrEtB4s6L",
-	"izU8DTxJTIRAgAR8gvEtdCs5P9bFeaX2OfJRrBACLXb2SQHaNAJsVYfqgY1PeCp6CiA3EHRiGUmcibtA",
-	"pnyV3vxgil+3MysWdyKx28wcgZBev0Bd+OeFKDJ44nenPM3mu3w6Xe7WD4jYWq7B/q5Va/mD/enCfqpj",
-	"v/RHcU2VlrVWteV0+iSu9eCsYQ6LiQb2j83llafUJoYr5wYni9I7QRCfxGqe3ffX3cuLy/OrrkdPsooo",
-	"4a0A8rsVJVCB7tOcaxIReirI7EU5Bq0HpAo9VtDDpCn5XxaQ53w69QB92IVtSPCjDmWkRm7hskunvCUP",
-	"TOkbTxJOL83glLBdGrNkptPiKIuDeOyqGjgexqvk3UTdS8WfrwBtlIGBPuXgXo7akDMZ2f/wbSvsvhy0",
-	"mcHOSabFaov/HAcR3DogzVYXEgH6yWKtYP0Vu0injyH2zkTGZbKEUJ6oWHA6LfB/6aaO6LBKJ+WOaYlI",
-	"3Ly0ajWl7RXFF+KB67e8sHYk5nuZlBBVnrcJrJFAHIveAfY+jwFgz0nMqUihyRMVqgSuUKjnss+anhom",
-	"XE5Yn1vRW+n4CE94yCiI+qPMdphSYMbw4djV+kCNCh1gVFwz9li5r24BxiDQLYpRGNYvdlan53GpuYur",
-	"x3Z4js79SQmMOAa0kQj+nWoEpnbfl8baT9QzoIUQX4utBJDJ/R+AE+pTtRwZrODfhxP152HdTxPnwoY9",
-	"QVaU2w1i4vvL8j3L7A/MWvfRSFbiTCwjoIDSmiioRknB1ltbKfuFvl5Pk3aNLcUayPXJlRDSM0mj/UKy",
-	"3fvXrZifL0ekuISOKUh5twLT+XiSEOYxgCqIVFCHx9jJ0hYDL4GXqBOKl+5X2rBY6nPZtJArq6iOo9rw",
-	"pcVgIg2FuScuTlVCTr/TSAF+7tIwHxZGvDEaEiu2eU8tNBwKOKxOu7KjLnQ8qmMf3MZa9tlWwsxSQqYT",
-	"eApSxq0gwWvv9uW0fB/NaE3z3cqYBT2qKGSCrYzzRKS7aa5WAUdZIvu7HvgIim/VG/otSMcIINvAjUae",
-	"9fSGulmB8vN3PSiStMd6ppZkLF65mV7mqsbxUXO9uKn6QtCgkRNprp8osbZ/4hDdU4JxR+pPEqjmdRYD",
-	"VJPeyDs04PEN6DHeUIxon28oR6xMoFyT+OLw3jWJgGm9XWdN+SQauM9u/lM4aIIww4APb29SK8tgNgvc",
-	"V7BB9T4JGCQ3/Ga9wh4X1/IqNhi2mC3s4D7vsEjBd3sp5yNS8zdIJ4CwBBxsgAjs/EM9JdUwyWOxNOH7",
-	"I0z9Xi7CR6AiD69tcJ5N2jMF5p44Ew3IwAsTOK370RPx/S7xvRTrCN3i4WrwGuSrw46tE8Q6z9iUzxPN",
-	"Y1PJFmcENHtGIO2Y1X3cU7kRrO96V1HZUZbOISEiQ1wERu0cawnQy2yMSZ4VS32MbPNHpd1gbU0Rd//E",
-	"E4tDBzUch8exLgVbqbOKUqHjh30uYgOtb10bKqWzWg2h3FHMt6ZV4L1YoggAIvkfB2bSLWmdqAfs7lOQ",
-	"0ZT2vEwu+Nc6SlnuA74nhpvbqZ3HOI4mdrbLewpHbH2ujDuBhwVpu0ih8Agi16nkCUQp51b0l7MdAgQY",
-	"j2Ol1QlLcwX9T8pP3woxpSx8qOpwnaSMa8UEkOtcDYXps5RyRQFYOIHGB1T+Af4J7JsXYoy7VjHonCUd",
-	"HmH8fS9QsEHmAFBeYP/3FDRP8q2kna+XjGo4b+Z7mDc3BlBihpM4wSbMDpi41OLcu7F4T6FyJ7FjaYwg",
-	"4UvhJwmSrsQGW3BMFQLpKcDo1uG/x0KgK2pWajHolrNkg1DcgySDh49VXNP9OeQKbt8ilhywZot18Ovg",
-	"ZFKY8ECPNcDALVAhjSCWiOP9xyWHiNbx+JTg9uK+tBCL7VPDs2wZPVzWimrXjZZciErMWuzMzbUJObCn",
-	"lkEH2s//cNnt0ok51N4wB5xgrBT2qK9B3+VfIekp7XrMPhURFvuyKRlCIlKRFjeY7xKY2aoKvLrqCdLw",
-	"6Z6k6uTrwCcCHflchhV00ArSqP8pUr2sXhkH+rKct69Q+y8vax0T4Gn9If789AiDzB79bs08zEWqu2/Z",
-	"5zFpYcbdYlDUAYlSpJZy5cKDQKmuz0zEXlIgRcUePmSZwQETfowU7uq3VuVNEm7JV0IKPBV8fULAci+p",
-	"btbxfxEOTPHOUlCEwPGV8PmAD2/Zx8u3C96vSzcagSWws+7b7nX3rKeC7wRyKtMaMHYQiFAkgu5Kq3BB",
-	"wt2wXm0PvWFuyV8OgLoFx9nX6h3x+7aOfCzO7in8JGl4xNXkYf9TIyusbJ4QgM2hRWmCwlmpbp6ZguZr",
-	"+qyjOjfRd8JQOlciTIud8uGY7P3Ts/fYPgGsdfjdqm89hdBVgP+EoTysqDQZXP7EOlFYy8sNgmBJr4aK",
-	"nspVDI2pwi7c2LARWsthX7OlENTFYllerZUmMEDnBbjsnn64PDt//6andMouLj+cdq+uzt+/scqsZd9G",
-	"Rbap80OJGrdkf/vxz0jEPEklcWWpS+uIpbrxFPBEfSYCqljOeF+ehFjh1r1U2N2mMsQHbZVAcWhs7Bjr",
-	"sEnJIkoAQQAg69GMoFwlAiCAqpRwXboVul4xP2/IlUMVKL+wiiXp8MMXXLpWKjIuFZRlLSRsLfdxeeq7",
-	"9Du8ZY7zH3o619f6LPdEnRfGegYGb0kQS8NuxTTb6M6DUhos5p3Iz41KoG95n0mRHsOtFRSQokIXwZ/N",
-	"GHqvVhRD7B4C1WI+zx6CuctjDO/k50tXBLTVot3iQ40Hbn99upI7xSby84YVUe50UW9fXaf7fap5POTG",
-	"HliYSj0V/Naj7C3W6nbYwL1I7eZzZUC0sImMlbwZ+4aZ9tjdyFqxgc7GKwy/K5i7M8U8MXyVtXa1c/0a",
-	"6ckBet6v0M6RFRLA7grYjysC7ojsvTYUScKLGl3MBcY0fCSvFjsLUT8ABjuFWt8kj5eBPKBVhiAbXzeV",
-	"1Mz0a6SROoiVjSlET8mXuQQahKtbxNh1gmFmr32AnF7wb9a4MolClM7IQ7CERvSUXv8SCnmExJaFiX69",
-	"BFJNtLuTYlav/tdTik5WAHDCE6BPYDdMTn0oipQwyH0F5cQXSCGOd4tdwsuWPkbyM3bMxd4HE0DZcu0L",
-	"7YDW0gZTtKeGeurRlbHBf5NDCcbfKpyETsQpz3iib5rxAGCLniqtCc+H4BVkSlu/JvK3EVm2rvORHgVb",
-	"x6q/IRYBm6bCCNIwRDKipAnBCz3VgVy7YTwwsEMDzo3A4n8UI8fWvppMRDoULfeZH4S4GBbN4IMi8pGw",
-	"xOTwbbwzFloQ6Dyzpp7OeNKiPgXBUoIW5+YZG4gxv5M6T+nawxnOTSYm/rUTprSrMpCkREEt51K355Xb",
-	"6kfwnPtvNRCsW8lT0WwJC9pvS5lgcdObCBYKWu6BYhgeBRRNNIEZXkP7fkqP0YqSYsjpSD7Fo8KlaCkp",
-	"4RnFP6GsUSVzaO+j01iklDEDePFCuFxmObTiEpqVUllNq+dmV+DWQ9JOQ5c6KIKZ69zuI+XIYi91eCkK",
-	"OZeNdJIASH9m/GPYL9LHrIvLBD9ai0HYUB0TFB6TIgDeD3wAhwt4HqbUU67trBVP0+wE7zFhIM04KPmE",
-	"X0VMvctXeExoA7fkJqnw2JO4JStzWMHmX0OnSq08xOcXMD/a0VKZqYCWcMugDlM9K4AOyeByHvG35790",
-	"mU7BM/7+fff0+vz9m8bkXISlIXi0FKpeIHfEspFQQx1btvgIbZJ6yuWF4wdJOVsrSRyN13NcGxWQ/zGi",
-	"+9WVrRW/2m4LhaW3k8l45qnVHaRWjMt0kVDx51WUuvcv/Mv5knRgX0ST8uGtidhAZinPCGWAjezJmajo",
-	"EWcojEUdgU3YtpIaKxjUtH1GAIDdCp5kJeTPnhpbfQcolTMooaDbroiZtdivY5mI0HkhrVEwspsSsT7O",
-	"maokdJ5Nc8hnTQVWhwWflybT6Rxq3oGlqHErGJkwD9zoCDypwMAuYQF1N+RG0jKhD5BdMFbNsdUZ1Uvq",
-	"hKpkuvOILNEoweG5Z75VBhQNPjJf0CwZp9ks4YFNJRZtw0JwidjHFdyvsEygQHl5ewhIeLbkOOHm1toW",
-	"Sle72bHUt84L6u77/+gzI3gKkWEwFVArAR96DJ91EqJAOAvg7oCuD9lwzFM+zKhpDLTFW30X/GyX/9A9",
-	"YvtWN+kfY3I27Fygi3LlbjRQNH1f8hbrA1Rg03vKXu9jblqsWy4fPbaH0lPYB9Brg2rOsIoa09Eb+74O",
-	"tTL5RDTVjtqVlAtGj+5dL3oFZ/xvnyPiCWedOxZO5QnuWLpAbpG8N7lPEcoAw813+vah04WDnuBe+yM7",
-	"3xcunI9CLpGeSfxLMsNoGyFuEjrNMNGGukRB8xwXsOkpAddrCKotMkOFFPbjgzlLdYb5xjKrhYvHFJPa",
-	"kHRgmBU5uj2FoGvN8AWejrZkRPnxLz12w9O1XiwW23ALA6LcZfeXDz8/fmaHw1AIuGYzpjF7pHOt1Rk9",
-	"NJTsFTAQQpFKxnjGEmHvM+yzVw1ELm3JxHCTMRXvBIi3p87P3nY9sqzHhnL3aQE5gjoezmKNe/NHWu+f",
-	"2YUbM8E61wadz9PdHMaR550I6XNTtkjkndiYJxqdB6u4IYDP6LsuLP0qiMa0NiHDk/dbeUeS+bFSZ/+k",
-	"1i/2JQQUC4k596LV+2BJUm8JS4MH7TBpvLBNMvqxhAa/jhm9wojeeZzzXw4ViXv3JEXKJDF8ONQZUmlU",
-	"PQds9P5wFnWTLU1q80inQ7FrMj19aIzIAuTQL/ZZqARHbMLT21IdQ/f9metP5rK47WaBtwvwJIOUbVdw",
-	"EOjekE2NVQrwkXLfpxa7cBngVsO2XIFqSypCgz04DqECpRqfwcn1iZIIRw/gGoXaWBWvXCMuVRWuE1W5",
-	"T+q0nB/s2V1lehrw2BaAg+1XYvuZp1bIl/N1hOTz2Oq43Zh1PGFlFgyrStcJtZeqUJfX+GBmljUOEdRR",
-	"K7FQ4nMVjLeyJepVabKPgVTz1SoZwU6spWqEO/ck6nHl6CrEWfp1GYniXYHpgg98T3Q84Hv4RRTRBfY7",
-	"l9CqSOqYfdPHeXSyC/hDV8X9b6PAh6iVcMId3Ciq3B+QadVTP1x2uy32vui8jl1IRNxip5gUWRTBUMib",
-	"UIrtFGByDbgAtaK+3A7FS3xsqtQ9qwVdhWmEFLf1ou7Sx5pkbbiOJ4abgB0CCOTSJn0ZkYvPmVDxLuC7",
-	"PLQ3UZtsCoAtGdSJxb53pf1Y5JsZMIm6OnYwGI55eiOgg8o+yzR77RIvOwRCM+FzjCo4PX//FSGiSmUv",
-	"ipOemlgCBsl/2G6vKlqpI1X1LGPXl+edtw2qSBd2LSSga9jA7agkMDZ80jytn3BThvH6vxIzTwB2MY/P",
-	"PXhijOP3v5htpjw3D+19DyLM4SZKw+BrceR7wEpDbFI41EneOx+ih9h4ZhCNyLTYBc9Ntdaxp1YJ9Fwl",
-	"wpjaaTkOidyVplPfybu2Catdxlct4iN20fl4tVWtuoE+YW8eWrinwuSThybTDu1RmRwcVIxxeRSW5Ul/",
-	"KPDB8OpkPzQI3pnOk7iwQyU2BJU6jrAlQVjAYQnQPhWnfKZWyHivK4WfPGHcaySgRE1yA/0aBhrwol1m",
-	"YE2EyO7qn6pKMzHjDn0ZNUMC3F7MMz7gRuxZe67ZdOyaTE4AlT3VM1frBQU+8p+YvI+1g4BF6UpP80Ei",
-	"hwz3GQOQ7sUUu/oxq8HcpOLqP98+A1iiTJpMDs0JJkLAaJhiZERyR3n+SmeQlFRgGwFULJL2QDCTUF5e",
-	"YgU4mqvLOrzRBlzB+rfaOzb80FfZoc0eptMhHWGsmzmJ5ITJX80QM2MxJBedGx8ziId8OKb/vPrhY8Sk",
-	"uhEmi6ClO7+hX/6Ri1xEbMJlEpEZN58IlbFpqofCGGyuQrRnICvyTsYiNVFPAXmCrCKl9qCM1pAEZQhY",
-	"LeAwiF02aYt1oIOGYQftNhN3QjE5YkZPBOoMIy4Tcxw6RnrK/g30iRHISCgWQKjWWGB7TPi9xSxDJ8QZ",
-	"vlWTmyHTyfK8Mtj7H3Hrt5lTFn6ngYCRAJ6Ifsuph3SQmxHwfetVgg8GNR7HDACdmUP/p/RKnWcmYokc",
-	"iaLPpV2liVjKM+EVSldlQZmMvsqJzcZCWemPyZiA52YK0H0jhqmAHLFy2dzSwDYs/88SkiCw5k5z0xzy",
-	"MiF9FXUkITaNr6uEQAVPM09n6xWEoB7YU49byMGojqOnHrSQI6T6P8s5vs5yjvsy4qq65AJMvSm/qJKa",
-	"W/SQs/RGGboB2AVMUuxa/YTxOE6FMaIhEELFv/eMfmyWShoES+p6gxV48KDuXCRcXUvk33Y1MK+VaGrB",
-	"QoCYdWm05RTag/a9c2i/WmDJpuBN54nhJPEy87RW5hr393q22SgjJMgEoRyP47DjKFVw+96jB+1STvtC",
-	"fkidposbTQkZWz/Q5Ykf1JvrKRI/wi7GXuq4NqEptAEp7W19+kdx9F+e/hHSC8AMPTQ+V0nB8YG479Ez",
-	"ApcCeQnY0NIbNLyinpyk/vAw4FdWd4Z5moIJCXDntY7b2qAGecpEvKRRG15lJCG2ByRffOBJ4LTw81dE",
-	"p0s5JvA6bre7wypAeX+R18I4ryEY96jJ5UPDiYek7okXVfeqbh+m9EMQ4q5IBhQqZt+Us4q+RXddpqeA",
-	"XAleB+iBm+gbaS1PZ4FSDz3X8ghSoUq9FfAU63uAYtfcxQ44bMZlxnKVyYR8ez58npdb09bwWrnvdNih",
-	"NrGCEqqBPD/WMeIVvnHtMJS3UnDgkY6eJH64FhcWO7f1G6w+twm/74/0Xpzn6eWhea9SIAOZfa5aN6cE",
-	"W+hFEpOx22KwaOSUoompZRWTySSh1tUznd7i1RJ5BkUw457yBXDuAYjZcwn3Uw0bwdhCBcIBMZXW4hww",
-	"nwtmqzON3c8BqzwlwRbomQ78v5j+I9NuN6DbZyYANlubiOXwVmTrOBbpyRUVp+UMvGt4Z2Xu3TVN4kuz",
-	"7uoMSZo1+YWkoTldpFLb7V7S+bPG0pzSW43mJv3eYHL+eP7mx7LZ+fzg3mbnH6Gogc5incYHeI5PYql6",
-	"6qxwFP29nqNWW6rkJjQOZZBJlYlU8YQpnX1hPQJu7M7Wj26FRQrPPI1FCp8uVHu32UtO8WG7qKFWbzxG",
-	"rRMNEbPfRyvYGHmjhGixjnJgtpDnhohFRQID1AFwdvr2w1X3zC2NOg/oqVBB2kKArC5SV1MLvr+ZzxHF",
-	"9wdiqCfCsMvu1Ye3v3TPFpvtg+ea5oh+18yjRa9wYQf0twXTkqTGU5iVa1P9Y7mrTT4FqMZGo9KdxMbC",
-	"ay8V02S+BX22Qp9AZhDEBjROLgmurkKnF933Z+fv37jMtFDRuJF3QkGNekDfzmHiKBiD84h+MRtr+qTx",
-	"41spUXDkB2ziB9CPRkAz95J4jggCYkhs7nL0RGLEil5YFUauzzWaJvNr/QhcBF96GttwfVYqJZSSJH98",
-	"lsJEi41ZCnyha4R7yGe6Ithjn6JQT1SJ6lDop17P/mgw6WD7gZ0/gl5qd2t19ARO7Ck0UvhwxRBbIEek",
-	"uzpiXNlnBsEXSgSXkU/BlRO6lKYKCZJSAg45VEkKz50PntshHfAjtJBBl0TUU25UDLwk+ibAj6SJyOYG",
-	"g1gegO3APvz6vnuJXvdmVzi2D7GHvf3YDXyluUm4sHthl/hkLVRy3IZ6IvrygExBeVvrgepIC0pF9A0U",
-	"hlgaPGE6iUXqaBgoDoF04oaWqDBMJcWk9ia3D/aUVSfw6axI9bAUKdWdzDBveV5/07seovVEuP+IRBgs",
-	"/bFpMGikWvREjZdTZBNxba2p6kqhWKroxvjFGn1Tm+nKaqk9tQZdoTT+AinIvxoirB7/40vDoJvqvegv",
-	"FUZku1NuzEyn24gG6CRmbniInBnw5UMbLnd/VugTomR3WN4QlIwilZV8BFjEkUh1yzLNhmOtjWC8p6Cs",
-	"gz6K78Iz0lA0gVxTY52nJ5hpV73uufId37jyJawtdtR+zvr2459yxe+4TPggEX1yPziEcmohZ4SKyUBc",
-	"yjWUxUcteetrOUSGSh6d05NSvZ+3t4dhkY8OuWXAdUbEMy22Zg0OoKiQ2SvCQr5BWvrQToR3EJB2ZMSz",
-	"TEymWaGb2ntfFd2hCnALPhGs/1+7VyK9k0Oxe4ZTnffBdSAzTJaPXBe1IEO6p4pCJ0AHw0Bbk5VPvjOh",
-	"YoSVnXFDjRehSaE0LJbG0nkcMZLaReR5aSjs0k4LjuFX3HC3hm0ScPVTzVos/H5CpvrnzB+NXXEuHp+g",
-	"7RlyPzGm9GyBmh3hNhK0O8V1YmT+2TU71FLrCsyMXxIgoxPo+qn874bBqmzHOvEjfzJPYa+7kLkIzu++",
-	"VOi0XCdlV1BlEKWvwXmf8nmiOWYLE6+ayIFqk0gygqrdVgak3BxXE/JZMf0/Ctp7nVBehzCLA3oKyuTF",
-	"qT0LiWUZgX65L8BTtZ/N0ubvkQsPYF2Sdz15YVtuBWVv8TwVhsAJFzrAI7UHnQQbo6h0nC4dZIvUU/nS",
-	"V1mH6a9RmsY6QizPxntoue6CzYpGea1Sd+V0X2/c6BGGXe6kMwexKFK7NkrwJ6kCgyT0P6Kdc9hus75U",
-	"YKZ8ss+AegaRuZ4iyRUxBFrwheVWK0vFNOFDbBEHde3OYoER7UifxOepTEXcJ4vnJeCRREVCoTeSyMEH",
-	"imJPlTVFp8Z6n1PgVh3MsXK+Pq2RzTx0RI36eFLMANp093AP6p1Q9oTO8YC2E23CwfFDXA3Fk4Sc3uob",
-	"qZYaYZC1NBGTQUFrN9AS8EF4rsRWP2nIlMs8YiLa4CKGMwuZK8/GO3+Ldj7vpjwTu1CGuXO8Y3lrp8Ro",
-	"I53e6IrvocF+konxdr7lpD64LZw13CdvkyGDyqX1oYEPoK7oUYUBfACVCAy4kSQ2dSyzllfUU84xQKbY",
-	"TKe3EZuNBXoDUvRz1TFCi3WK8uN8OIadMm5CRf5hphEXC6MRJ2wg5lrFVKialaaFuZB+cnDaSqMbxP4M",
-	"SIdLnROswTdRj2F4o7OSs+HhWaxrv/4kfOUW9laq2/c6k8OGwJkTh3BWVvSFZy2NO+wHZ7VL53jyni30",
-	"dIRerfswHDh5m9msw2apVjfFhQaKR6Avo5C/cTgHWL6HQeYyp1jF55gdtveLq2yYilioTPLE9KEPE0UE",
-	"g1zaIHG4KTG+p3qqy4euOt04/KyD16xvF/8JFi/iPhkMfbCpd6H/Wv/Yvr3LrrVlGzX3FgTYBZYPK8FB",
-	"ANewf1cig/Tjb84v7l4cs70Xh9+2SiONUBDee8DDV/cb0KNZ04Cmxd7Tf+HHMOkDE0nwFUu8/pboKcbi",
-	"PHVlPKB2EpIZdgX6bD+PUysEiCsYGCIOBTc4Z0c2EGAokQLlFg15bRoW3nLbkTGnBdV9XTf42+1d1G8p",
-	"lGiK1PVqZKBeYCQ02UBiTMTqPlheF6F0Jquhe097i/VvRHYOh5DN+1CAXhCHJesi3q51rWlzisVl2w57",
-	"r3J4P5AVY4cqjJghYPksNWNcbV3tGZYOKxU30mQibZbwp5DEUHKXkCqHoIWuChsxDu0XraKBYbmoyZhp",
-	"cCbvkmrSU05eQGeWWicxzXs7MgCHT5+ue0mjELiSN8paitNt6+72Q/CZmpKhdZUH6Bwc7w51LFZr6lZT",
-	"sU+6tEMyTslgTsWd1LlB8xQcBdhncv/INzd3lAj8YW97VE3smIbFGjTYjKdBZ1RSuCGyPRUpe+7ROrAG",
-	"D+jxuEZVKKBkedhP0r2caSy7k6qsTdhvkvIDyEcTiUVLhblQNhQy7KRtdwdaMbv4t7MYvgfdH6q65Y3a",
-	"zacVowFthZ5yF3lWb7WwQZ4tGgY0+NGiClIeBlQpsCN66iEMiUsgmlNLM380I8Iuapnx4A5AKyDkGZ/T",
-	"9tVQwRZtiStB7kdHVZaFkGtWS4EJ5rpWpMA6JvuCdyyikD5hhWCkn7BJ0FUWpuoh6Re/DSj6RPnLLUZK",
-	"judWJWY9VRgulkNnPHUtu2p9bcfLfG0FWEdKzrZGNxpX2JoztGoWikQhyQutOD/LTGtkV7TtkZ0wEawx",
-	"CWDLNrkbHr71pLY5FgQ0KWR+DxFjVt08UCljhXWqRvcDOb42uEiBW/WIvWCxvJEOLjLT1DW2ECLF3XnC",
-	"+ncilaN5R8VOteqzjN96fIdYtFgHFla6iez90VOkuNXf2PB8cTfHotF7xtZxnhX3X09ZmRgqipTjICnB",
-	"ASZlrGFqNMyA0tJoNYW7rfbybPC42fX0FDHSon0eOWAVguyuVx7gZrXKg79m7XwP2lT2rFMR474VjnWw",
-	"dXrqodx1V9u9Y59cgV5+1ToFEr2kdrvx3HjNFbw91ZokA3CeFE7fjJjJxJTt3+eqRSbe5Sre3bZlB4Tv",
-	"xQl62J3i1i9tatn+6yk0AINrdAivYH5bobNH6DuN3T/QsUiipsDSQ4RQDB2OsnEwAJt4+WUfsh8m/wJ8",
-	"3T5S3MtOoKXyZpyRwuOl0YKtUWfBVoNcVkjgEYR9hJyNqwhGj6tMTmoT+H6pCuQtsSp8Rw7/tHVXMOTB",
-	"htc2QeG4TIBmPryuBdQd8iShmEHRyNpRqYPGfWYY+YNK+dFGJAlg4lH/LBG7x1yuIO+pn64+vGcDHc+B",
-	"e1Iqf2UDwVNXSHDswF1jkbL+VZbKqdi1m8WzPBV9ZtcrVGaP3bnorAJLCDnGPYgalxjeirinfMJCymfw",
-	"+YgETNEjplicHQKxpoapyOBW9wo8dphH7aS6yhY7R/V54FF9e6rwFCCsL4UFxJ3AsDLtPan6PsdSpzEZ",
-	"7GM9w3alo0zY64HxNJV3Vhp07Rhom8ynooAjsdewEgIgc9ICIxOrgOSNskKyIgxNsb3uUg/3EcWbPWet",
-	"7Tqi8tvSMnC/ZDUqrcSJK97sKarmLBKpC5Iz0A4HpBTsCVU3WZUDw/BKV04ETlYrzJZocNQNhbwTF+4j",
-	"sFOLGVE1HOHeIDKAHThm/ewvvbzdfj7MlfzsHC7wFxHd7dNvY/GZ/fiuc7p79WPn4OiFPZfeTtay1Nbb",
-	"wYddtMfYE+UJ69/tu2QDXiyupwbCrtYlSgQNzZErClyMKnfsVEVoQ6fzv+y/fPHy+cHz9uGRXcDRwdFL",
-	"/urFa/FSDMVAxPz5AR+N+IuDYTzkz0f8aH/I45fi5UveFkcvRqOj5y/i9lC8EvvtV/GrQVzG3jhsv36x",
-	"iL7xt2UXyXd7321geZWP9bHtvtLXgdKmWZO659ncMSHkJc94YUKA8b6NyCxwAMD+TnXqpdaCyA/ul+8d",
-	"jNrCFWO52V8xK0DfQ9h0COEhwmzA9GgwGFe2gHKTYnRKu9YSmEteG2jZPvb5ctRztw6wBOWd2EJoTN4J",
-	"ZT8xTfUgBOWnia11RHtAYavQ+QEqf8rTLARhBoPO3iEksgvEZaFupBIeHivNlTVbWuxKTwQM42tVHRp+",
-	"kUyF44IFjZ4kmOAxvTYba4PmN4zgfNlBKwCHeG71oxPWHyZ6eNuPymboM4OR3FiORpYMncXQU64FwTNz",
-	"gm04Y2no9URmWSKYmfIh3F6JGGXsmz5VxPd90swoFYIN5pkw3zYg9F8KHkt7ctukzuIjjcjOcIDQmI7H",
-	"aEwetZ8/wQSsLkKnHLR7R0oJWiJUDv9ZBse/DbFIE78nY2Gjir2JiCXfi+/SZX4xcCEXDWGdBB5ZbvDe",
-	"WyLwERXSOg5EutKYwmNExr65urz6dPbL5aez88tvj9nF5YfT7tUVNIuytHzZ7Zz91SPR9BR+xDA5scLf",
-	"qnu/+soInjlo7YhpgPIaI6R6eYbOR9FiHXuHYFF5+TLB0Lh9ulx6WcMa57BxZ3fbsifP7tJTniQDPrx9",
-	"bIUAl9ZxH67chuG9v3jnHz4gU+I8LsUoN7wW+OMSAT0fKD8AWeEKlFbLZr9H/m9eG7V/rvAf0A8Q4dXl",
-	"FbOfREej4xQRA0UFnInrAtPUHq/ZiEenCZ8vcUZRgyJ2J8XMWpAEokooe9Rh+VbM8fjcH6T3r09dT2hM",
-	"JuGG9eG/+hCFBXOjbxnI/TVohSAVNuGyRidaleXBQL1w1lojR13Y9W0rs9h+4E+u+vfiKqRJkQb+iUxb",
-	"XnswjkIM0yVMVXR9KhiIwkGg6NlfBqnm8ZCbzHKH7/DuQX995p5fRBj78XxoChuZdXrqsP2c3K8gWxJt",
-	"ROiqkVotYSRa1p+89CcvBbzkKXNb7GQyPV2SnQAwBOBedLmveFVR7MPyep/xGBBy6wnbDvEnVT+wr+Uh",
-	"BXUsTSDmrLn6gOSVq5Xyuuv8r14mw6aRsJaZAc0MJshmUsV61mLnqJc407sQsFSSTxVeWJNPGSpNBPrR",
-	"T/FPKv0aqdSLwIcm1DVztilKrMOsbZ2iVg746c5oth8mlKpYt9h7zcxQTzEcAeGQWmeiS/nepsPGf6PB",
-	"XYIzf6Azx/1yqdtNydrwRYB988v3cUaMZxVJ2xOxxxVP5pkcNpfFQ+01oHJMId86E+kdTyIoaFsEaLjh",
-	"U3PswT/vOASnMQXXIX6O+RQheMfcsH+KVJvCi9G35Ne3x99T/Uz3i6qQl9Te/nttDbRUsJldIV7bs7FO",
-	"hP8iOF8+Xp8WSTnP97GiBGEx3cTGOk+R0p6/eAG/9ZT/MebzVm0wzOqrE50K8C/SdAnql9J47bwLhClo",
-	"7yiFYTrPjIxRcZ0LnhrWhr79r1+/buoK6s9mRYTrChKRvZcnNRme2AntWjgzNpgzosUmUHa7qBIgO5qy",
-	"O8c7seX5TE5EOTD04rAWlH3hOnJThAOFGUZMfB4muZF3EFWcrTG7TD/83PBhTJykneN259aYjqOY0qSW",
-	"4h64Uz13b/6+XZwFT0VNUY+HhPkoC6mV9SVUGU/AA3h4S8XVVO7einmztDpHaHhT4HepmFFeDrXXwmrz",
-	"567KzOXlzNlMBLhfOnWvYf4BIXKWe1gLCHukcKkt6cx6cf6znfOmOBBv4XJdA7XjNE+NTrcM1zGVP4u5",
-	"XU4THeHuluB4dyKKbMN03kp12/QZemwPnqEPPDAt2vk1A3u4KrCQAN2fAMKjVsfGlhljaVwGqt1rLknD",
-	"wXvpVsxPwvAbJc+Ci15C6z0zJsSCkU4HMo7Bz4ii8tbSJfREv4FkYNB8gvps0o2orSq08Wuxn0tNbJSQ",
-	"EHl1lK0K0qbqlkxDqrrLl1HPDOtP+Gc8ctM/sZPrKWuUKsw79VmnEvw8pMkNuSKUWt81cD9qt7FdoL2U",
-	"HaBIRB0cMBmC+E0JU5ff2lOlBNcO7Egi+B3FLRN7eGVmlg5AbJGTTyEPiuCxqc53n/VvxfwTPd5nOu0p",
-	"+Espnc/qAohWAWlD8FquwpwlqA5e7B4HG4IiYEuGEJ7Tk2Tb4aebJIISM1TngRG2c8MAV9e3oCVSVI63",
-	"61l78XLZCO7Z+UB5kgSozXCVOMRmIrcS9dmbpIH+6qmtpxbJjcFEGoBSTxavOGAJPGc/9yInPCI8VhoS",
-	"45i8pyogVvV5WXbuAZFv9RJqIjfH8Ldi/ti0hhuwkta+BAlqInwSKOTUaOwivjwbm7OxNpYGET1LBfX4",
-	"JLQHWt8adFphRqjMjEhGqPTAH13HBt8PJUgr1Wok04nB4DTlIEVgDPmnB6meGbh+wPSHVEkwrOA6QbpK",
-	"Pxme+Kxt+GqRkw2OiiGbpnIo2Dc/XHa7Eeu+v+5eXlyeX3W/ZcU7LspQ9BnTo5FI63CEfHJePvD7Bkkv",
-	"x67paJGlMtVpxhMCN/GLry2ZCDNu7X08EFY95MOxiH3WpJ2h3XWEJlbNlwblbZ26097O7VH5ypNcI9WV",
-	"NjB4QMvbYXBisHoe/17rW6K0uuS63xf5FAlnUy71qcu+S51Ud1oOhYl8mt9EZGNNhcXQhJV9cBkf+FHC",
-	"AkM8a1DMoLMmYQQHRE/8WKo/8PXIzpvgBE7EBmLIcwy/uYRgJOpMMzPWM4BtX4NTemqRVRhxykqOuMB9",
-	"3So/4DeekhtolV8lL3yYOulO/Zun7kjW4QsEGt7ASUwtfiOwl0oimxv0JmECE4LPlQRxkZpOlikxU63P",
-	"mCZNHRK3qMiUP1RzxBew3PJSVbywhm0e/DJMEOyzTSVd4SzXpIDc8JvVUQLskwy6kK/OcI2+oQk4ykof",
-	"KIBZUXNAY7Vjbk1M42o38qmVUuXCjSVU8BHmuH0iwO80sDkqgk930HBQuPnS0K6vOGOoNdpbhV5Z3H1G",
-	"GGPpm+pdwKXhVC8rKYTrpEsGChyp930IgGG9s9ejT97KzZj019yM7e8841B/0f+Xyz8/Zr2d/d5OBJ+0",
-	"/7CDtXDS9s80qfM4YrdSxVSh+Hv/OPD5l+ItiEYTY+fsTGaYagk3nX9G8YmApHhrqI3lzdg3OQzclIGi",
-	"bZcKPdJUTDGSEOBIhdAZgS9IKEsymISWaj3xzYgN3tpw41PrN9xC7z6iwQi+8PDIY5B8UzjCv438m1Cw",
-	"4zvoA97TRELNk/31GGu08QuuuVz/71oqEXeyfotdQYVQn7a6ReZyH5O4g/OIIdUuGBnCqtplqwdLxxrz",
-	"AR/eRlR/ZL85ylNwgEHRRisEEnPrBv3G14bzAtqSQrcAPIlfhttkpqmllJUssBOQbe/g9UnLKoDo5lAC",
-	"Pp2yWAxlDEfMoRQ81s4GIKNosfSKlma/S3sZgryQrlXVsJRmkCcQZIz7B4rqVK0nx0Anyr6AXIT85QqY",
-	"lZiFmPSEq2OPpjbhyp7WKU+2pZrZoZ+m/psnSSe2FGiF15Jgb1TIKq/Ge/YHvt2OKCceavBOYHwQKTgQ",
-	"3uCOwmA++qRpI6uiHHtQgWh44L4U3mghyrbshB86QWYyBRZj4RtH4jQasdy4e3k21uD3vZVDaFRF4gWo",
-	"FQcFWEZL7j3lpQ6kw4CIqYcRA+4OC7vcUJFl5sQKswjkjsJW8zolSVXPmT21PmsW3y+aaWQaGBQEhiM6",
-	"uB8AhR4hJ4WK7dH2I7xJBjobk7ga8zsBRTBwC/HEaHg3uHHsfTGGjh1CUadvmNNMO7Up6imIGrhckeAS",
-	"0mnxp0QbU4r3Lk/WxOqyLcuOC55m869dgCTyTlSlh3hK6eHbeNaLj3pxQbzxCPKCvrRMYJRlgWPbNVie",
-	"WL2ndBrweIudwRDe8Q76SFz8rayrrKyhwdHEH5r4l9O8VyKfgr5p+zckcKEeuldZF8O0Lh+upGOOubph",
-	"+XQ5kXeg+k4O5ZRDUBcqV4YZhZrJt8/0DDtS2eetrEH7xN0h9mINeAVRjykK5e9MwkJmoRGRwhwNAF/4",
-	"wlAYmRTKwGiwn3RWg/Pzh99DHZ14HJJynCUEA0xykzm2Z1KZTPD4uMLLLfYjx1fyaREdg9u3mRG7eHH+",
-	"L2VCRItDf+yDcmNAlUX2YrQhl/6IHLCCPTOe6Ju9aarjfJit00TaPerZDuZU7SrdSYdjeSfi4nFrg5Gn",
-	"KfYd1rF/nr2kwD+w32IXHGiQ+kmMoNOkNeSoPA6v+f12m7XbbT94BJYqsVHpi4gfYfcnqw8c2YVduNWv",
-	"yBrct8okpE+AfKAOmO57TfluxRrXz3jzr/yQ8Nr8O7jX/UqxZhgrV1MmPmMX+fM4TK6RhmXic3bChhwx",
-	"2D3+yf/H3rsnN25keaNbyVDcG3I7IJZUD0+3FBNf0CrZVne9RlK1e+Jj32KSSJKwwEw2EhCL7XLE7OHu",
-	"Yf6/W7hLmZV8keeRmSABkqoSJVWH/5gelwgk8nHOyfP8nTOvtDqB0rKKf+w1A2hMq3E9ffDp4WFj/uCm",
-	"jCykxEeVwUV0sS6FK1Dg403jIiZvz+SaBfoPogLeWZPI9UPG1RL0uhhgdlY/0B96pqpZCo7LDMsphuTH",
-	"zErUMrmch2qoVZ5aun84jk4Rs47o6p5WHzMLJUD8Wezf7b6cUfIitRBSeRqXmSKs7tvCbTe8FMq9ISgI",
-	"0XJyj1PIHzMce5ocbWBDkmJMX+9UM6vIHO4665B0gUzfKF2aYtHJzbzvlh39KVVY6uv1Z63mwpZmeC1G",
-	"CDtl3BsDlZs5rKCnwRPnbJpJoezE5KnXJfC9uUS3HNmZGI9MAMKfKnutkANzo2h3onEQVpJ3k5yAmAHX",
-	"00G3cg8OZYGuWKM5sDBcJMKaIIoyTYATSpf8SKZsCFkOTDWeOGVrDL7Dxpzxng4wG/QLUcZJ3N2CZ4CA",
-	"gVy1P20S8+/hmIihd4XEiqM/DAYrrWy9mEp8hpUpiC13ZECwzFmXZ+bnICRPsEkCrfW21dWXjXlogHFM",
-	"WkffsdlI5lbFSjzztSQFhlRrZg9PxlBpCB2MoTjMXZ4V+GosoJZhwQMiBYMm44QvOKw4H8CgICrUCODe",
-	"QBxeVBrsYc4eoEZyPDA7tVi9CnlsS5IyLMjp7yQ8l7LSEr9WyD5qT1UjVS7mnd3et63t45d0ygegXNqL",
-	"7Ql2jySym2ozSFSjogynAZCzWx1bstwnM2uO0z78Gd7L0bWFZ9ee2pemGrIssgs9bA/iEmaaIrSprFRT",
-	"kWfXSvSr+IbqJ4JiuhC0K6S2EoTAsVMZ3N/gzcy3REsAZxARCtHWEWzVkAZBcIgUBOVG6diXAcUHXOQL",
-	"U0H2k1uGkCKXxRgQjWFx7m1G7APPTkdcACAOOvHgHdb2Ajy1N5BEm+4E5IvwW/QTe+sHJl2QP+cm5CO8",
-	"zr4/ARFLDRCOnq0vPXNboMWLw0PYNutLzVi3MFpZ6nsBGwVaIcRn+/BCB3ENNWIX0r9AISE0w0aI54Ue",
-	"MnXtyj8Co7sPtSodThhN5ccDwOraO37x9PnTP/7xcLd+Ez+rC2Udg7clu1fQBNGMguwLqeBMxo9AOyGq",
-	"i/wNt1VTgL22aMFwsWW/hVAMEhUCU8YJeAVjiPeJ5DA0BkSEb0U5dtqQ7GlsULbSsAE4CgBPP8x828Zs",
-	"JPqUUhR6OTIw6mpRDt1LEru3TozIpjNVWKOdjMCMC3StNtQoNyU1wtR23FHhjZrzFx5fD9GmNgriPcG7",
-	"+EPGqKI2c2H0DrpgLXMM5n9DzobTPpoaHnJp4nrQZmIWrfJNrshxYQiYOs0KNcQ7zL1HrnD6l2MLxMih",
-	"PgzkMsX7BOxLLrLNCkbTASxeTLEC/dtdCKbs6TyzZXvR4ilPfIMXEVx3fn6UkJPZ1e6wZtTmjHOPnqct",
-	"HjmZyrpH7ujpH5O9aab9vz/HP/eoHHO01escc7zBj9oxN5Flu1duGOjJXzb8p3a3XMgSpPc5x29iyJUe",
-	"egognQW9jN7o4N87mHgWsPn9CF5bg2F6mp4XXaRhEPOWdKhyng2Vb+AbaFsP1UkYFTLH5hILhuFP7Snt",
-	"tAm70qlw9IeJONHK1pP0jlQiR4trqwJJ5A799q9S5QYdyD30BMX1NmmuTMCcTgPB3Qgt3xk8wXCQGaiS",
-	"GAGG9MNZYX6Bsj7EGAXHsc9KSqhcLypFBzh6Qrp1I+ADs8pO0NMDcKQQcWaC38w3USoR50rQqkDPmbeT",
-	"+UvYp90Se+0bj5jkV0L8D8YDdWXjs5mA/ZSNCs4VaiWUg8+dFuSqdnKy2lFQ12jMjDCjeCLL5j6tEXXt",
-	"9qp+OJnW7gxad4hf7A2KT/qJkwh3nPsC5bsGc+bH4MrhmLr7K5hk4+zGmXs/GJ+gTTezv4W9LKSX2I1c",
-	"0uAk4Xq6TcRlkXU6l5ba67N4BGNw4F5MuVIV/0U231IyGT6BHIaNMtwXe7qn63k6bhWYsh8yMJFBuC7C",
-	"a/KreofnCK8bodlb6/MCaEr8G4TebEf82WCyGmKv+yHcLsd9D+lUtOc85GDi5kk2JnRP7XfZ++SMmSY9",
-	"DVcaavPu1pma1E1LeQGwTwzdcHO4Kd6LeuQ+9JD3xWs4zfYSIKC/e74jumka6Kw0GwTMtrfEE0DuuGPh",
-	"0ay35GpUAkTC1GBoiSh6FSkBoxKjumAB/ocGPbEEiDkcaXv5Eo2Rvxql1GBBaTwRnzQa4W6n7oX84UuP",
-	"l/5HppgGLfWe2QDIR4XTA0/U9rwQAmZtDEFWa6v6hC1dHRFB8wpToEOZbh5y5gjy5SylgEYU1nalZCu3",
-	"Sbir2AL2AQu5IuCpkR7aEbA3v9C9EiluJwGox07MnKxivDqMVhs8UK9pg75q9KzaWtY5eogcEt5k7BeW",
-	"6TiLB9WVr8n54xlm3/IK70FPJeN3k++VH6shWh5TLY3N9FD1IyiEPgFg+bcYc4pys+dZ8F6r8HxCSUw9",
-	"3cf/iDo9k2b7klqzhpELRYwdaXYqKyDzsUGTRF+5OwTL7FeyimjmGm8aX/hTf86HZtxD+1YMCiWv3Rfd",
-	"v7EHPRAgCAj27VJ5poAqe4axgKQ44/4LSx/kcKis7YiuXpC/IfIZSHf1rlOto/V1EAh+JR6zok2HIjBs",
-	"ygWVrwbTXKZZudnp/ZoJZ4PvuwvlnbaU05kgryL63yUfYg3fUnJFFTqqa7lskM7X4h8HGmxLWLXjD4dH",
-	"06M//mN8NJ2Mng7sP49G199N/3jz/JePnwOFeU9rQibY3aK2uxx2LPJLIqT1Ah9prQ6oe7+Z963C+0LJ",
-	"dEl4e86IpHf5uZK7TaPv5jmjSgyoo30fq5UhV8ELEE5YEAW1xSvDjnbEa6XdeGSgW0JQnFV2coIu1brm",
-	"HjyiHANgLz5Elp2mErlIyw5/h+vWqUJfNshkcGxV5cSQY0uW8UMeoqSn8SGCCmCMgejRfQvtzWa5XLyR",
-	"U3+JUBJrR5w3LMsDTUIRJ96+oNOBwovv9DS6wyHoSYWp/hEKey/Qz+HunU8CkUvEJ3FqUiU+iZ8nSotP",
-	"Pf3p4ODA/5970InsT164J6I/rUr8Dydn0g+mKvvi09IOFcrxMuCRgx6UBR9HPGh0E9RGiC4AX49Kqu++",
-	"JXW4+WI4ITBPx/VYbRslL7R+uo/fPU89FLR3oPj2jEskkRCGfuxi4oeXzo8++9x9KGTOuX/NZKF06T/r",
-	"vf0+eaI+wp/cO8FB9SneF4hAuFPHZ5/Cs/VG859inX7fCpubOfhzTkT/QpXF4qA7gk7/3FWPwSOc8iCz",
-	"0g3d3Dm+duvuztZlcfxQpi5/f8NV8ACyvxk1QGEPeyKqdh9QeQv/D18gT36l/zpfn+Ic7QvmHrNhNMnc",
-	"9xaQ1VaoVA5RqrCiDKzt1ORGkU2Ily01k1O56Gl8pFYxGd1/J6Ts7tug7nKNNlUlw+uQPB3H4Cxp4aDs",
-	"LyN39vS6ImE34AqrrNVP/5NTWHxWSHBJ4QRtfGMmAX4AWradxNWdm5HQ+RS+X9xhKsc9aWgbWDIRvLjH",
-	"wpwvib54hnejkG1WnFmEkvYmy+FknUM2sJxKsw1Kku9ZSbzmCNfbwtR7FkdBhQme97XGZJV6pSU2x92d",
-	"LS1Qt6USLRnUxGYQAM+1Hh/3xONLhan3NJVZO4va96ut3aiNhcZpVt73rfcOzmqrW+8hWMwdUEborfPH",
-	"wmXunNbw2Pa3HkW9ngzkLiKn7I9ZbeRT19ggJCdyY73cB2Ngks0Swpfitr4Jaf6mAG/jcc1D0+nproeU",
-	"Hkig9DwbAWP6O8YxonuV+/6ftxhcUQiVLvgQb+nC6EEZxwxbdGvpfHEcPNr7tiZQapqCY21VKD1U1PoB",
-	"yQwNhAAPyQpFlJxAsUlALMDG1ohF3Op7A2QCZ05EyoEM6gHr5XgOAHM2WPT9W3V0hqZwck+jX81d4BFq",
-	"KhtLS8oOEl1mdAerLfrguVEzAmfOSjg1i842mk9TEA1gi/zBTmTKHugGyfa91PWgzk4jVxe0dPf1h4xf",
-	"+Z3uwlxaS74Q/uiRCLfvHW/Bmd5FGIslnDPvdyXioJLHN5jHgkTqKg7SCtkbJFtVqiCWSHyh56FF51/l",
-	"3J6+S9YV23AupqbcinXdopoY8XUVWQu/c+Kj5kR3VjtgRZubufvHHbNjN8/JoUok6SjbEq4J/jewBfh8",
-	"BqqcK6XJ94jKPKB5slfB3a+Y1VQaI5Qs8gX6W58//VNPL7mgPCrasmsp03Uf1NZM3nA99/RWTH7Lq1Yx",
-	"voR3mzVW2fksxks+vJ2yLX/ld569vXesHtb2x3qXHFxmU8V9Ph70PqWJABXTbRrc9wy6wQ9Rm1iGU1E3",
-	"malsT0OA4v61ZneN363WDE9LXm4TG1/hT/d4/9IXf+fj2/Kx2zhO1cMmK3fEvRlu4ZrEE8KuwZNL0AgD",
-	"xRVK+1ieeOT7OL+w9PtI4URUdBEwRrSk3DsjdinnflMiRFjKv0T6lV/Ouog87evXW2pXC9j7JfO6dpN4",
-	"ZaZTVQzVE0Z32QJ6zwPBLEHvQQzCWMV4EdgtpNPcWrPyi9pcpeo/yDHlMHJj2g13AdkS5Q5H9y09vrIi",
-	"VJr+WsaomjgjwYo1anLnVPKZGGSPLT2R6HMN01Sr7EEvralPjbaFG+sTrAEk2lmV51jZV+nMd2hmVBDo",
-	"BGHylPAM4RHvoURcbt8EbZ5prYoE3BJBLcO/QvRwJjMG79wvxQyA1BG4Cb6DOksJ4OC2W/YFtQDEXI99",
-	"K4a5GV4T8qQPZEAeyFxakZq57mmu/nBXFkFUq49yWOYLWGMB+BjHPd3TB3AHESlQXyeqb1EwLALUEbP7",
-	"VlL1X48ppwO3N7Pi7M3Ls5eUmOmWnunx91l6nvYThocSok/Pd+aGkeIZok9qSqflMCdtX1RSDBmH2GIL",
-	"Oiu5rcusuDy7unp19hIOlu5TzMu14l33/GXHffiqfh7YP7o0bryOYH85tavwb5/97d35xdlLbGwEBJBZ",
-	"MSqUYmBpf9kHIlvQRsA9774MUIPYVd2T32pDOjl0SizsMi9RWmGnIIotNXOiZsczinwxvpp70EC3Jdji",
-	"4UQWY2XPtBzkCrNPnI7ZoXP3pznIUj5hTwuZ9UiAauvjrvNABAcWnTeNBR0Fp6rsxz01bDUaZcNM6fID",
-	"AAz2E9GH8OEbx5N/E4WaSkhb7yfUPSM+i+1Qq7BvLGlYEQZZS3yRB8isRwJb0z4W17ir/rHVw/nteGXr",
-	"r5xEvDr/69mOaj/4aljXOkPzTBqvh3VxwGXFaH2xbNz6jDlh+WaF2gAn3NsUox9VGRPMbhWGDSe34zNr",
-	"LYddf2B3ru6i5TfI0h24arDuwMlO7ygpRa6kLVHlwFvw1I1Luhg3PHKXsn82FsKzvLLuP871sFDuKjjF",
-	"otDvsxTKDnx3RmzMHXUQhqQKgFYr50bYbFrlpdTK4HiYp8ENx8tMQbNxe53NCPyUPgeh3SzlCG0ubdnT",
-	"fanL7FJnM3Wphn3v4lUfS3TPsOYCHf6gBtXxAD7lfThMdoMs5T4xvuTIfZEyOm8yNVdF1Ix2kKUfSmM+",
-	"5GYOSaqZ5tvqjRi6zekTghR94AMj4/Mf4NLnP0LsHecrDN3iJPfp8Z5GGF+Qaw1y/10uh+r7LN1Zk8uH",
-	"AYOCZaVuXS1iY4Dgf3NPrkarh5D7MFEh3XyaJchGYYAo+ncsD05hUBvJN+QFqmeF3cMu3o7plfV6ZUfg",
-	"q3lLt/AWNYUwCXt6gNbFkobWlt+E32q9hO5ffTjtvjk9e/Xq7OVD0BLuxsY7qYGibtPo+93Zm5fnb34k",
-	"24KhkerWzJW3PdDuZOqw3s4ALF8sGYNsokqXYmjSWupMT7OxWbKtwK0LwcLE/+4C7CfA8E1kDt2IJ6Yq",
-	"RC5LvkEc5Ua6tjU5ISx51LMC7ZCpTJVwQhPNUuqnZubaWTVujr5deTkyxXTfipGCF9+96l798Pbi9Ycf",
-	"zs4+vDu9EjO3r9qb4qUpZZ6IwqnqARZn6PsEwmb1NAMvOGNvUx904dugZzpVM3claLCQR6FRKfdETw1G",
-	"Q2Ea7olDQAvEXGA/jk+MHFQLtNXxc+jWI0MeDhhxRgk2EXGXLZUURGe5b8mCR2MFklvVdMZwz6mAeKvb",
-	"KjGsbGmmVPXxM7dqwffOU6yLnFXFcEJdGPCgqtJmqYozqTC1mHEgDOAZUaVCwFONxnX2Y4WQsVBxGIia",
-	"8Su6S/RpRuQs5LLmQo0qq+A24eueKoD6YAMelBkYghBQ+vHsqqeXuQ8xrfvsH4imx30joabZG/Qd0c1z",
-	"oXLrK3ecZR7jWxZu9pVCBV7mizIb2paCGsqabCutCeU1h+KT6CNPgO1r9MDIIsWKjf6lot48WGrCjUec",
-	"WgePOZsXykJWTXoEE4+/0mBIuz83W9Lik/gbC5fCQ/Ryxt0b6qBCgP/Q29iUYqJyaOFMbY7ij0+zjyr9",
-	"EDD4sfDG0QiA4IJubCdu1BjOn8tWPCYrwvm7L3u8/fgrTFQfCEzXvW/lwor5ZMEVMO6AfBzR0VhtBJbZ",
-	"H4gA3QhTuXCjRIME2YGPWc/EdVbB3CGUD+g3cRs6zXQ2raYnjc4k7wJaUzi06r34FPCkqcNErf12+1gr",
-	"Hg8uLGJObBtrpRwpdEngidQnFSDTYYQXWInV0maejo3uGMSRzywS2PIRpGqU6axU+cJ7vMBLtnwYDHav",
-	"TdTNEPyjTu5Fp5HU1CejnRBYOZ9jURYL0sXoUiRJo9Vc9M+dTDalo9CDvyhHyNssOuwhksXSUvet7/Er",
-	"rcghLG5NuMcdoQKynPtaT780mBA8U1GfXbIG3TTLuSmuhSoKU2DQ3k0PtxzmwR7XxG/d6pc6ghqfWag3",
-	"0j29uvRaN8SOeFtAwgI1BMcbat9yVAK+eMxNjKUYqblv+U21kn4WmYaUO+TY90Xe57o8Pqv4HIkm1mE5",
-	"krq2q1A/Dv9AQX5aWyuSb6RoPoSSzZh2fJpr3PqtTjyfb/PdYaM6jkz/JNydBznFtTY3OccuzqiuCm5Y",
-	"z5Ni/kwY9ywITC7u5ZbM7ouUNoc1MWamNFzoQ0eaeOEjYgyAtoQrH6SCnzq8jhBpBCsBbdKxRTj2rm2R",
-	"MsuhBWjnx1k1cjhR6QnJDA8E48QGoikNoy0ZGrci1uCb/eS8Y05eDXMDHqmip2ulDrybPKFjriSBL1I6",
-	"UhqE0Ezakvfekr08qnSKoQk3Z2xg8vzpn5aKYHs6Gy2fDYwJMRLwSA2551H9jvHiCEURlrtYZ7JoIfPc",
-	"zFERxEC1Fm9/fnN24WRR9+Xr8zcMIpWb8Rhron3j8axsEK6hzXg2nIiB1Nd+HzMMFUISV08vg2kgQEdh",
-	"chXaCnTfnYtrtbDtcu+tJyoI4e5G+tU/8iAycGmdLZLQMei9SMBkb5CBQ2eDRASJwTHPYD37xXypOKRE",
-	"iXUAoLG6OzMFNPnjZvskGh1Fl/KazX7bET9DbV+raZLEjYXAwgB9G2K2Q6dHoNXOTZFAz1qJihKlWuq/",
-	"oUeG7eoIOcDN75j0skiAwr7mCKND3gz3egd7fQQgU1mKqbGlODr0Tm2Tp1S6SKsT1NBE4SpJ2NOLL7z+",
-	"4t7zdY0cnQ4udGyXg+cRtWGNHBVLghq/4z0anynVenq9WGsEa0XiueQkm93lftU+1MKzuGUnUQMtcD8g",
-	"Sk2E/rR0+g8U3WrhY+EzlrbzLrKtu02yljN6VzK1gmMjLcxspqhhIfj/sA1Nc9bWS//hrzqrkJexFrjf",
-	"7dujTiXcmBlV87PdMj8qgj83aa0zHY8awee09TwC1HFT+LiiGbEb9+1ohIJy6oZ6OxphFBT6tVOvFqVr",
-	"bTNDJBNip02pHVuncETSkv1CPU0gxKuNaddAo+NO7AwVHYd/EI3Jr20NezyotVgj7s9O7vCSFCM2T351",
-	"o63L8ljWgYLRaqo8pVyt4G3UZt4R3ahVqPsjowdpdMBg+UYfuOcYLzJCW/BpSeyxpyBA8JXD5yH+YcgJ",
-	"1We/ylnU/hZhPFdiA6IhMCD1wqebOxXI2mqq0mMWBCveeuxc5mxP8siHoejSIX0KHUtOx8AnoJEr7x74",
-	"1QnCiwMPpogDEtQ9J6m5XYEKeRxOSvPtJ48p/Z6+QVEVLGtvbOqkhtcRT6/NS76KHKURxqc/YESnArW2",
-	"NUsZ96kFc8WWxd3iAzZgynhCaJniKim1TLayqjh4/m9HRw0wMfcJDMOnB0fZJLp+JsaNwwF8UImPvd7I",
-	"vFIPoCLCtLeSbb9tQZ5DQPhavs34qGeynEQnHQoW4559TWf9qvv+zelPTw+XSPDFi2ffNRz2WpnrlM8n",
-	"vzIj/Hb7lItL5qE1iRd1RYY0CsENF/NFVFRAAU/uWeYUkX5aoYiIU5vi/KSsXEpN6ulvvI504FbY/4NP",
-	"cvK6E6nd1NWXFRelUrLyjBYyK7ZXcnp6Ky0ndFqAdHF3AwWdvxG8qjCze1Jz3Kd+V3VipKjCzJaFAcJf",
-	"Ig18ttKD4fEtbEfqDV0zHjmFr6QLDzCQxSjLS+iH02Q1Yq/7rSp96Is7qfOBacRVPu3fh2yIulw4iRDq",
-	"EDUKa50aciYey40fr8gjSz7Elf+VVVQBoazzDeCeft3OAcNMuZ3LCR/fPgee8n4s+DfJd6xSTAGO/JCN",
-	"OfCw/3u7PuC1h/tw2e+GFn9Xue+tWH/vjLXZIFf1ogQW9pQX1Z+qUqaylOC9n6pijId4rRYRhDjoyx6Y",
-	"0mnQ12qxerTvoY9xON0dhJrc2A+Cl7eZpHaBk3c71wmGjNfS2MaC+QZ58GRU5aPsrhOmu5iziVvHaZw/",
-	"vH/1w/mrV2cvT4QU77oXV+fdV6/+88PF2Q/voeTMaCWulZqxnwG0B/G9KSeQQYjR8j7ON1dpt+x3xKnE",
-	"3Oqs7OnG/OquDs08Ls7+en728+p8RGnMMUFQU7lenCbAR5+I3My5YZhPoOtpcq1yQmbHh/77zZhUPKPI",
-	"P8qZvXNpKSiO8eZRlcetjcJaepoWg83Ol16byaIRIOMH2LsWCX30ryOhm+GeZHEdtlBaMZGwX+amTWRv",
-	"4Bzc8TvmnAtKiUC8U0jvyvOAZ065yeWkMNV4slxrqtNaA5t967MtkwjESU4Vp2yOEMO1nsGNZi2uDvuN",
-	"1IbsU9ZG35fpvj89PTt7efYSvH6cEL9NHBQiBhMJLBASZrLyJC6EhoaUji4zXSE4fFkssMDVkO8wK5Oo",
-	"YLXMpuQw7WAWbxmWM5G2p6MJB20nJJsvCyb4lpdSUKjqExtzNaJGAoH/mRPh1oVuHDCNnqY0uB+656/c",
-	"qMtvfBjJLK+9duUFDac+Y+bQsShkZpUTSz6IPDYGq8jEQA6vIavlUt2oQuaI/SNzn27jHpqRAoHeDccX",
-	"K/l/oVpAUmKRSin7BYM6nEuE43qHNGAOJQ0vca7AEoYwBXkDwREJ3b7nAWQC02ZCWZksxsp3KZhyJs4U",
-	"o8tSY2kAHeOJJ13eJ0oai2TrOkh/TghmeZ6IobEhC7ZFurcOKXlDiPeBbcMaaK5J5L1mcDfw1XMNO1cl",
-	"0LWImUYtWa5rF+YGODo89JtjCtjHRCDVQtyZQtMqPRFTea3iikgvRuKk2FTaCYTRfcX9QsjZTMmi3ohr",
-	"3exWUrpPapvBWeShpj/QGTLidhm+kUCirVzJIjzxZ+0OGhSxtLH7Asr4XarS+AXvkPvtQS/7cPXg1jPN",
-	"ElASc/sDqAS4TZuVap+R9SzOyMKamA2euFoKPr7BHA3G9bNDkcrFCrgLxyhNwY1NFgKLLCi6PjMZDJlD",
-	"LveVexVH72kz8g/Y5VaFUKpkxMjkDAaBb9Uz7t3FCj7CasZp51qYqoTU/Moq0Yf9+ndph31CoMTr2Ucx",
-	"C2uK/nHUxwr0DFgxfBDvlYWpMKU80xG+hweveH/xiveq/yrT132BzpdwdRQKFggCfYYgl+cjrnLKLFq4",
-	"SU9Lex2n/HfEG0PzyBAQDKqlZyrtiCsjxpUspC6VAvmZwI7DwyibgocTyZtuM6XB7pBFnqkCX4AUXcL6",
-	"GyiA9yuVdvd6ZiHrzvpE+TzPKD4BprmZuWu9kNrKqN4UiNiG+aQqx2oLPkY8rR5Unp55YoOYbzX4RQ1L",
-	"rv8JshU32FlW1gkiPVQ1DI9aWgh3n4fjZXr2uglWMHCDHZEbPVaFuFazsg3vDKe4ybfs/nVcd9cJ6f4U",
-	"t+5KHNGukHWbo5TZfTsRB9NkOdfsqC0nyvJHT+LSDb8y6oMAGpmblvo4ywElFoN1TbOE4WqzhKKrrab7",
-	"xg3xG3h3z/Glo8ND79yVRSEX7mdbLsAh7LT/vZa1MWkNfJNrIqZWVzn+/Dme8sGtW5Xcxj291C+DkKN8",
-	"bhKSM91WzvBJj4OgbhBb0H6RmKkmoNr98+D/bt4XdVO278vwgWPzQFMX0J9mnW+dLxPuVcvVh2z1PyYv",
-	"+1wNJsZc23Yvu2LxxFrBz/RKzTdgblRxk6n5Rs96aNJoRpRbBGhVGcNWZVq8vzpt9qrzR3bpBeVvtByu",
-	"V2NG2bgqlN2NxkYVE2uzcL3dAJMp4A6AKUVn1cVxakc1k8NrbIO1bSTkFzNojINkpRVzU1w7XeJMDido",
-	"ZNlsTO9Npc5GypZ232kxnLfUdLLvcE67PFj+RMu5/mIGuzlK7GeV6bFtj5mImV8/n9yVU3uGBmokvhgz",
-	"qHbku0UH8fQCLpGpuaE8t1GWKyqJJQ8QKYLCGjGSRVOiK8YaTt++fvfq7OrspdOq0Frt9PQGSJFWYJBW",
-	"Sju6R0pjUJBdYYJENLcWFWQj3UUkVNnJk1TdZEPcsDYqgLIwZ6EhwjBkOvs0ytkMxD2MQgDcmXcSQN34",
-	"zGkhsJhjUaixs9cKDG3QMVcQgSP4EKuKBPCiUKvXqbhRhUWcUPevKVgX7t1hmd2o9sTJC/rUu8pOXsL0",
-	"duSTCB94GAyksL4W6sTDSWjHdkOejpbafBF4Dk4X4GNgynRzbyXJJ78COa3t53ipSiv6uLA+WEpQcTN3",
-	"FjT52OsZZ5nlhqmxXwCMXELtzs3YClOVHXHRRKxAf+Dypu2MQnVtSEi1bDmPwYCdfGWMZuBLTPHDzWn+",
-	"LxV8WZZqibR3dctuTWCZfhgSuyzNDBoxZ1hs205pWySo4qv7nk6oNuRA6aFJW1NV4eG1uaqxlXP49Pna",
-	"rFRgA23KbLRoF8yXvgdI1FMVRTTJRpLKKKqtojYrwV/tRCyVBkI2vCVGyHP3600GOVpQ9Y2/Az1eYfdi",
-	"ip/wc74QEzzEMlfim+dHh6HqMXt76Z9NgCX8T+C6/wPFqTwNnWAZgvU+tmGhUqXLTOZciQ0zA5ZmVrua",
-	"FKYsc8VlQVjHWRYZlh7SsnnCWKrZEe9hWzjORtIHcQtDtU2z42hE0QKMurw4PDzETU6Yy9VHsq097CaU",
-	"xauPQwBmimdk96kawoyc4vSdGCxKZZOe9mFyca3AmOpj7gtnDVOFAT/E4zXJjjdAU7DgHd6G7isPeBte",
-	"AHB0m7DSFTfHlmWppjNn+NCZUyPQESVReuEcmAHTKO6sb+vWEs4tq948ubL1RLnmq5SY3D75lf7r3BkL",
-	"gZM22oocSKRCYnKKY0Q7xKatGhbKsdIPTIGgvfHPMetCTrrMK+SwpQrZZkOyspPTaMo7vuriT60t790h",
-	"DayxKnFr9y3cd/HObnHZbTAG3zGJ7K3cRZvo6MkwN1V64J69vREaf7fNFr2E9C8frXTXGjlUEqH0sFjM",
-	"AAsMYQky60nQ6HxxAnulwLhwWpovpTC6vUpUOiMEtCyQunHNpxYXl12Wxe/OXntA1qzGKiFxY2nGbZ26",
-	"3BY2EfsOoH/4Uw8mo7fmMhDUeR6rLPs2pvt7VzaX+HCu0DPS1WlhsnQLvrwtb2XG3hNnZWPtVOhrtdgV",
-	"V3lmYsRiqcXZqXh38PTFdyJmuPWsBXFSKUaZyiHjYZpZm+lxC2edG3s/fEUf+p2rvpirwF64BScF99gW",
-	"eQvhYd4HX8cbrADGtWxDnbgIX/yqYSf8OtbFv8KOPeb6kg1+eYh9FfGxMTlFZ9lMVD6w0uaIugppVHEp",
-	"uB9hH0BsFgM5vGbsroDfk9Rc685IBNd6R5xioxv36+nLNxYyi66VmvU0+t6dSK1m5PKQC0rACGCiOoUu",
-	"iY0NhP3U3GOq6OlcjWUOSM5Q5K5DWerF2enbC0KDFu8u3p6eXV6ev/mxI1663biFvx6eV3639+6DrDeS",
-	"dCJenkEw4mEc97gn8YG0EGZzFUSy3n6LhkU/vRdr6DlwTzFSg9+GBiPskZ3ZA8b1Nh3THRdEfUmtUzPj",
-	"0zHHm9lcE1U/810kc9L4D1IbtT2x3UON1MboHlVJ1S4UDZnTOhVMIlsIjqXq66Ub7gnfUQdVkW/0DUkw",
-	"GFQqfnp1Kd5fvErEwFSaYO9BuvgN1ClhG1C5z8RUq+HhCKs0vArXT/flf66XSu9o3u8vXt2LgPLfK/I2",
-	"8nl/8eoBpdT7i1fYzbwcTnYmtNrpqKSQ8103i/+PSoHnUPxiBifLlFJalY+WKkpuSWRthmtPl3MjCqXT",
-	"DPsa1KuOHCe2I3Jd+c3YjRz1499LXnxYzbpkiP94f/b+oTSq1/JaxWcFIAhNHNCWGAHNvJWcPiGzcAkN",
-	"ZpN1aRBb0+cUF0qXYlAYmQ6lLTnGwAnV6yxM/OwFDPi1W5nRWtZamrDYx21l4lLWdUzGJ/at4IdpXTXx",
-	"S4Aptxe+twIYmjlG0GOcAISI5XAiSllg7XFwa5cl1C6KhSqh2qDWdYGwf8AXOA/4oFGH2qSnPZRsEI9a",
-	"fYxovyN+6jz97rm4yVJl0GvaPRWySjOD0SAcXKWi0ii/U+hng5OVYFfa0BCOg8c9jU9Y6A8X5h33jqUh",
-	"ojJoeibwLBTMZTcMGcdH14F1xvWLS4MWCvy30aDNfR5ADs0Lgx7WpQ9TtRlvJhWcQAycerf0k54WS1Nb",
-	"rqzkmUX9JDJszBB/Dru+hqWWsfOCXuX88WeJ+C4RR08RXMo4OkCPw3eHwlJFrRvUzS1aBrx7dOiRhn2k",
-	"sBoOlbV+okEsKp3apT2B/nfLp6GWSlC7QLeYREOHDM4IRqheokAfyS+N+TCVevGBaMdXgRDNI3Qi5BiE",
-	"CP8fPTthY6MbFlhbgWJBWbBfCU83Bs061whPOoRua9rwMwD7jPzZpGfgHrBEucIF7cxqw6/gN6fqgaBA",
-	"69NQ6VbhfhRwdOC7Uk5IrjSqJj+ggPM3BNhK/rgaroatlJInv+IY55t9lPigu5iAybg4fAtOoygMNHqB",
-	"vLcII44hCrEKlxbU01w915AjV0S56PAdnNBqthzDxiEfuK9j8k84TRMDYjV7HVe5Y+++dJ21ek6Ca38I",
-	"SoScuegyjylS0nbftbaSrKXIrDW3joj7ztLrPCsx621R6koKRtwpJSbBWgBJTKW9drdgmhbK2k36fZDX",
-	"/wIKPi5mnYZPW/l1q/hLl3i7Yr8p5k40AhcUKtBx38lMj90WoXIWxeRJ+qLO5jU26DMTle3KoL/3tNet",
-	"10Xn4TQVy3Gn8RTldIbhqXI6szXMHp46oD9y7J67eKGfhVtswjyxgQO0wvkJECSwqVehPGA03g0e+qOu",
-	"xU5lusbJ0iDed6f74EceVO+hda7lsQQuZT4mFEoPcdd00xQ8MDWW2VrfIQ7bGII943Rof6O06OqOYLmU",
-	"Ba0190AcPKEti3Uc39M2K1rVnDURz/vWPdaTB4aaWRN+CJK4gBlsSxVf6J22ykIFUes9f47wLpb60riT",
-	"HhRKAkB7YczUogZrOeXcEUE5NwhANMxmkkryV+/4S/70NjizPE+Pi+p0mLaaa9Bvtq30p2lcuXe+OuRT",
-	"mvw6nYJ37jErFTzHdqXCBmJhJvD0065MROtnD1ZwIyF02k1WqpTKP4aAswJgIedl5AqKW3KzPQh43Jhs",
-	"R3+fzkpIM1E9TRsk+rlcGEDRsGJccIwPukqrQsEs7EzJa4KKkGKuBpmWhfuzKfNsPCnpBzcNbsNA2OS0",
-	"sNDWpVUBoJ3a0c1Poz/Ilc8rW0/7CZrlezsl3fXdT6w/glXyXROE5tHXV693Y2lL5XMFdEtDvPwSO7gz",
-	"J+BtbUL/+bpAh+AooDVx1SkiAiKnmML/2NNTkzpqU7Yj+jyI7QPwkKXCKhzSo/cQpNFM6ZZuZTGt7lZo",
-	"biCaOyKX6GSYZv7uLo/bSECMW68joTvOrGkiKGj7PUD0vomx5b5t69bEdDaRJC0xrgeaIaQlW7SfsD4P",
-	"8zPQp9yj0Ab2Bh45USnzfN9J5pkcZuUCIfWyEqM2hl3RHNAGVWFhqoLtKmjeiQki/CXoxynidpxz6Nwj",
-	"V9eMnWrgbTMSKMsTkZvh9co8bF0mY9122k8IeR4bTsQ6EdUa9rR7vYkXMNHoXkT3gyQZbceFu0gwui1L",
-	"rk872layN6Ez18T7Ey9B7zgz5O1Maev4tNJlf0V7ByiTzIaV8K1g5joBR0Qq+r3q8PDZcCYLpUv4byX+",
-	"57/+X/E9j4W/a/ypn0SASrVztD3dx0FYaUg9pGysFq2+v29DVS5zcrKURoWZNbRuYVVZYla2hJvKluLF",
-	"obBKgn/N1NkXquwMsHZHXOAtCFW8hW/BgvhsTimE/wrhQa3m5K/xkHhgBvU0Blgov5Q3wokkLBz2zUoP",
-	"cWw6kJ8hvFlrY4OhPzcraMxMqPxTq/IbBVHmPvzddksncSz0Th4s6K/f+4uZQ6cspSiKAQFZRwUgprUK",
-	"D3iK7GBD6P4JqwhQt6sK3xN7sOCOxtzm1e8UAhBOlJCWkuJQ20ZYOtQqsN1pVsDwuLWgiENYhQPmdVwA",
-	"3EVeknvv35EKs5TIEHO+ezqQkLu3qE7T/acVrMCAeIalHfvvOUMWC7rZ5uQj5IgtTJE7b+PMDcJMG1ti",
-	"cTJ/KNPg3OvmOe1T7S7ANBxHiI46ZtUgz+yEg/86xaQA2Mdtb+YWGyGcNU4XgJabjpueJ9zOnoZrbGwQ",
-	"jLn5Lqsxq+cq1AX9J/dRo7QtCbjuuk+4yLAmqZKlgvI61yDJRAlsS1bfOscuargavBYwWFxWzjFSahpz",
-	"5JZPkrTd3vIct6Nr24//kDbXOp+DE4l0LoMF7eFjurzdjbh0EUb3dzi+rU2zcHc/AUl5xzc4+G8BFH51",
-	"4uzQANdDtiRYhpLjySEYTMy+LCKWLgNUTNdICLwQElDT9YK0cWlR5Ist5VQTC9XurF0iV/mPwCe3SJPA",
-	"NdM9/Zh00RwxGdStaXqzUqruvN0BtG/jRKqlmyTBPbYNi8Esq9LMlip3GsmYtKiaRtjTRifhQdq+Dih3",
-	"fcKRtSE9qzTimS9D25qgxRnFVaKqr572nUnQnQjAgYjCYjmbTaenMs+9iuYeobWcuPVmeuyGZVR9BLXL",
-	"m1OeznTa6kW582sA17vBitvH3i4qaoKflXea4HEnfHSm001+ljY2YUXyyUTq9ACaxtx5f51VAqTmNOzg",
-	"c5rMPjY5cUSDJOlUUtRCGbiJX5N6YbTy2mJPe95wI0C7iQ48CgxFaa8TiUD6qfug707JKPjoLbFkT/mW",
-	"GZiO+PzwObuI2KsIbZV7OlrZuqqEZaWuCWLazfcnqdMdqV5u6IepYQ9b1MZsMX08VrcJnI+jTTwi5rDX",
-	"yD5uLbe8n+qMB0R7D4wH32lhvGX3IqaEoNXnHly5sgK3wf8is2F6CHMb/nBH/CbWsVtGXw5+fxig5i2h",
-	"vibX2fCaUyNvx6UXbjm/c+mj5VI4n+25dK1l5Bl0WpV3zZqvIWelrO/qvhXTbFiY2cRoFZL4DTXWgUZz",
-	"E1moVNhhoZROKLy7NIyo9NQPHwZcvSxjbnJv0GUp2bmE/a4E/LTyEc/RlJIf/wZOUWxSvcLx6KNYYfmf",
-	"YpgB5t2ghC37frdTagUFrUPU5zl4GJcFCyPAGzP9wlvcnauPTQSO2o2wcB/7XVh8vrBw+wdu41ntqO7w",
-	"anescyDzfCfSw1lUgb3tqsCoCQvbIi0siYvIL98R792f2D8cvtHTLFoGppz49jXhpPFHVi7Ci8kGSUYp",
-	"K0Z3xLt4avOJQV91T0MvHN8hCGTSij4Cf3X73f98CREzv1tvu2MWIgOAocrdEiBpoSFWSj6miWnxkkM8",
-	"wi+rpwdqZIpW+dLN83iTdihcunl+L+XH9K1tMT7xQqrn6T0yqbLsHrpbsTIrzNTcuU5ytaKNcJ0zcs9Q",
-	"ak+7BHfEXRUJcJi1fVb+yQZfr3nQYnzIBhMPpNam0kPSYmggGNgb9DF/TyTXaecqUk2o21FPL81oOZ7Y",
-	"5DZ4pwpAoDM6jhqOodkWNAGTKRajUwxQmDzF7zth1hHdmneg0RzBZlvuTwj7JFP64vZeu1VTqae3sZXC",
-	"bvGuhNQWNAqT2ribzaaeXqMXvcNDvjfVCL/3UMl9/yL6ER1anZbuVpL5bNE7lmVvqjwXwxwa4AGN8ndO",
-	"aKtByMADKg3FKfGp5EqCLrSkY/iRuPUJ2TUrDH8Lo+RznB011uzpz3dpXPrUxUt/GDtK2uLxH3HG7eNl",
-	"xmqJJryRHJ3al3NmTWlZX0KJ5TZIghMDN0SUa4s5lGV028bIKRBUab7lMP93KfU3we71d5H861NnLHo8",
-	"ORXetngO2xMdo1qQJYX8K675jFayLlGiHvusNemEaj/q87xArSk6BmyBRpTxwMUcd5HizOAwIduvWe3/",
-	"0pTnbRj2ya+OhDcgBsRRbH+H+FSMM2DqpUY28IhjaMbfYGGJUe25Ka4Rc7TMciEhiQZOHOgv8QnDcRo/",
-	"pJXZprQQCDajsQ9pd1O0QISsPweXuI6+g2q4pF+d6r/e7sAbs08ACc3Xe039XZa3G5X0nt7GyeA31f2c",
-	"gCj1YK/xrd6Wo761DfCXbHh9C1xX93iLvr570dMmdnBDaut6RHe027Iv0JY/Ry5svjSiXX0P0mFd/cQV",
-	"dGIjL7ypVWzXt33VA1BHz6NGS5D6Uleg47PjaoNOT5+PliMFyWqUoBvUDUY5YcZKVpo5g9+R44zMvG5u",
-	"c2xfGsuk/UZRlASU+qUii4kq1D0Z6SsMH9fr+yIRQOp3gsQEyx63hZGqZBDAbiij8YGNFRz3YKyHLzxI",
-	"Qce/iLnuCzvqTjwgBVOIWfBn3bml4BWPJzJ1uuxnGfOfLcravZmRC89ELi9HKou4uUWj9OLOR3TnAOdi",
-	"q227ouSwaOppJ5smEnvMo5IrFqoUc+P+gqXmWMKxvfi43CxAAQqEU8LRGvN2j/fcdUTXnU4ruPv2roig",
-	"Un0YVXkeORRRMXN/3L7IDgV3PVewERHNzX4bleR3T94KWMc0W3Yf+F59sUv6TiSDz3F9AiiLd+zaQ4jj",
-	"1QxcUQJKYaYxpJsNy6pQK8wT8m8ZAXJrNf4WqQFLLW4GCvYXPh2SoRqdcW5SROK7hmpf/sy9hPpW1nZP",
-	"XQHuhI3gdOLavfaU27gnyd+34JRfCzV096ezqHd1fV64T2y4Mmv42bPCDBU0YQpAEoSTNsvlgiCrNFE5",
-	"FhvWrOmY28xsVsf43M5d3hGX7tVbGK7u+UYWeiwkncQbawrE2kKXB/pFHxXJm9lOKH6TdxnqGqMORRnA",
-	"+bg5EBwtYGxjETAUF9hsTNiTvinP+4tXlpqJr3Pe/qt0fVpeztff/Ol2ntfGNlCN1HmnHlg/oxZ67lOh",
-	"DiAp51ZFeVgNtr3T45eLeKi2p5xIau3sDBvpZpkvQK2u1Y9DLdtotB6m5JImvXty5C+1xd3wZ3Df8E7B",
-	"Nu0Y9WYjXMm+5bndgxcfW43fraLMcPGhAh2MXEqyQQsPTFS7lGyLebBX/jWIlZuZ0nZtVm6CTTWwRt7Z",
-	"oLU6+YkqlHdc8fUel7R3xAUquXjP0KdrsN9gm7NlOjPWZoNcnaCOPivUTWYqrhTChEIomq65DUORXgRE",
-	"iZ3afFSEXJsR/zE+guWO424m9eqfnu7pb7+9MLnqfPstbF7fLescVR5ecEe89eUUAXkOvRLR6axEzhIR",
-	"cPj77ul+9BeseygXM7VvBXHMsRi7vUTdIsKnMAWVqmN6Nv5O4F3uxxiuqyuaHIbH5ACoBzBwUnioK3Uj",
-	"uDc/R3am26PzVX+ATxXFQyRVL3bjsB4aorXgcYJs0J8AsCAiqZ5Owe2C7pb3njBpZ4PLwhT4Nx5LYAam",
-	"CK8L7E9AS7lUsrRuDT/UvS7cp8a9kYAowWZ7E5Uj4X9XK8z07xEbog5IeVgSXdr4U08jJ+BFkCt5A3ok",
-	"wBfTZxAxa8Rt4EaF4kY5m101uKpXZnjtFtUFOBFouE8BO7ct1qfTkWOZNjkRyxxf29fcUQSCUkQcR4az",
-	"1D0dX3NjQxksPOI0iApHDL8484AP6bixYAnIzlJLgK38T52VcdoS34x3iblNJo9iOafG7QCG0dNt3qsa",
-	"oh3eRzu16+ETD5lpg2tsA7MN8aEYMRmb4DN4yoMC360apwSn/CWwSQg7u4XpwwC1TGSwhIQ6tjhC1KZ0",
-	"pjHArF6rBaLSMBxwo7FD3/66TRxYxFrUUAZtf8RWDU5xDWaoPypPYvSXdsTQrhZKD02qilqitk/seIvC",
-	"G7ImoGYBWc/9PqIW3oWhTAp3VJKzoCaY0syERlUfKLJ7mr9J31NRFzXoOJ6VolCzXHImN6b/GK2Oo39m",
-	"VqQ+K4VQ91A/iaGpqPPdGtmK0MI7kqrY8eBB5Cmuaw1kDWNe+71fObW9XRLyBgRRPpYVYl5XiskNUdbB",
-	"h15EDUe4w4/bAaescKbhRMm8nMQkVetyAm3pbavgdAZzoKqdCrX1Am23B7jGGG49vDtH7iwqrZ19ENpH",
-	"ebOrI76kZW5bfsPuxcXD4FOuJSdqwcZktYYX7l9ieGTKL5UYT4YTeddxx67TyqqB+9OAtH0A7ztG8D7u",
-	"ysEYfqJQQ5WRfT/Fbm8JdfbVbkgPJwjtzcSsshMfrXTT79BLMUw2YAM1qaagQ1flBC0UuNajhyI9G57h",
-	"PsNZUwl6P83sLJeLN3KqqMahp8k4B7Pqk7gsZVlZ8UmcmlSJT+LnidLiU09/Ojg48P/nHnSG1SfRH0it",
-	"IdWyj2XmieiX2VSlHwBi/NPS7KF7QDakKitQWdx+iHjEyFirvR6stRDfDsgPGfZTGQRD/4RUIsdsASKQ",
-	"0BNbP9jHr5Fvx9mD3lw0q7VpeEI02HP3etQK65MgXFE/GBOLB2+MFv/0T+6FQpbqQ+7UcpXy+h1ba5Xv",
-	"W2FzM4cc9xPRv1BlsTjojkpV9H2NHFvblIfihm4oCtEpMh01KtyRmDydyJK+8CCqVfT9NoHJbHivQTl3",
-	"5i0BOQWVlkwkkBjtO5OC2Ati061ue5m53Cf8TnM2tusuHrWeg75HVqiPs6xYANQuRZ5JHLKLrqw1nMT2",
-	"pR3RLxcz1e9pKxdWTMxcjGSBMWvCbx2oSabTY8TFfOZ54ptXrz789OryD+DrwTDM0+Cf+sb9hGimeuE7",
-	"IIE5hawFS4IGC+RCYvMos1EarTszco8CLsfPjDHPQ4L89uyKewI54T09UKJQ0KEs4S/6GczpdkDaO4Zg",
-	"cmXFi8NniXDTcIInVR8qDSPIQa76GK6PxMSxOOp3xDvaKTsBlPKyWJADst34Wu7WvoM00dCf/V5SVR6y",
-	"H/w6xdwbVkv94Neo6i0cv3UwvtZZPTLxZ4VJq2EZF0jPMnfXi7QCfGFHaB2BDZPSeAgGcsgzW673WP2r",
-	"ROf/hcLyUbP27fplN8TlL+4yHt9M1DtJP6wnSQ3UONN2qTW2s6NGbjTWBqNe2eelyKUtba0zDyVHMZRS",
-	"vX8ylT6GEGQ5KUw1nhCYKFwqYp7p1MxbU265Y6DeL33T79a8RI5zsEsv7WmIkYrLi0u+oRhIXGqPME3D",
-	"FOKbi7PTtxcvzy4+vL949YfWLMddpzfeb17jbbK/cH/O3/y4qyZtnju3zWJcvjli5txWfYz47rEkMzZ6",
-	"klayHN9dvD09u7w8f/NjFF0eZTn1sQSeOCE46ZDQGJJ6MJ2RsxQ5UrtVmuK95CfehjSjvVhNTKzsQxHs",
-	"cg7itvS6JgZHRGtKWaqDa7W4c+zNNe7Mk3BXcJxGK0WdLrWaN3stL2CuqBT9RS32HizisOxqx2CDn/e9",
-	"+w0vMMAUX3XXarHJfbiRNuyoOthFXlY30oyMmQZDz2kMU5VmErfW50iIicxDzM0pFanKAWIIMyNC7A2z",
-	"rLzna1CYOebf/Ez3NaXphBSbCKpx33popSUkBOyJwdqBT1gi7cYJCMtuLvakuTn0NFZXxblkGSVlYTaM",
-	"mJiqsHecoEX9id1u1hO02sKGo2qn6Rg0/P2UV/BaHmHaxVbBwtasi5hlNti4pZNdG9vCpkoOS+hv7fv6",
-	"xJlHmJwH5W/DoZpRDmNWxIgDC1U2W65XeD19xdbqFbh+pwNVrDNXp/DEo7ZVy7Ut3zG3pqZLXK1v885Z",
-	"tZIWj7KaXG3nb/56fnX2EsM8MsstNEDV1+gf6SMlnUNKZ5/oylJTV5Jp/yZSubCkbpZ+iwFcDeOaaUfA",
-	"CAzPCYJOHbjPUbosf9ndyO7riZhCWT96bChNFtIEsasQ5dxBUJQiQyBwTa46Pd2tgWxwhmOhwBJEJyd8",
-	"/JhbaMP+W4C6xOxVkVEEikB9qL2hzcZaVDPWI/CWAArqadwbSRmr7smDaobpjuGLTeauDGAl4UFfcYdZ",
-	"MFKLtz+/ObuIpyipfFda/A2NYPpN+zRmfA+2+YRSDSF+t5RByMmm0JdspuIdtAgWKkozlwWqfD09y6Xe",
-	"t6I/lR/hxT6Bsbu/Y6SnLwZqYWAPO+KF+80t7EOl5Y3McvTl+gRHMNERRMQqIkVqwoWng/sPkYSol1s8",
-	"Sad1mKrAc3shpCNLd00AMjV3Uu/muT/u0owVnP/K0E8Pe7r5/e9xSVTXAOGtpeAWtqcDLcP9KWrDURpR",
-	"Fguq7oE8XP+UMKOelmFuyVIgDODf5nJhxdPnpIE0KAfIpkEO7kg9uIKsIvepBwmARetrkfFM+iiIdqMb",
-	"lK095c9j9mR0i0aJvcZP4Z73mURtuEhXHvmS47+AaaqXGZiQR1h41ttyRzKHwlUVtD9AKu2+O8dcTWgx",
-	"CK8fg7a6EAOVGyfQTZTu2ZqYPJR5HpXnszjjCdDFlGHIvgVuqKdzZ5OCDqRwgMaGB9DTf4kLdq5ztHsq",
-	"3GweihZxL4QE+qM5NCoOX+LL9rT6xN2/n296tmVZYYe73O3ljWGtANcSUT7S9ElQMOAVBtMhXJ6t6bOn",
-	"6wRqcu/r9tPJ6OJt82GvUCt1UIbsGYqmksayaufBvAN5Xbid3Z04d8M/SObXZgaKddZ4+++blXyql6e8",
-	"As+kXaY3+Wvwe1vlh+KjlPmUCKdZUWM2p7l7xQLoiMrcS3kNNF+MsfBLCqscYTemiV7hVHZ6unoNDAld",
-	"GTs5RzmEvW9NEw0870QIbwQfZRffJtHYKJZ+8M3VqXPxwCpdUvkV90j3yitqtgR8xUChcKAmOKqbcz6j",
-	"U9oF7+uHgrDahjZ2gU6zwvDun2tZPvBiE4lsZHiodDapukVm+C9m4JYOF0ihZqYoMXUYXNemuFZFM4wA",
-	"hID214IIOL7nGe2U9f1HWk74FzPYeWymPUm8jPbAC3D6W6bHd6AU1Y/9CXaRvOt6aRg0ohlwOjuVL6IH",
-	"lFEZpmdNZaqENWIkiya1BZnt9O3rd6/Ors5eOun0Q/f81dnLjsBv5beJF+Ira8jt6F7JLRGn3TenZ241",
-	"DxIUxO3Yivja6Wgmh9dyfNeNNP6jUhCJAK5cAxrlZ1Mjkwg7ynIlFijT7tJ7/e55py0Bj9ayK4xGGP1+",
-	"Eu9oJeuI7z/en71/KNKj+cW0R+075AzsE86k3YIi52owMeb6oFS2xM6rGwpDawWh+1YM5aysCkhFdFqs",
-	"97mt+uRXwxSn+O77Ire7vL3CZ9bFEuKF7OZcaa/XJK3Fc4gO72d8UdAhtQcHCMHCsh8HsnMLJUClSd1V",
-	"AdfHwlTU4FyCQTw9BijXqSonhnvp6IUYmHThzruaufGOxOvse3SSu2HVx8ynkfU0XjU+QLAkc8h1/PSw",
-	"tkAs/GRXUz8PBGH7Atc1UJg9Pa2GE0pUc+sAYgdaBO/V1Dt/24OsTAOUHbyrdH5PaWsydhNCKsNKELBb",
-	"0h0T3PqYZ3Qoa4hujX+zLkSe/ApeHKcl4WlukdwLyvHTw0NRMAWbyO2CQSkqL6WYHVCpo1AkSTC/wPtO",
-	"FAMEvGD8mSIwBrrmI9rbt0iOUwndJDwxJeK7547mhdHih4uzs1q8gP1ICpR6GtyxGvEAcVFuDTV4ILRn",
-	"CI2QrmVncoiSe2oKL4CQL/TCc0ZXzJy0h8os6gBu3cozZTEXX+A0w7ytgT4TcgFB5J4eAdSK0mWRKUrp",
-	"6GNUBzev/yrT133aWWEnZm69LwJTOjILc2zrQsF8+3XHnGkVW1wSqT/zxxx63nzf1HgfMqVxVRvunlsd",
-	"Me0qpYX8fWup8eRX+q9zSO50Os3t9eT6x5Ntn1+rXmONZBlTA9+cy7IJvNh8GY+zG6XxAgBnH5QDHr3w",
-	"OUSMMoXlNMCZVvkh6a5bzkoyIzErzMdMhZIGq3R5LPo/GVv2E9E/RdY4eKX0uJzQX2iIvneJ82fYvITA",
-	"Z9LT/b8oNTvo5tmNcq9encH/FjLLVUH/qe1IFQdnGrVL98f3s3EhU3jh7ONMDWEeP11dvXt6cKkA/9m6",
-	"v7wrzMfFwf/813+7f/xgirksUpX23Vf/duD/zQ/87eBCyfzg/B0VDf01k30MAVMcHBQdBf2Hqcg4Rm3s",
-	"d6FmMvunDAvvnxpznal+R1yoNCvUsLQ9zds4Mnlu5liiqRYwenw6lKnmVCHfLqNWGUUpGaC1ZHkunh4e",
-	"Ua8PVRSm6AuoDZtPFh1xrnuaSlncuT4/PBR9Cu99yJzFQ73QxayAhCFnyVMCRBqi2Q1xNhlI9PTtmzdn",
-	"p1cd8fzpn3p6KcyNV9TRIWJlLJZgXzANGdNJm2N07iVinV0VauLo+KmHKdWMZ7BGvdtnhJOH0OmoOnP5",
-	"msIyzdvpd+7fZTZVpir3jp8dblb34sB2S+sfAkYIhYOYk7NyqwYzg2sLnx8+jwHzuVEQCl5fqjyT5QRS",
-	"hBhpJu1pHuHp4WGCChm+FLn7QyHYsbi66J6ecStQa6ZKjJXGbuTufhxV1pfRR6M44eZzk1I1yqBWvcsp",
-	"s+DZrWVYbfa34Wats1sO79FuIbU21hcegr5xU7a2WX5Lmg2PS8gxs6Kf1ja5yPsIgIrBJDpbZykD9Bxk",
-	"Ff14dtXZeFbfL35U5e8H1nJgYrBw27j+3JxCcqcH99NZ92WtaTZxINiQW5zoT25Cvx9p+5G6DV5/pgZW",
-	"Y+/0WN++uzp/++ZymxN8S5///RDbD5G2c4cGYGsQ/guI4F336vSnbUgAg+O/E0A7AcBWfo7v+UuO7+3l",
-	"VpfqO/fh3w9vzeG9vdxwrTrD6U6P7v12J1f9fnBrD+792nNbsb22gXBVOp2ZTJcrIK7BKZJmVg58M4tG",
-	"1+7P/MGv2rVLqzijLVnn4vXbVnftJh5zAMuwrBoWqrRfm8eXngirXCW7dSivkKekbpQuufIcExOd4AlZ",
-	"nX++fPsG/Z993nj3ivc2BrfmMQK6/YSRh0/irwCgGEO5uZ/7fzu4VMVNNlQHNBCCjsFEGEyu8cmD83T5",
-	"4Yz9c+4ljiQGXlke5lL9o1J6qFa+WflMVuolbKvBL2pYHoujRDxNxDPxP//13yvDvVR5dqOKBQ+X0r+X",
-	"J2Y09TeXZamms3J1XtlYSydCAMPNTuTTF9/9e+zP/Sh+et09Pbj8qfv0xXe+/aCcw8Ek4lotVBq1HQRy",
-	"dodZQOqaSgUEfvCz7PHJADvP+3+yqbKlnM7iP9p4Xti1+LKUOpVFKpjA3Kg93RVPP37kDYz84JB2Bwmv",
-	"tDkqPREFO2gxKZP6GEA/AmrtUCgKVP+R98weR8URAFz/Qtikp1+IaaYT8ewQ//9TMUnEC/c/R4cCkVrd",
-	"fyQAHiT+///v6aH4vzuiK54fHbLApOIuIhpqM2tEasQou1Ho4PEQJcJWw6Gy9oT6JHDQEbLIGX4R68l8",
-	"BZpfAlAo0ByIcaMV0xkBbqeq3v2cDhpfOenpQmHUD2pGAEuh00zeXLLWMMzSlzuiq0kITOVCyKJwi54i",
-	"GhpoB0NEajzzXLVScyaikrMl4Wz7Sf1iogvLB1XjIjKokuWskxeHULfW002Fa055qSfxEpRbqEFLDg8P",
-	"I1GQaV+glXgFojahk0ZvevxB7APQ4s/XotLX2sxpN09irE5wSOJW4SNwRbfmN9Ae7sj7vnRCD+J/X5rD",
-	"JQisdaDUgT09UoQTTk7vQWn3EArghRpnFprLr1zFjTfx5qwL+4TEZKY8Ek5Z3DWeyGuo4OVCF76UvHjN",
-	"NKQscDFDvZtt0/UHAbSshGZqljAd3LSFO+60ylWMOCUtoS22FefwFgL+KhdpIYoUS5LmwFVZLGiveWZ7",
-	"uydh/6l2WwV+PwGaBZgW3nC3oEo9DOFCuaufnNBm/tkUu6kW8iJKe+azBRg/ovMQusHYalopH8hxV2Kb",
-	"SRpLyfuxNDZVEvrVPciRUj3hVpKoLZYSlzrUNSJOIQryKegs7v7LysaKhsdzSPUbxClzcIncx+XRXuyw",
-	"7WHdZdnmW+68hDksIyyXCoVR7rqFaG0dxzoosXGr8+B+KCfGAoyPydMandCYPe2UIPcA6aHR+PSXWky4",
-	"z8K+j/cKWliVqlEg1NyZmYVJYxPPPtZ19gm+t6fj57HvlU7FMFeysKLvhs70+DJzajMgLSAu240q+m5m",
-	"9PKS/gyqfwZ122KgyrlSjWC2WCZ2r9rcgxSM3ZIDa7VjD8COayrKvLGC3dLgvz5DuWuqNqvdl5Gat0VC",
-	"LX933y6xlb+/odXxFLF789xzdl6qov5gZoVbfqm07wPKpdicLmbJHMTyNmjJVsk8X2ACxTTL82y1lahP",
-	"TnFKG8Zk25B464pT1pRo2iCwIi7mBBGYpvtG5p76R4UKn5ZTtXe8Bz/uJVtSMPiX3rg3f/st2fR9biQQ",
-	"qkObJoC/bj2DJXUSuyJsM5uAlsxg5pDQnFmUUKYgR0HbNJ3kq81yZIqpLPeO95zwAr/QXrI3lR8x53Dv",
-	"+LvnyV65mOEaC4SC/IxZesh1mmnbBKEo4S4m+BW6uJka1rm4wyZ/5enLulnO3aFK1CaM6cK/8z4FqIGQ",
-	"75c6jXtJjBwhrWcI4MRIMQOmEOcl5rkNPVSYHwG8icGHD++DW1KTKLfC6OULJM+oUy5mzGiFUUH1UU5n",
-	"uRIDNZSVVauGuDe9RZ3oqFHlRj+mv1fsSmexuq+gI95qrKQRE6nTXFlyBT8Fhx4NARUYVLIB5H4ispHo",
-	"T02hsEduUakERyG8nFMJJbKinGdDRcqh0CY6EPcD5CJqKv+4VjNsQPvskIpWIAkx1lajxhFLfgt0DTlx",
-	"TLasd4BvdHxs9HQAud6LXknfWjykl5Dn0OofxOiNGeGpBiZzWtLDxIXBZiCOh/zSzFqVEvXegfpIUMOo",
-	"Lt+x3Fpp7kh1wwFRmLR0AEpjp3qwD8GTg51ZgNEHppxwhDXxZYvU0aqwYih1j5L8hTvn45bIWGYDGG2Y",
-	"RdL49ME7gibsh3cAKEgrYuKmGJcTiW62ibDK7RZhO0gs7uoIAE0G1GiwIynahRVkTtcKyIgkmSgQF9C9",
-	"epriKS2AzEQP5A9/LA74Bud7RAYP4uyKQJprYYA74K1S2XJH3fOjy5u7FHmhb3SOrYkySxdfKvLsWoEv",
-	"3sS+t8Ux8VcicjMecygNg4Mpd1kDp4kb0Iq+73UohcV7Pg4JOnVLlpJOt+/WfwwXaF/INKWiGZGlYPlk",
-	"jKQDNcMNVxkGRre9y66ULe/lInMfuhfAgc+KC9TixA8YGKCSE8DgZgt6+6gAIWAUT34xA2ImHORz2zbU",
-	"t+3LEiPedU//0v3x7OLD5dnpBeb9g7mJxk+wNz8e8DLC1bC3rPXE5mhkeR4dPm2wPdeAxOQ5XzH80Y64",
-	"QL8LRMShDm1GZj2Ar/oQPUXpQME+FrPCjAF922mnTlI4e8Eqy1H2X8yAjYKeNvAIFbiw4/f54ZEHfeV1",
-	"Q6lwZq2Tr6YQ88K0Fo2ZorwX0JA/mwFo6PdfMZbnAzl0yqjKZmtCQW4nArxBIqiRJKEGY/z/zvr/Ic14",
-	"tQcaAC7flG4+RnsSc2f5ixnEjA24VWAsuRVG+OeFkrnTbNwNac3wWrXD43XFz2pwCc8godmZkteoDZ1C",
-	"tfqoGkOTr9IMTY5iz4xG2TCTuRjmGdpUphB/ljfyEkZOxOU8G5WJ+Isp80wn4qUs0Hj90QDaVk/78lC0",
-	"S4eFSpUu3ZDUj7QPBW19Fg3c42hoplOp08QbvNTewMZQx5Kr6CeqUHw3y55ewZVPQh4Lob7++ecrOHqp",
-	"GaiVbldoxuhIoQ/pJN9+e+qnbDvffiu6YiDTeB2AUy21gEJT3xKUtvEYe/EdHf5JfAPdDVX6B/fZZy8O",
-	"D8U3pHf+oSO6UalxT88hVBN9I3fHjgOrAhje6JVG6jD/Zy8O/y2B/CEAXbCVnSmdqpSXDw89f3H4tCOi",
-	"hTmbwOn4CpqpovZMXhHUIw3iIWS5Cq0NlzMPCmWrvLSIoRAOwCcOHR1GiwTXh2SQhiTGh8DWqgWcCWQJ",
-	"ncB6IOUpLLimx3/z/MXhsz/QgV0YM4WjuuQGvk6Zi9v3+r690RKylHaMuqtbhbtsCm63urww7FhgZkpb",
-	"BibsafcVICw6AoCPKJS8NlUJ7QyckmZLJdPEA6jWSX7f64OIh52Vx6L/q+jtubd7e8eit+fm9uF//uu/",
-	"e3viN0CVyCzcGzNjbTbIMeAbmhs4g4+Bnak8vjYlvIPcOxMD+cw6FUMD/01FnMGLshBKQ1pb1x9YDzKm",
-	"ImrFLWnCL4INoL7Cbe2E3W+rdP38BVSUgho9Aphlthu1o6RPK414o+bA7UMe3XpI7G6MQyLHP3/6IhFO",
-	"LzSFLBaNr622Io4HOIKmw8GKyBxnUTTfFOCaykqGAIL3Ku17U9Nanh4dHtKnmXCdsQysfxLPBlMg+/RQ",
-	"Bx7o8/lCpigov7KUEAmWwwl2nME7GU2UC7p13oUfiPXeFcoqZ0B/+604pSvD8b+vjMamBPAMsht0mykN",
-	"lQD74v+wvo74mVl0lMux6P9iMv0hV/IGW9ssepqbb7tfkHrhZ9sRPB/YjNouOGuODSrHKeeQbFvrhg3w",
-	"AdhCR1oWAiLTI9MR3Z72RA3UHwk2Dw0xcZqEAHGEXwpZm078x+/MCnOTpQprPWq7ZEtZWpZs5GjDewjv",
-	"ZO+tae+XQ/tDF0g4tABAge4vyCwDfZURF6xCiIYw8aeQtlkbxJGweJ19n7iR/Lc0gP/DFuKsFfa8Hsnc",
-	"qo74SYF/l/eKleiOX5czU9FHXhqDfa6XLrzEdwoCNxU5tOEqmssFUyS2S8r0uLZpjii5GxcIV2cToHCd",
-	"uJn19hLR23Ns4P7oHgC3hPvHkfgNpC6twFFxnlNXJcq5UcVYoR+6WIinLw7F1J6IF4ehqxNm6IK4cdsU",
-	"KAG1JGj0xLaSYxAwK5wgpjn39NKkZ4VJD2aZXp13loYn+M6A+Xswj/ppYhc8kIcngiMN3poIwd3uu/Oe",
-	"pqusMVMW18SyYtlXdoSqfwPoT4BcwQQEIYPmCnr53fZpxeltSo2w1YywZFmzSwjzI4g2oFanm0YTFhWi",
-	"s9yJQbFkOKDQm2P76BmqIdrrGMLZBoK2PrTOo9MAF0EhS3UAidR7x3uOX/eCXYHtPWt9HrP0tyejTMs8",
-	"+6d6FB4D33p0o8eA13OvHgP+aEf0s5S9e9zZCvtc4S0cd81FAUBwNmiRBq91aIvobilMftGpU6KdmF/t",
-	"V2mKcNOHH6kBbb/2KYqFwEBZSb1zSl8hAefOxvMEUkh6GuE0TqhpJOTqU5gg6hlw6NRcXAhhAPTd5PPM",
-	"lu+LvI8ajuinFcqOSzXsg/5ME+J3EMan09Nbu0GaIXrCFhKwHFRWAVAc7nNWWpWPmiTaD0T799bLlj4I",
-	"Y/zuTvl1jxlqszuFPNykYkbntdmlUusKOZzIdo/KGxPaHGqlUqe9YE4YVZVYEQfAj30iXR8yAfocKHNP",
-	"EEKgf5NV0+hJapbFT2JqF3TSMqDThy6jcqwSMZMEPJylNXhHrniRlkcPLdv9vJ0SgBg9PGmIGmSFKNXH",
-	"sg2YENvzvaZBNmWNdYUvaeP+IGyD0zwSoT4O88pmN+oEPCzTWbkQKISjwjXsH7B9/hSlUuwd703t+MPh",
-	"0fToj/8YH00no6cD+8+j0fV30z/ePP/l4+dkVUHXDfkxm1bTKOodDvWI8iROuOmBKWhVTjq9OGxbBF7S",
-	"zYt4cVif6DNILC5V4cb5f77530cHf/r7/z48+NPf/9enI/j/8D+fnh4e/uF//V97jXfb7krHJ7Ik+ljf",
-	"aZA3LGagXehQMo0vZWD3ICTcbL8wlcljRj/OmMvVRffN5enbrXSosJR71aLCZ7/iyEsdyH8HzUh4/N+j",
-	"L1Fg1VPOlvGXMsC2bx2B8akJhDHBAH3rCq48Agi98w7BQ90V8PLs1dnVWQPqPz6JF/U9gHtsPEc0ev1B",
-	"3r1spokISXvC39wAqij14oCf9MiKNUOXNn1vI1zd6uk0wtHRRO8Hg+4xncuPZ1e7OJQNWHSrp3I7rDma",
-	"/z0BzD2m83L7tIsD2ww0t3pmrUByNN37Q497RCekeVt2cUo7hpFbPeIWmDgaOWDDtWlD3z75dvvD7OoF",
-	"DNGYO/YvzdWwzTshmGbgOUgri9s81NuZhHrTTZC9CbxHxyKcbZC0NULp6W+eHz0TfffTh9KYD7ksxoqx",
-	"P/5AzhJTRDAwAE4cKuhAKeuILqeR7Ftx+vbiUswKNcqz8QQzR6gsDgwDbcqepuNDXJHnoq9N+WFkKp36",
-	"moD3F6+w/IIRSwqyMyBei7UEz0Qfg4UffDoGo4BDZBgzMxy18M/NwOHuk8Zgt42oDYazeTpN/bShMiv4",
-	"haaZrkrFE6+344AEDYrdpT3tPwNNPY6jbtszVfiBwPsS9f5ATJsFNgUvAUECmpenmb3+ACnaH3Iz74ce",
-	"HeR53Ye43jUYYDIHdJhRlefNfdG8mPldeNyB8Hh7uRMdbj3wYcNd8b5dsWY0w9+P+suO+v0OTnpDMjPa",
-	"2sDjTR7gKy8BKCMReuFASCY1w2qK6c1Vke8d7z0BLYSmvVqJfaO0spYSAmSawb9CLt5QWagDJmfWT0rm",
-	"5aTBm3aZjfVBNYO8fQIiyJ04mklr56ZIccyQSBgP2q0ah7zy7XKTSNqHBvJeDo+ycVWo2ojUKLV5UMzv",
-	"ilor8ZAZ9saOR4IGy6vDvDJ6fJA7kR+lb9mldk1mrumUanOj7vZNo2Y3inyqWAiYFdgI382Pu+VFQ2HY",
-	"oGkkHwmzWDxGQ4Z1NowW3mkY8M9mQArJVF5zk08zojwIm/2TMCuwgpnqmaIIUrylUY+/5gOiJiOMn8On",
-	"ZFWexzt5KkuZm6ZB3uqBkRisdMuHdtQ2EZCmaarSJpgOU+kSskzdzlScg6RT9H/WvmSmU1UMVct8ayc+",
-	"y6VGgq0wFMP0OpMLx5jMVQbaeaNfNvrU9xkUczZ8icNDnK8znMiyfrwUsaY8REy7wqzSyk7E2Cjfcc+n",
-	"OE5D0Ei42fHriJXV0whnyIMl/D4eO3Ylx0qcMiuxPT3DLmiV+zbi1AoMQBr6mElqnbpWYDbpscC/0UQo",
-	"xVQMq5KiPlBFV8hhCcfI/Tgg186N+CuwWTZ0A+0d9fYSnsB5mrjt/kUNy/OUMj6VkNBipxYww1xkbWCn",
-	"UH3io5/IJjlyChjDtMXMq7gfvku6AX0OqlGodTKeFPwMCYJxxqH0iXKU/Ao5cD9PVAFasdQ97W956Lke",
-	"vRLBcoagJX3MFP4zmBZbRlNfXiosp3m5mkgP0mQSBFWNk2WgwhGSsqKko0i4UP7M6tjUQomZFYnZHTzl",
-	"WOWydFLF1kbDxxpGe+dIXZsyG4VcPSPkbEbtrigZPhGDBZNGNLB7u0mcQmoQYEwbPVKF0kOINKtBpqUb",
-	"zF0FPHNJnVTsCSSt4tYj30xjEax0Gsty4t3Gr+ckXUMOOxxFLQ/GmGmcW0wRdkeBqcGUdMosqeViLz84",
-	"p6aBtVIAGD5XQua50zMISBavN/j+sZCYehe+kzjqhFRoMa1KlQg7MyUajG4l19nwmtBRg0U2VqUzF5+J",
-	"/sgUgyxNle7XKPS1SYkDmlQQqmylRC4g84HKjR5jXyHO54lkLeVyb3GD0umsHli44ppG+avJhpjMeZOl",
-	"yiBdMLCSKOdmRRk6dU+0KFhcZ12DHzGxyrGqbvjattUhu9iSi0UCaNJLbSidUUrGbUf851I/1qi7IMBV",
-	"KSRtyEpmCEYAMF+eDCvNDXKG40SoQFxeXIqpSjPJC6tVWHtZgS3pfD5S9MFzJ7XKKPy08ZOcKuOEug+D",
-	"EfdRURJjvpjievnTwmi+G+VwkumaLrkSC2vSK532zOo3Sb59C4JEBwUO1dT9WB7EGqZ7WEhA823TsMLQ",
-	"w8qWZooLZtWQVAj0qjQPjyRnN6rYec6PrgwBD7UMkJsxv47BZE7swWs1BUKdri66SrOm6xrbcAU2iUQ1",
-	"XZNOzz4Wc1kOJ073sTM1LBOAYEtEoW7MtVr5mG1Vv5c+F3XKhq6vKJM4Y/9azcr4XgCHWF1Q4ffWShru",
-	"LkvESXsO/Dow5pp2b1ZkQ7pLsAvtykdgjLV6rt2HEVk0wgs8vKys4htQD1We4xW8unVYpUCxig1fI8WZ",
-	"dPOZ0iLTNwYWQs0omWpXvjNo1aZjLhBgZYxzN+WVIVJpJ2BNNKkuaHmi6uPUm2MxLsy8nCSQ1g7XIO2P",
-	"M/sqqxoOFSyAhsG/B9cgGdOmKkFlSeUC9RjfeHdlyVKn8yxtNaltCa0ZR5Eb0QtwbHoZNMSxihzDBaL+",
-	"rJ7lwpZquukQKQ889M5bESiZUxmbNuKNmtNJtwgSqbWp9FABlTQMcA4GerlIwGnu7AgLTJ25gbHqZSxz",
-	"MTF57KdY/c7QTGd55qhkM8+vdDCAD8XwLUuDz9sv6vdoSC7BQ7o7ZFyYSqfiFzOw6A9EE8EUUCXobpqV",
-	"74SKhM13g1PxIl+ePfZyBS1zuJXEVGo5XqVsp3OD7+njQSnHPxammqELaslJE3xq4AhKoh/A+5IEl0ni",
-	"zeOEXVF/d4tY8oeEEcNfIu9GUnNBJMGaiMcClT8eifXzJNZCk0iHTEh3S5pUwwQNySQYWcleVOEBdkdt",
-	"KYrX6XPqyNuRBG9E/MJZKwBP0tBg59dY3UTtJzhzyO0YhlrRopKmvJ4w6A+UlbqiwMRnHSspyZJSkdQ0",
-	"hKR2uSdLt2+yejsmtbssabxzkqUbIlkR98mShE5WBGxSl4DJkiRLGsVTsipMkmURkKzyahJz1d9/+/tv",
-	"/ycAAP//",
+	"KQxdnX5wq0oNkwMo22aTeYWEvriEhel6w8s9eKn+e/f/sffu223c6J7oq+BwzSx399A0JcuOTa1Ze2RJ",
+	"jpXIkrYkx927lW2CLFCsqAiwC1WimV55mPPveY15sbPwfQAKKKJulJykO95rpmOxbrh++K6/3/G3J2fk",
+	"4vLkh4PrY/L98d/g1xv+/uTb64Pb44PBYHDD4bfjs6PAff4IvNp53TAG/d4qjTN2zpO1Znx1BgX0hmAc",
+	"2oXGX6biPsbo6NI+AtHCeAqAYcCcT96Ch1UfKFgTBJsK8SMBoYTyaCI+h/yylSvnugZSO2L3LFHbjWTo",
+	"ei9vnoOdN7uHz4/2jl90XDjlLB9/F4XE83diAgpalXzWkM8jQgFRUKM5ayyhgRrY25RJOfJokcyvAwvG",
+	"GI3IGINrcgy71aI0anQIfEHxiRuuUaxIlq5jfutLZt0qlFvwKfBNFeBMNUBG37M1eKQqilA0iDFoQGTC",
+	"shVjHLaRdvC52fyYDjMgB0jHZB9bAPudcfKrI8zk+8LABbIl0RUfJNU5wGvF2wtmpxZF2YXjWLW42SVr",
+	"e9rdLasR8oOdOBUQpG7uxMALH1fUh1R+5mou0qzNd3YGr7+p/U65uLKYIK8FXq/tGIc2GqTPVZVT6oxm",
+	"k1mLmjSPdCLWo+SmPVJymNoe3328tvr4QZ7NRRr/jJgRcwhtukljO7sFxEyQh7xN/mSr7DGdQqj7GZqC",
+	"AtGkDsDHSaAhF1qzxYoXTH1BjYsAelUR2gOgkL/85S/jPpmwKc2lqZaUZJlnph5YDVmZUnaeZUs5evYM",
+	"6nQHbnLtM2nKJ//jjq3/91/+8pfQIL5nUUy/E5MqCf6fH44/HB+NCGrSWDGCcnZALj+cnUE8NyzdD8/f",
+	"X5weXx8f9cnbg5NT9V8sTFDvE/cs3TdCLcsliQSDNBLU4G845WuyUOqlJ7qxOb1+T3+71+/Zz/T6PfyO",
+	"+lF/KCjD37OMRrVAm/9sLguu8ILdsfVTmGNlZqQSMr90DBfVJIgaAhwZrCyNCGCQn9QgI2CMHhydM6YH",
+	"J+YZS5cpg+NgMSAH2Q0HqvUXQ/yezp2Csn0xIzuaXrOwOOF7ehGKmaVqfzEcDsgBJ5iQSxYsvWWQhYa6",
+	"IbycpGyZ0KnOBBKc3XDbGYhU3LG1kkKELZaZXukEcT6lwerom7wL1UCZ0TWmxnmc9dr+h/5omh1wy0HT",
+	"9HJw6JToYknjWzUJcunS5DjT6ZbNOhuaZSz9ICurfQ0sTw6ApZtWjq5Xq8rAV6eupRMAVBv9BNLZ6OrT",
+	"FoTjjbG+FtQ7qivNspLeMhgULV1ru6Y1GTtIPM4KBvN8GYgjdopXlkQ2dkC3ql+MfVBQ5xk7SKqQhM81",
+	"R4mYkUWeKfNHmbpOgVAIbu3zlC2zd8JgyLVk14LSIZ2JBnisIW6tX6p7cMkkfKciv0ljVmEvNhuN2LNN",
+	"6UpOv3U51iKepmI5FxzJZAUnuj6Li1XRjSI5oHnu8qxmpmr8hH7VFnz7wSVhv2rx1hlbGR2gppvG7gGV",
+	"TbMAG6dYIKcS775w/IzdPYibMdyipdt4Lv+Rx9M7ch+LhGVkTtOJyNPOjstyVmapo34jg8MtInYpkiBr",
+	"jk3zzai8G5CDi5ORTvPHZPgBOTn79vjqemTAX6WtQSdXbz+MYDNjmpsckI/nl98fX45ImnNJfhIT6aYG",
+	"HFyc9Po9fF2v37t6+wE4DNQTQXXknAPvTsxvT2MeihPDt1mE8BNGdUZmiSdqg5rHjZlouSoeRfUv3h/U",
+	"fXGj3rInkny4PAWfkEvyL/hUUyXCoTdjq6IMBCmmCYUVn8T8DgnqVEP6pnhPXRqfRGyxFBnj0/XT79l6",
+	"HFaBl3Rd6L4sy5fP2DM6nWaVhCylBed31DUPQovNn7VaKaZUqUwEyUQk45F0aXpA31nRNFKrDIcgZTSx",
+	"/uniUaBWg75DAWhlYUrKZimT8+DkfVQGhQuIQ26F0k+K6ACcAbmuy1XqvUF0C8xejXniGyYsSWJ++4ze",
+	"0pi7DoI8jUNp/Q5LO7zvP0bPnoXpdbI85V06asO7evRnMY/BJSyAEuperdJLRiPXUOnYy0fr30bFu+ls",
+	"353i4FJdarT8A42FUl2xa8vghXkmcAIZNBSXjXlvi4w0rFAAGM9N+IaO74L6Jv4+BK8BV2xNV4wRwEWc",
+	"JHHIt/N8sNPgQrJDU5lUUNxgYyeRmOYQhPIWThLLrMCM2Awmvn7xPoh0U9kVtDhevyD/0yg95pCL4khZ",
+	"kEqVLWlwOzuDvYYu4+kZmKkHqvXuUPb1wiqti9LHnZk241O75OUR4vjGVeBZCQWXn8Fki+ztYB4niXHE",
+	"1KA6hXz05i1bEkdutH/dCAQVhFlqNTbrsP1rEJALXAkdTE0EDZwztBJE2jc5LJa0FGRG025AQ1vUoetu",
+	"1D7UmJtjGMFD2/FIX7NBdRe9uk7UvNprY7tvg/UdrPpmW4FuNw5Nd8YCeKLcne5EBBtcgyzpmCfF2edM",
+	"g0rXxjbUfcWMShLlzENXSBnax/wBzImGh7HKEetUzIUWWrk9KyR/RelfglQatmQdbo9PbgTJvwM+eVyH",
+	"S+6BlyNIucmYMqvaAT6gBWC5v9Q2ptuTMGar+lgJrhyrF+sVPs3Cd+cR3crCJQ2u4Mk6YzqF3CgvC8Gz",
+	"eQAMPRWLEJ4YTW0R5JQmjEc0xVeoF364PmwfFKw5YsONP/728vjq6tObv10fX2195ML4XYpVC+zFTFSw",
+	"sFoweMABbtvjMiy7GmD4SL/VeW4bHjzPLf5mhUMbfKwy/CzjWboG3wOY6HDrJrFK4UFuPeqOE74RmneZ",
+	"UN70vouE8uu4iwgrQ3H/hpIriG+yKYRgHBwxoycuuDYKyqVS+qwmiupDOhwUIq1oDP5wky4Xgqc2+P5v",
+	"GauhcTZFn08kmTEWZnEetkr11kQ3lUlkhgdnRihZxZxrNIPIwh9hxHKq8yaaSZk1N3mlq8u64rQ7ht4a",
+	"VUBjhxUbIpbk4vjs6OTsW+vaBQ8e+xzLrF3R8TYMB1vQShtm8uNqukTDuYy0iQNyZgYXEm9g5DXaiJ6T",
+	"viai3iTPhZNXp0eV3PHi/8B3HHyoFjTauu1tahRinzfd/3ouWfp075udnaAVoWmW6snLp9Ws5a+G7Va8",
+	"/VAldoL9zlREdXpo0bPTgw9nh+92W7HjaOK4eoJ2q4LqfbCllWtY7gNYaJ6jukItdzeh9kuaug1h6ijt",
+	"VjRizmGk2E5Rn+XJDAhJHmJPlm2XxuqRLqpREvNihozoa6cDQVVGxhahKVk4aRMNRzreB+nw8YPGSU/x",
+	"e02SWOVh14swnpE4I1E8m7FUYo6yXQOAAJjRBJAZtOwzi0VtnVUsGRReItewZFmfIOMiJggj39wNH6su",
+	"GeE5xnSEeuw8k0V+rT5fIz+8Zvb1B21bSzC8r1+1kiZuY7ucCOq5pvZq2nN1q1UF5YImiRIEOY8zDDAX",
+	"DfALjdoJxHJ5yuZYbjS21OsGZLmL0gr7xSGvP9TagEbvrdJCXOr+4oSp0xTswQiZFNKwDZWS4OWnjMns",
+	"E92Z7E6ft6wgw4boTp3wzHpa2jZbt3ejqZ4g1cmG3qGTzQFUQ6g3+B1ZxkUIroUfBJlPmxeeuVM7Evv2",
+	"3N23epfZwJGA1DIgZu2uhOq3VCViwEX/BHSJVjLMqqCRzZlxBz6icg6BRB3u2xkOlYRaCB2uOrg40QnB",
+	"XNzwWZ4iRgjXiVCtpPolNDEk0ttZSHAqFAYSxsWrVpWG3QGUQhvv1MaGBSAtYZPqbaYBDTf1l1qKynZs",
+	"e/kkaxBnMl+YPQCj+oQs03iK2Vqb6tzz1y0lcNNn8VAy3xgR01IC1oSlE95K+j8KzmeNNKyROEHFvGxp",
+	"OGvJNfXK01XWvr1BLUsMxwJyTOSyHlHSs/tB27ZvuSqMBHDUY99W9JOJtdbj64qOAtWFaKtQyQJWvNL0",
+	"tNmlmWGtO0zneOqUkMzxSVnYpc2ayitOl3IussoDQ5fcQh0lvFr9T1wG1qkrx4ZNVec7UNdNFBq0CPc7",
+	"4c248/r163bq0KOVWP8jpxXg14DAVa6t6FBC7c2DN17OVytXSpjoFi5tHYsEH1Lg9IALF2G9/BDSuKW7",
+	"OItqXKxD1IcyVmyGvJEdrY1fqsakKqSitYRynSjoNnOhmgjlFAgHIMWisDgXLJuLSJKM3jGk5NC1pb63",
+	"Yyr4LE7VmebayjfcuIOwcj2WFvCevP1w+vbkFDLk5xS5Me5ZOiDHf704uVS/YrlpjIkFkCglUtBBJBSm",
+	"+g3Y193Qytnghl8cXF6fHJye/u3T5fHbD2dHx0d9Yv41KjSqmEPypXp3zMksT5IBuTz+4eT446jwnmA7",
+	"tNML0cqM7YLPaUSzG24kMvmTZIyMS8J4/OeinTjaA/IWBKejeGZCpzj5bgfdeah88SsF9OQCZJxqeFGC",
+	"a8e41+/pcYWL5ZGBR/U/g3l79yy9j9mqGgP5ibTJnU4gwF/nt4yztDilHy2UsEkf1MTG4qBCaDKB9nH5",
+	"RyYcaiTWgEUhr0UUovVAaYefU/sKF2omopJhsvNN02e6RhxSds94zmy76rVyuBcEdkfeHKdrhqcWetfH",
+	"XbeGOLE/g69bUJVsESyRVXPu53wE6ZwaJzljdGEoy+reDlw8rsllMCU22E9eNH1SV12ehWJoP+iKTJ0X",
+	"lADSoVnaIVDWRqBPy7BoSBv95KrnLZ+WmmE+QHBv3lvsvSiWUM+L+Zz3zJDNW+i5OHUoz+VG0KZDdlc5",
+	"TlXFleQMeh1xkrvnS1stMJCbo+MsqL4ndkPK1AWd3gWj6AfkJzHB4VziPUBnnVIupyJiwD/HsaZM18tF",
+	"dJmptbJM6HpCp3ePQmTdkMyj2ojFcBs+zlY+bsyDjWrd7+ob5kb9FUSEgNF5gIMdnmrPp6Kn6i1+LKCn",
+	"lp3ty7vbjtq+Lj4PC6IF5fGMSaUkYuUbOs1sXWJrRVt3RENMBzpiy9U3VVl9BTQ3lk4B7uQk0wTqEVMr",
+	"TDLZN7U8O8Oh8b6oaYyl31y3/MwWKZu/akWSZTcr21gpm3bM75LsdgGcsyFgV0B1Nhz3EP7Vt1fVbL+s",
+	"5OeqWea2sFXf+JjLvN2BW6rPVYvCiJqNFIXpb0ID4zTHn37X/VLgLJjd7c1vscOK3Kdibjx51MV34kuG",
+	"ENj1iFCyyJMsvqdpTDmiKSexzMifBovn+as/D8jRwdU7uE1vc3VlGf15E7da3Rg0FHQzmgsSqTlSBuTA",
+	"4u/AqS2WWKS8T8b//GWsPcIGrFt9uIBhhlJcPbYBe8ORrjWiDOpV0jhj+2QisrmyLHXZo65olnNoFlef",
+	"gkDP4fuDt95nt5PdTgYQiBqTfFUShgD6+o+c6csa4qUsMXSd5sv+NtKjT3ah7G046Hki0JGAYcdO1TI0",
+	"YCkhnSJlS6HsbW7XgNJjfxKTQAlX88mPKt2+QXPCZIsipdcrQAkWt7c977wPWASVrrP/nZgUZ563AB50",
+	"AO4Tio4VXYoOTgotumNpeWp8+olup107GV5CyelAsbcxQIGlY+WSjXdrIZJWbf7Om1LGP7M362BSCPxs",
+	"XBS2KQaKxMiDsH2083y4uzf8Zuflq87lPnlVftaHy1MciCL6pDEUUkZ1qZ1pZlUZoR49AFvgNHlWry8+",
+	"W1CZsRSOixbFXg0Zn/i0yS0uBr5mddRRktgZsceD7l7kmCn/0uuk5do4ALQzJBgKNkNb9bM4MRwoMQYk",
+	"pQGkQbV+nKfJsYn1jAfkW5ZlGOZF2QtFjWpw2UpuJLipNTZ69iwRU5rMhcxGr4avhs/gm8+m32b8rz8f",
+	"fB4MBqUlFcpvP27Ij1LNHJukKEDlmIs8NTIilk5lwDaJyf4y9drTvGptVX9omgwxLMSKjSMnE3BEgyug",
+	"D8Kbkxjdv3ibHulyoSK/QIqpq2nKWBPgm4M2AICSoOGAAIGn9wvtikoyXrJ0IQd4adwO3C2KpVIvzyrB",
+	"SyGsBmtPk6e46AySOWFzbuAZbuN7VgIwfcM4uaKQNN5ohMwpjy6Bd9ezJSq7UNxf6xoASl/VPOT0LdqN",
+	"yVWRWPHtDaefRMwbvg+LCKJchCkp7jYBTOLtv56wWdb8bfCgqVstjnSc2PwP4MrZugGw8JpFs105F3B/",
+	"S4ZS5zlLVOomPzk5GUzKzrDUNOvSgiu4XyN9PRDjo16eSSelQX/M366WUXRDppgJMd3z9lRpwzhr1y6k",
+	"BhEZjuc6N8jNMgx04hb4xkSkRQ2n4Kxf3GT3SLruoLUXAjzgpHKXXnNs2JVxtQFiglh3ahqUyYmxWTX3",
+	"DpH0PhmX5wf4MCC5A/gpNZoUzUL0lKHzohHrdatd9Uv9pF+YLR4wvoDHE735G0eWJlQMVG7kUSxadUdu",
+	"9rzyMAC+qRZvLaMhQmPM4/aTDRshDOwCSpQlkpSGsgtejdBq8HL0ey5EBD5/gFhL1xgT1xTv7kvMOa+f",
+	"omuAHurfcLkUWQJESerCXTy9G5DbnAWagDBrwMelkTzdW4p4vONEAgrIfg+b0+v34MU2OlLhWCrJyo3x",
+	"0QrUCAovuLDHIVmzbEB0xc/ISBBTAYRkbiirRt6pBWfayChdxc9qLNS9KypvOP7R1/FKQB1QX9UKtNHp",
+	"QFH2h0Bf6vV7uiVWYmp52ev38OUVw4HgQChfqpnRNdCVwVgqczqUhAJe2Ir5PEC5CuUzSp9NxC0kScZY",
+	"WdmFJL2cE61z6YqWhrcS9vY05ndnIounrLJ44O6JJEk8Y5DYRRxCZANDmLJ7RoEcA9RUpNiHJZbZPgYc",
+	"V43DEnPtsJlCZZpaZKAvKpFKy76aVmzyqjen8SyMjftOrBB614LdxBJtvX5VFOH5y2Fz3NNMiPvxuim5",
+	"ZJJlFd7hAw8OrG8ryZCWHE7QBQZwDZa/P+hf+QgelY/goqke5cDmiMEZ3b4WBcJ1SAKicYkomTGa5akD",
+	"I6lhiuQqzqbAm8x1gucNd7LOtHpl87GwDqMoQ5B95Iuk0klxzpwiP9umgJL0tZrl91XNohZlQqcselPF",
+	"cm2gwcgkdgSITrd+IkHAMB6FmIobORzVRxE+8JhHQW/UtfctBndZVNdYqkbtk5zrw8utop3EeDQnOpdp",
+	"Cz/VJNa4gbp1FaPHD5JErCivOhMN3GgBnyAMPqyL5doVI9Z/bT8EqdoZC/YRsF8roFdrMVe9QZSNkLhm",
+	"xCwkbt8iEYsKtIEBgeY5mUxKnU1iKLIq/lzEnQJQ3tw3AhCo249itdYmeZhBwuD/mzvgYNNIFYULPqFc",
+	"FhY5YlWfHh9VQ03Rx84NhSa0gnrIYpb28fx6e3l8rHSG47Pr48uLy5Or404DfTWnaYtBhgPDh4PbedEp",
+	"7ww80/ga09OqNXsKwNPBYzyhHPRgdcOIzAH8Vh2aepbALoQEOoqL1mZj5xL5nDXQJWAroPsdy+ZHBSI0",
+	"ODIM7jPI5hsOuI5F3OoJejngDu3IkKFzeUE/Hyzj79m6MmoLYU0nbfLg4gRxuIsdxWJQ6FN2L+6gEsur",
+	"ly7SKDvzAS/o50O6VMpMRXwo3MSJiRrRJCFTfEFkeIhsOMlgt2VMZuXQ0fCb59/s7bza3auTm3s7r/ee",
+	"D/daduS0Ltc53A+TJqr0tTh1V0yptVuM64WtzzK4jG1apPOIhV9Ib3XIJUv18kUiGxdklmO4P2UU/y6g",
+	"aDGSPSCmUgxTlpuKMJ97cfadlt2+1AT/mMvRut+pfoxk+Jw5zPFXH7HByQV4tcXE6NTVQ7qk00rQzc0W",
+	"ekEf0zp81YY24GcrDEu5Ka1a+UEGQX/CbdvItI4YnWZAFhVhMLcq83r3xRZzrDOu27bOUOb4Almdukp8",
+	"hHLQXwyH22y5j3VZ27tbvTGNs4zxLYSj2qkQ2gUp7opGC66pQbLGn58CB4UcIxfFgByrA17nec/yxBK8",
+	"wR6Vyj6kGUkYlRnZId/Hb0pR+b3dnW++2a1N3nj1/NWrl8NXbUbBpg5esoxx1e4jGjrM1K/agMAcD/sg",
+	"psoh44QJ+GXC8t0tSp6cjiuyrBabrdN3j96NA8Jbx0GxEF5RQRlXOUhV6s37+POxUufqIdSUmspRI+nr",
+	"uJDOroc9XQUXhjDegGS1CbqLF00ihSzg2hikDcIx6JJhPR9iHZ1Xs7KzOxy8aCZ0Ul/6SMEj0tASzXpo",
+	"qbXQi9LUjr3h7vOdFi0RPJsn60s2zdNUl2O08VAcgOdB6tjuNJgheIXplh4irW8JWSui76TA4cYXAOY6",
+	"jRc06Z7tVvSvazGUbmaXkqJDPRLhQhLzwmKcAoPe9xbmxvqo2SmXkINZAQ5gxh9sItWef1MjzUqMBjst",
+	"ZHLVm1po/rUVRAFPdpe98XvcBMUnX25TRrW5+qtGGr5dbdKqxeJmr6sV0+v3rq4PLq+PL3v93sXlea/f",
+	"KxZQONimMf4Mpnx1NSz6IPEuNS2wYmnKqIWc0a8KbCn1GLsuxrD0ZhcDlPK19xkr0nf3kERuRCiZpIJG",
+	"UyqzfpFOpvMmUjCIlV2EJo+eLl9peNXkbVP9ardn1Z2buRt2WFNGW29cdbPF9m90sDyynApJAn/ezKhU",
+	"rFfb38DWvr48Pnh/NSrmTQ7I1fHV1cn52dUI6uuZOkOZ7JMVm8ScaoYzyN3FVkChpuVyOTw4Pb0akZ3R",
+	"DprAA3L47uB6RBZMKjVHDm745fHh+eXRydm3VyODZoMkbbBeHHVzQM4vj44vr0Y4feWK4wE5+HB4jS3V",
+	"HnA5IJfHplM3vOgVZDhynfVntgO5+HD17vhqBDzF6pCPZxqiRBrYZxYNyNHx6ckPx5cn6s5NGHs/wq6/",
+	"rba7HkUgyzuFAhY1ElD0bvrf6/ewh71+z/QFbiheg03s9XtFK2rFha56bsQN1Qror3DKPoLaBq+o5BdQ",
+	"1tNuCQlZaijkPhFJVAEbVTBDaUCklmBPMHDv1VdKAMaBgooVbtuqvNhJDBwmGIPnXJOhn8zUYuzriK1a",
+	"veoAhtrHFvTYJXmBLeij3Ahpczi2dbLjClOww1JX4sU+WCFYCGKyzk1F08Ya0xd+UHc3jbf+ON5b5oUM",
+	"qpL4wBNJ2GzGplkRktOQPSb5HON2pZi8zVmgIL+IGiXppivsExPYHwZZU+/YumWXvmfrjSrBipxX3Scd",
+	"rpMmac9P/J1TWR727TJgdYveVJi1NFoA+pgwrSBx1tQQN6tk8UCssfvuy6a0J9Qcmff0/dXoLzB3dtxx",
+	"abFbKvNNivXJ2QrXZIhUisrQAn+rEYFpHsUZScTtPsmXajm+GA4r80wOaZIw5gIDI/wdLodGJtaHjze+",
+	"ocWgBdE58IomS0UIjmQ5pxOWxVPI8QjCbVlh3tY080RdGZl+ezaYC41KcA0XNpi3Tz9BlewyoWtwraYM",
+	"SWWfG3lDJmwe82hANu8DObQ7LN/pqCP4+l4fKmgr1AZoXZh2GYp5MoGOHEIdJ35Jnt+nH+oKxhCk6t3p",
+	"VVH+q7UJq+xpqaw6of5a0IhpgxvqlzKaYjkK/DQ++uHy08eTs6Pzj2NCbwWW2sPzNzyhEM3+YJE1MQfb",
+	"FqBKzRTcR8gpM3gFEa7+mDohNLfT3nBv4NYZZBaH8YbHOmNP9UO9FKORIs9kHJn+QchvCkzVMeIG6MIh",
+	"7TjO02RcIt6tKGW6F9Gz6eKHn0whU8wj9tnUMTVTybQAfVbzpe8bkDOhnXnAOQgD46wHm+y9X7j85gLW",
+	"JtyB0SurhMM7poJnMc+Zeg2QMfMOHPbZPF9MOI2TxtVGvrs4/pYs4ynkd+nFhlNWpEK83BuSZfyZJWoe",
+	"IgYTI+diJQ1NKHMp9y22A0CNYhkaNfzQkPCsdqRJalRrZmO1qKfFbEZonPYN3x8XtpmwhDW5I9CWP2ip",
+	"KAPl2fT55dqsFTt6g5+WQejATIuoBkFZiLOmQtHNfe/yV4Isi8KDpOO4OhRqQ/3FksPZcDboDXdgpkEP",
+	"jG85pvcBqG7BmbKk2VxtftjhiRRkKu5BpvrlidpzguIKChW3HHdvjzZw3UK5H9zjI15qCVvaAnXnzYc0",
+	"qSHNNOnHukZEPwMMo1Wcpie8XPePybo1Ob9qDejJFkvG2UbebxH/fbnnuQafD1uW/qdikgSxOzmBQn6C",
+	"mfSXbw/J670X31je06mIkOsVSt7pAt0aFHh5GJ/qa0xoD1UpZ72SO0BmSgDrT6vbsMec3rFPU6qW5oX5",
+	"npyLPInAZxoxhBaMJZbm+OobF9mnmch5NelYO4dYzLHONlbLAj9UVASJVNdE4gtbm8Nv1WvMLASqlSCv",
+	"plGo4POQLIQpdVJWgEPZ+YE9KulanTmoOaxSgekTfbJC2OyMzFmylH28JRMkEhvAx0ricKFGoGKEddC2",
+	"Co/ZlMbF0oZ3TXaryS9KxK3/2ZT9Y4vSvrzCA+Iwl5U873tB1Lc4S1jjm6B2QmksfsvPREbeVo1UFlRx",
+	"D5KVmqUxnYg8G00Syu/GKKGhJbasYcEoVxqDPaw3OtRzXtFM7oNCFHvrQOVMEY/YLDF3fn+sFjCnZhmH",
+	"ROkiznzKrycS08/0gQ7YoRo4VL1sRPaGz8lY3fIJnh6DNrC3+5qMU5qxTzrNcqwPP/yCkzJ0wyEjQaQk",
+	"ousBvgkK8TaaMCDjfHmb0ohdC3uHTbsuGkmTxOg9ejz2dW2IFhC6JvqGR0IphucgK1SLIUWPCzLGnow0",
+	"HjucK6ozuvVaPVe6sjmLqY6Io3tGPQRl6FMKOfhGg4bke+xTkVaP24trnz7dSF0LJfDxyrJwaKFBXY45",
+	"GReZi+MBGRfpBxcsPaLrMbR4HMgqsNdNYbt6oeBaOzRht2I9e4kNwfBkl1CYneguD1njvnpY0KkneGB1",
+	"lZPruiboc6z9NZ4Y6HHFLsTEuQqAnzLdAnAF9iGDR52s8F+sdlpR5N7rkwmDnYkTZXVFrQvCRqArMhFR",
+	"iWzhnze9OLrpjW6AUXPnpte/gfbCTwayfGASyixmz03vF9fMgVBKudZnuPfqxTcvQ1a61/1LNmXxMjAK",
+	"hwiH7OqvNuGQMwb8xGrXYBXZPUAxQ5FgwP0EHP1R9+JT+2TFNEb5NOgV0wjdRdN1FrBkSSKrApcNgBP6",
+	"lVoDnYj8dp7tEyi31ZaEFnHpdK7a7PhznSpcXRx3UEdNBTYCIqsbAHUMciozTh1qN72//k9l+t309h2J",
+	"Wk0ptbvXEnH9V2Iwq/W6H5CMfUYdEiqcLFBjPWvWVSY4W9GU9cnzF0OySIL6bRvasavvP/QJApYRulBa",
+	"4Fpd0gugpES8//Dt0zenH47bUN5uAVwfL+gtq/RPwNUnktAoSpmUrdjFDHDSNOIDjwF/kd8+nSQ50/Z8",
+	"M7SGWF1lYnpXVUaEcOnZPGVyLpJoRMYxV1JCpOtBIlZj5G3imUPrD0/Milxn1QGdQJmSCUvEqowP3GJN",
+	"t4Wm1+LE5cPiG3SQj8uV8GB6BM3moV5cyRtUzhb3+YPUo5ofMC/7OGmi3VTgJqU6QKMe5eDB0h0qqiKd",
+	"VwAJs3pDiVxIPdKBXwiWRAVrA9jC6vomfw9m1+YcTICpzW9X63CfPN3RW2StVCub5a5zohGDNc3B67qR",
+	"e/Rr0bgwl4ZF6zV+KMlKhhLphMenogbP26km2aMXWD5bUp7ofXOgj70jvdVokpzPeqO/t9p0vV9+7FdT",
+	"mOhMDeqerZsfrkRrNG/xX7ARdWgvIryuupzqJlCivzgwXwsGS8QUpqo6VBubCmPWxan9KHy45cpXTZrt",
+	"UNw6re/j2NWsjcropZkaMcMzVs7FckDeYtQDmFfVBoYDmXIPbwbyxGWRJoB4X9qZKAmcf2g4WfuRsxUU",
+	"XsPU+M7XfzpqTC+XpR3onfJ4JrgHgSv3UXhrqbU3/OURNU0lIT1k1ytQvlOMfqQM4lAwTHrVmRe1yPLY",
+	"Ri9dzUXCDIWbEuR9dwpQYW2riVrP7Wv9f12LMrpqobgit1BFbXzcDZAbDdWZnUbd1A+UDx+mrC43wSH2",
+	"AZaDLAAHolppLWMwLOF+9Ymbm6tuGukBJ0q5hFCUUjJ9tbTN6mitnDbBdm5QfNpe/Td84j9Gz571ttBp",
+	"rTaL2iiEZzMXvBQ02KIgJxGrffKial28qNsJUCE2HA6bYW0fQcGtADfcXPi7L6oTQxyR6E7Ii2GLVbWV",
+	"7uxIILMHXr8mr/H/t9GpG8ROCEG4hTqqNMzSag/rm83aZf1qeLrTArNiU490xrrmzK6AstNG8JbkZFbd",
+	"C1Trl1anOiwjhLylyYVziOKOrhCH6tHCtoE3mqW7MxxiAbXS8l/uke/jN+rO767Oz3SIF5GHDWwSJCUv",
+	"U5aVcWH/2ZuKRKTq/NRZhFjXa1u444jzIIvtT1LwwSVdvddhg6L71/GCJTFnFXVgB2QZc14c7WierbS2",
+	"qBRcvB6ox3g0Lr0smFaFaS+WlqZIxXmi8238WrHnA7fEOxL5JGG92mKOckBGExXoTtUs5A9LydLsyxgm",
+	"RZoP2EuI3kjQXhoE2tDKRjEkUfZND7NWvP7XWSu5vvGPbK0sBLCaVqc6uCCOmVDzthAZK7KCDeplwAve",
+	"BnrStMDAuRZYqmWI1I6KWzk1xMCmQqtqByMM5dgMpGiQGiEppgTX6MI8GsBGEsBrdJIPDcCiRlwMph9q",
+	"4uJDEyYxW74mvOOwPlLjK8PjAEMaqnk0TeN7ZlieKSeCT9k+iVjGphlJ2ZJlmkFqssYE0pMQNOEWjnKf",
+	"gNdfBeL/gGpWh6cXIPVtg8qL7/V0O7Venu59s7MTNAm6JcfqWYqAJjegCXTnEtVsY+WNItKuZ9uyCTDu",
+	"2qWzxPz09qBxG+ReZFxQI+s4sLl3XHgvbrhP9o6+iw0T5yvu2+8Y983X/8q4hL/UUHM3RqcdZz4+Wg4D",
+	"regjEv7/K9LJZx0XVYA/vt3aLy0cI5Q8x3obDnYDERviZHc42D1edcfvb3jQy9IseMyXz8w2ORHBQ3M7",
+	"HTV4ZAe1VH1nkQTxx9VT9VAcIbv9YSJkla5zQDQFvoFvx2AgmBnw2EhnLXw8P+uT0/Ora3VgfTy4PDs5",
+	"+/bT4en5FVIMlrzYi4LevwpUT300MlvrIZuq/zDN6cuqPrqjVfJQXwYpPSBHmwqj/izqmpM1lolEZIwJ",
+	"hj5TSS+Sy476DFO6OJ+yo5xVElZjzNYlYIKMuSnlJGVyKXhEyvk/LrOJvkliYryQMp4kbPtqwd9S+TPd",
+	"O3In1Rn+ZXFOVj8cOL+3PGqrqvbKCoBNPke/i3qoHHQHA/8TF9knm1G1NcelHp0yq/S/kkrQ5pwudnbt",
+	"mR1YNM0Ht00f1lPc9ySqd5b7O7j1aVDpaDLHgRp5LBYAR9MqzuZRSlf8Ycf45olUe5TrxnzCo+jrea5P",
+	"zc5HOZbDEIB5NKUxGEOPuWrfGtJTFwxzeNJbFia2/nqsfz3Wvx7rX4/1r8f67+9Yrz7RDQ3EhPI7I5nk",
+	"Y9nl3pHU5iz/eoobd0td+AHmDBxORBMoUL7pO4ZDPOYWaqogH7GuW82ueXn8w8nxRzhj5iKJoA485wCF",
+	"PsuTWZyQOLvhmdAoNa63sI9qwywHmJ0g0dq/beDigadStTu9tVrgN/ZRAhb11HadHM9/GB/xr+y4Lc+a",
+	"czS0kyzVeQTaKgDok0SsOgiVB50TJaFXe1Is7L1/+LPiEuTuW6AEq7L6tGyewU2jUiGeuigBMwvm1aWF",
+	"An0gZVmecl0wvBCcAXOVNAacTjHGTzgsf2Pzixua1MaLn1ZdwGEaghRdvK6eD50mjUambprN+ecisw2s",
+	"CM+8GA7/1S1ONb15yi63MQ70s/tknPM7LlZ8rEPTt/E9C9WAxVzms1k8jRnPPgHdQ+93arO1PpSqX4F7",
+	"rFskFdebfwiFNl0ZiOGRzEC8VmQUaBFga+kRPMqlCAYwIbft9iTdsPL9Nh9AbktEJqkm1GvR8LrxxKvb",
+	"q0Apm3VcK56oqhUpVswB6FtSIUzaiZJ2RvW52g7/yib17yx4btdeO+P9sri9SSXzLXV/TVVH2jctfl+O",
+	"tz37K/U5ZzMbqQMCCE/1h+lsG8pHrdaGLfmEashXxU0vkJoMQ8c/76kvCFgCOvgsT5LB1hpSARSk3v5b",
+	"qkb/zkb+v64aU6jh2x3ENa36t1Befk9KR9tt+lXt+BdVO1p6hh5HDWlzcjW6kLofXN2Vj/aKx1edQyfM",
+	"B2Ysibnvixl0gCvTUUQDWGbBWLRTR+//ykrP3wMKyiMVtv0jpzwLUj9Cfadfx97MA2TbZQsv7QeaazBz",
+	"OT9MWcR4FtMqmlANrYjZIKlQzz6RyD4yLZ4tmIslm6YsxFc8TUQewScFR0KOGpIJCnWSag7pdIpZIJJI",
+	"llXAXZlXH3Ml7mveq9rNEIocUB4yQQ54lIo4IhG7B957pSdMUrGSuvS45nMXOB6VZ57fBTVs+ICjcNzH",
+	"ETMpERM2EwgBWnTWAZKcLthTORfLNgdbLKRq4JucR0llggldLp9IMoF7SBy1asVULLBmvmNL2ky6GpI7",
+	"tkZUW6UHRGamKuZdv3ubWY/Pr8yM175blzcGgRtKcBowlTjJ+hG7AmJJlFVtgNxm6nzLJJGURxPxOdSA",
+	"MlyP39PQsG5OeqgTgc3SD27N4DKvkiJHtbXU/3TLCPeGr0NwgaXTxr4Ha63VgAF0C10u92FtaF4UmFJ4",
+	"icR4tVo/Y7rU0YSCyhpx4BGP/FaI24QNxkrNGN9OFwOINtzwlEFxdmRd3mZS5QaQC9YWWjTeduXZZrBg",
+	"2QWRLehyCTjiQKr7ROoViml2Rij1Dasr5OJIvbi7ww0GNgWiCahPbkAOop62EPfoG3JHRxl8Is0YEuhk",
+	"ykgiFOqxMZdrc2/R5fIHlkq9qQrhsjvYGwxbocJRmV0xxusUMss7k7LbWGYs7aKbAT56CZWN8affvmnT",
+	"OkNZ1aylyrkh8dBKRt1xYg6PFUTFnMMX5hC8dmbh4iT6kjuhOZ/On+4Od18GtVEwbqs+bGQbzm7dZ17N",
+	"dqbfTNgufb0XvRi+fP7NhAUdJkXNcaMvRt3a2hVTVYJsJ8V01VuGdsbdWfDWmcU0+7F2W1eCUOFYIYgS",
+	"rsfAlm3YF44YfbnXCjzRrOINZZ7y25zeMpLRW/KnN4cXZO+bP/tjbJa789HnL36b1W/XhMWLyYr9ULfK",
+	"SwO2iLmtZu+2BfS6N94mZ0ck8SSl6drCIw139yqxayr2hoenu7vRTgdW6O//fXMjn/34v/7HF91R5aL/",
+	"2mHrsN+WjXrEmcjq9pAGQC/JHzBOgBcnNzq7v60mIqpku/6cmZnbHdbQUSFrn1pagP0+Ybc5L0NCBeG1",
+	"2nkrtAZV3gWPtKyrwfPhkjMAlf3/iDh3ieZP9rrdAngJV0XAwtyxOGcGnE8tVHW70v73SZQvk3hKMyYR",
+	"zghAETwgoEdYwi5vlmX/NzxaDSRa7mlhelkg+MPKq1rsF46g9EclFnKklbJ5KvJbdJcqkwXsbiN9BkrH",
+	"VbYrEJ2OvJtBeS/d7uBcxAIoWPHxXr+3YpMKsAs5v2QSqFPCbnh1TXsHcjkPcXNqUtIKBDCNvDsjmpnV",
+	"2dPZnEm9qWHLO55jrQqpvcjQjHEVIt/HE/LnaC7U5laZ5qDSBePp6b6Y6soi8qfdz5//3PTh0uIpWtF3",
+	"xim0Xi4ZjWLOZKOTpiDxAAPIspMDC5YmkeSMRSEHzZxN79ojbNgmHarnQhAb7cII8LgJI5QGqGDAwLbV",
+	"Dg22o2F8gEvcIVbCsQp4mfMUkJbeB0b8SF8z74DGkZiTRZwksUMVVL8GGb+NeYVgxmsOKL5qcppzSQQH",
+	"zuo8TrKnMXKjGyBTdPYbp4MvwO0DF0Jmtym7+s/TcBizgsXmuqAC6dtcJdWoWEJmWMxvg9SiNS5hmhp/",
+	"cKlSiWZ0QiXbvsqkbklpL6ldWXoW+u6MVyyzRFmLB+hIeRNXiQ62IplYkglqW5QbnufGEHwBILI7DPOI",
+	"44vKugHNpx190JM4ilh6toE7fpgwEawE45GsAqvUjXoCtHgWqiyWagD2CSUJzRgMhlqfHNkEt2QRt90v",
+	"R7Cc/tjG1s2hdVfxdQuQtsM5zTSG3iGCpmllrfVjx1G8xVNHzMWqaBTG0DPt6buIeetHAIr0OgYR3u6J",
+	"d4ymQHLd7vajWILudpSKZeuHnG3W9MgV8pZcZTRtO1z6kWMnNtjqgQ+IlNflkYsCyu1hT38fT++2fvh9",
+	"vv2HEaOt2+PvlGpJY8ku1f9s9+ipWCndqMuzVwbcrctDMDYHSdLlmUsDPLnFqnOeFctlt2ffpIwCy0AX",
+	"SbTxrFs4325c88WCpmulaq3xuSBgpYeLmk/AcosF3ydjJYrHhvpOafFWvddf0hzcA09Mu4IjXKmORiHk",
+	"qWuSRDkXaUaANTDO1tU8iMWp9/b04Ord7rD+4GvnNl6ydMp4dj6beZ/YHfoguw4EabORoMnfnFe3OuOO",
+	"+VREQQb8n6TSIR3k4IHS7DIxyWcjHEV17SObXInpHcuIzCdwfSoSMlZtSONZfsuemofGrmH5EyaommtB",
+	"o7JoInKQVWqb+E2TZqaBvgNkn7qrnWwXf5AC1ov5fjU7YDEW4z7EPiZxFKdsqiNXRQeUNWbHsxRPte9o",
+	"1H9sg/pOj+uWgD6nN9r/gyY+Bg/DHG4K7ZO8amYK6xgfhkUTc4DtXsh9S+SSxFD5mRWPIHKvGiqIzDgy",
+	"wk+q2sSk7rhlVNvrhsbRk4JdnAtpeJWpy3BQ4muPmrJd4mizmr6Tsr5J21LbrWJAKzAltITW7H7F7ZA4",
+	"SFIhFttlXHmqdUteZvMM8jKHuTAr85U21deweXJPY4hXYKWyzWNB7gugGvqiONYpW9CYB+Wwah42yiXR",
+	"RiIO33vQLQ+o+GTduIW5/T+qlthUNjJWw685OGnmZ/MaBwpdMM3UxD5D2bf2zktG1MflQA1zNtCehT7+",
+	"xcAiIpRHNxx+iNDYGREqvfsHGqe67/9aPO//rl8DJ1r0dBnzEdnc8oMbDhD6T7N4elfcYFfSAOVacQUF",
+	"6cAqHE+jVCyLy66eMjAG8dNJHI1u+KY9o3MJ9Hnpth78XHZwzF+6SxqIXPXJkC5B+3v9HrQWUSeK5vWs",
+	"v0C1RD2i6R0laqzOLwwSH4u/NR6484uDR91w9Q6slIqLi7z6QY1x7V6eG0tgAP8bvpSgleB20BgBzm/w",
+	"5ac0SZzfLHh8YEjca6CkO9cmRo82azN8DdGmnGahDj1IlRJdoRcpbeBgmsX3wQRBDEJlTBrJFTi2rfpT",
+	"+ejuEFC0M6DajtHTTpNEk1dK4zbWVPIQoeibZ7vxMByozyDHgBdj2R02BFXw7WHppeclXMakL6KUx9Sc",
+	"EbhIJ6mg0ZTKTOfSGBewzikvZyrGy/NZtdcS/XpY2F58U/tqYwkfBOzLPCNQfjDTqXVIjRxs5qARbFlp",
+	"VZbN3m3WG3YbIwddQVRvORIwU8gnSeibXB/HXz0gHyyrnuq/kvmXxwdHfxu5BMssIuUs/Ne7HSkW1FTr",
+	"BlWXd+ob+tpaXNC1Ohu1KCSTNeEllkb10q4UEyI4nMc8+k0Gcmd3OBg+kK/CHdm+XTGmqw140XZvHSbx",
+	"8krk6ZRtydZqXOnB8cU4rDPEoVHUG6Zgeiw2jRlPf/Be7e4NXjQuxYrklWJpwlFYmVXmNwTuNZVG8zhx",
+	"rm0PYcbSVKShz69LX397cHJ6fLQB9t4qJXejMKnr1om5wUeughJQDaY4Uf7ccZER83BBjk6h2EMpWHcu",
+	"PhzCiceSAOCAWicTtUyk1GP8RRDhwiGrgyL5aMnEMnGKldB1FShQOoWsjVYpgz4xz+bnzzmDA3sNLcCY",
+	"bpm3UrP2GMB6OFeeSDDqSJSneEh50jV2qzDEDN4AF5TVTWh2wxdCaqaKqs/pCOWGcIQxGWdyTIYD8hH2",
+	"BxgPfCpMzcctFOaZacYUU/UWFvVvuBSOpVb+6IJRjnturqn11QbzadKKZTcVPIt5znQebxcSKZ8qyVNj",
+	"dtyMH+s2SllGYw5nQCspEkt7rNE8EwuaxVOaJIbGIRPAQVkXNWtGSop/Zm/WGQvohfCz0QBnccIkycQt",
+	"JAh3FcEvXu3t7gz3nu+GGMY60SxqdbySHk/NtIXQKFYd8gnPUrVN/4THCBn+uTiPKVY0ZCJV5mTTmsHV",
+	"qA/r9onD7QLUbvggUD7ZssQxiMPYmRi438uDPItExrdqq707vVKGwDqJlfYMjnW9KMZ5mhx/XsYpkwfZ",
+	"2K4XjTUXXDBkrF41odO7p3majDULlTTq9A3/cHlaSrYHusbRs2eQzApkP6+Gr4bP7kX0bLr44ae//nzw",
+	"eTAYPIt5xD4PFs/zV222hNvyim06hgYyvAuYYeciT00OaKzaLFd2m5jyJ4rPbbtZQyzNTuFmOXkhB2Zm",
+	"rzO+9uVu/s1TxqgbgQPd3YWFWuSLt76xlLbkdLa74EBKlskiuhS2vITMsPoBGDDT9UTQNLKUWO8v9kCA",
+	"oVFVLD2aMlffEAuz7SFTYVyobGCXjzetwW1UiMVyr5JO32kamorQ6j+9v9j7s6tSIPrS1LX0u24JpMha",
+	"LPdaaSAwvGHKVbKMp1mebkpd8qfvLo6//XNAFTKPbNVwbItmYW2jOzWnzLao2feM0odox8XqDA7n1UId",
+	"tmZ8tFNAiUXIJ5eM3ZEJTcmfPrLJD9fXjz64ResG91nWFWnxQUdTs9BVq+vD5anUcrcQuwUHInift0wh",
+	"8u1jFyvRSeMtdkJ5Ku3G3pC5Vki0lXM1BDhaDVP6ihJegFBRI9S2jddUyN5QlXwhJCncXePD/COUynuO",
+	"kmrWeeMp9N0Cj+HUayI+3Rm8CHpCTEz1+c7L3d29Cs7nwhnyRY3n5poDgDBmMiO3giaBqoNq+u2KKoRu",
+	"Dj8W9PeVfh47ytZYmRJgL3tscA+fidK6bXTrlZeo9uX9umv0q+P5q+O51QqFNNd6OlwD9gSaUqTvD3Df",
+	"NuJFGbHzwhc75MRxDRQpUM55y61bDWNnibj1V8GhyAG3JmIp2fnm2Wah1osWhVIbg1qJs2NH723MaXJl",
+	"nQ5+x+GYHplQHljwFlzB0TJihFiSvlrhYgGnTLtuLb1jovkdrYagFAIEJqwA0fGbHP9ck6XiVhXVCKZu",
+	"YYZ9YsYWFhK0eJsYwmbMoK3LHgen1A78cdCqmNBMYqVt+eHyFB0ULiMLFAOp7kpvJTSOB9gTcvTsmXbK",
+	"pgMgq+c0eVYv83xfjB3NPI3Lvdx79Wjuyq18kdtCnwW3X0XxUu32rRB650sLn0eR7Lt6F/zGWpqNcTxQ",
+	"PfulbphOYxkYJXtZ9tUgdU9QKLIJAvmf9uJFmKT5EB0zJSm1T+gE8ipnMUsiSSLBn5h0jd/B3BVRBQTz",
+	"2ABk/FWm80L7gMM5aO9Or0aE2oOoOLq092k1F4mnqkmB5xj6UCRk0knGPGL3d6dX9aeSaVOFB0xJ1kyQ",
+	"lVoL9acS29bFAYJbqZfkEnU12PmCM2kwmVQv2xvNWzohjeqrRlPqwDZoPDSSXkwozgj7HMtMetiantfS",
+	"ZAZ75+C/giuz1MMv78R8FJ+h2jboNcT5tJpsYeepTuJFG0dW66cc7Ftjx38d/2K7XOGQ7KgKXhldCAsw",
+	"3QgWxrJlfMspLINYeuXAS5rNQaDEGaGJFGQq7pVIKWnMnkYNuvPgoSGrBlgNcDrqnGjmOB5bOCtrFZCa",
+	"oMuBk0JQhNIxSxmWXvRQlTxoxgZV8noFvEjaaSkZtzh2f39Rhi+rJjeE5dtGwx8tctAyQj0gJ6iPZWnM",
+	"IqIRFtaEAoizhETWvjmDwb0zp/dMn8XRyLhJNhx9JmyNisCc8cfe8F3CI5tR6V8xPNIx5hwOI7eLl9RF",
+	"SraSTl0CI21DIl9jIXq4MsYzqBwOmksH3nZKzd37hGYkYVRmCGUxI2MnxUBzQiXslibvRBIFwvP2Wj0+",
+	"Z7FGFrk6s0Xm+HW9vexJbge0sMq7+FaDUVnHYIWT0ZMXR4YgWxetAm1uwGEYOEB+7fSybqBztXZflZ/y",
+	"8vjw/PLo5OzbEVmwKKZILAdZWGmcZYwPyMXl+eHx1RXco0sy0OzA+yBIqra9atrA+L0xhccXCjpxdnTD",
+	"jTvTu44vHYNPzxYsrwfk6Pj0+Pr4aKT27JQqm770SJxJfdTStFhY5AAE88uhdevrRKEbTrHKaMKKwirj",
+	"aOvb8gLtvVPnlEliLBlT5CQjzLwYq1C9WgeA2ubCvGlO5Q03WZZYqrUSZBHzPGNypBN24VUrk3Kp3eLg",
+	"OOZkXE4VGsNncFTdrN0VlU7eJ5RcpfSWFaOXKusDUN/B+17MMDQL95A+3/yaKbtcev1e8VSv34PW9/o9",
+	"bEyv39OzVm/5X7PP2XVKQxWEV/kEoLyk6uKUul45Z4shCo+BVAzUk3TPoJ/m7DBcgHtmi2+nOZMmKpEv",
+	"lX2uZjRO/OjO3s5uk8/zLuZR07FoB+l7dTNAsGJ3q2qNNL6kbt+UcsGV5FFzu1CtR8zJUnVs9vTNZTcU",
+	"IfB6xdz4fp6QBeN5SdheiDTLb/P/+/9J8qc3KZVx8udtFWpAbcb9AJsdzUkvImxfMyYxnyZ5BEYjW/gV",
+	"zsOd3b3Ozmkvt7NC9Gdqklzw22VCp+31i5JeYGfZ5h7CYnEWqK/tbZH8Z1dWZSZFxj5n2K9QmTpQY4Qe",
+	"cz0hasticJ7skPfxmxK64fGbH66vb/gNHw5H6v/tDIbDIXn69CYfDp8zon/dU7/e8PPk//6//88NLwN3",
+	"7r168U0I2Xqr3dV1wfdJzpP4jnl1uu6yxOOkGEm5bwFLq7WU8Mbxet05qKmXkZm3dksj7P+/LnrTJ5O1",
+	"J4G7+f+LIyAYCJjlPKrmTRtZV3XUJ0vGsbTPjextx7xlGCs80o0n0nLpwrmrr42XNI4Ma9bYSKpxiQJ4",
+	"vB1pV/fja1ueUWr0CMM2ZuqDxptkouM+GauFe8s+GVZ4RHTXtvwnkX6aUj5lCYs+TWkajWupS8nZRiFV",
+	"A5XpFnVWs22pvR5ML1qUcRQMo3MqC/zK3xnN6MzyxX8hji5pk6LqJYRqQlEM2TY8DE/Z2o7ONRnhMgCd",
+	"9K9bvknjFCSHrGCM6nBOw0PVyTlaWlGYU5hqrR8DKZxPm+CJPpA/ZuWUZ/CXB0hNDBAi2w95szYwR17w",
+	"UGYjBEHRKS26OoizWJd1az41LlJycXymrI0WwtPm9b12/68eu6bd7jEEGGLF9bku+22SmcpZSzBPEKDW",
+	"V6y/sGYzNXglfqlcNlWZh3QZj5yMtAK4OJbk4OJkUGzzkb/7NWuYvdzHMBY2XXVJHXsRlXMMQDlGI13G",
+	"7l6oMAmdfbvRaL0MRlZm9skkR1cStHHNgLjMLXCNNsTWvjp2UhblUzQLPCLyWJKEzTIMz2tq86sPh4fH",
+	"x0fHRyO7KK0Pw7K1Ttb+V/ouf6u56lK2myDvVBnY4IIkK8bu0D8OjZQ3vIG+3RlcPTS9fs82tzDDwyN9",
+	"G8sMfcY1skXGt/xpvgSjMRBpN4ygAVwd5E9hT9UtA/KBx//IGQJxUXUaAqa0BwG8T6ZUQjwwvuUiLTkF",
+	"ezSi/wd4jwqqUbv7mabdc1MmXux1A8NlqQQQ1U043IOIkvM7OhNpGde8DfL6kkq5EmlAcdgZgvq/+6pS",
+	"/Z+KNAWUbZFKRibwqXUDuPqw0mN9Vtl5tVsoX4d7P10wcroBO9+m82VAqaIV1pg1M2dHKXwCcmQjCpkA",
+	"xrpUC+knMQlo+3kUi+8ny4BA+T5OxEQJrCV4+hD3YFgwqYnyAQqjvXl+zEIvvzC5Au7LLQoJrHsQzk9K",
+	"fJZtUBLmDOB1NgO8MbfI7SZZwXv7N7tBvwbfQCL+Zne4DC1nyAM5FBGGl+t1MD1rPxSPmBe0ng6fje9V",
+	"CJY5bN7qEfIa7H4cJ63vrI7alVfpGoHllwmyoHdMl+nr/JY7xpbSm2dC5RL4eZXURZ+1UniUTGQ8UYZU",
+	"NALFTX8U3cALAbwPHFMfuPblwivJLctKn4Ab8Wyo3QagkOkF3TgLakUdHBwafef57lBtkxmctVW7pKiw",
+	"2B02udXa7p++9SG9HKI7XP/pDsG+Om5djbNym9kmvgyjG2633/YBC/6ecY252Cc7e3uQCLjzcri5GW0j",
+	"1GW3GXt7/d4iT7J4mbDzWZCLsu5AUwvTsH1qTVOJx7I6XkBJ4hKDUSXj5dgx/ZUs8D0XRjy41ES7PlHO",
+	"wdP/ok9/Hj59/WPxz09Pf/zL//i1pcrBPYOwx93mugaYDTU1e8PhcOgtHIoEd5q7Lo/NPot/ZgGZZCdx",
+	"rwyV2UJi6cVVK39+8AbIbt/eu10we0r5m7sv90Y6fRBMrNWcpWxA3h3/cDhC8glCJ1gsn83jNCKAGBDR",
+	"jKLtj48KDkm9qUvTaLM58bvqjRXqJSYHHGQZxJgauUf0fSRTYjAEh0pbvskvtdGvK4o57Ye4WPV1fADt",
+	"TyGdq5jv2ZFNxDYxPJXuiCCndKXabZstdJPgXw5SmT82eHs1v88r88JufD5pVu8tKwWma0h9XnVh9Cl6",
+	"UzeOBXR8KCFgRTUmnIADVZOf45sRN6pPJmxKc4nhXBuyVUcyWClaR9OPrKgkEcPpDeEfd8x/S0WesY0M",
+	"tLRzmfuvkQ8WzoGBYWkW1vi9S9Xda3zEPrzR/ewhuLxmRL2sKfsh2+BwOlTjOqtIgWq10LbNgiov83AS",
+	"lBYJ7A9NnW4G6y0EfKqSacuzkzL1PIscsC5w20xFnkR+igToujtDk6bxCBIA8lveV5H9fJwDzJhZXEUg",
+	"yxlrt7QMnVBFP8gdW/9KcqcqCo5jjJBQNsZRtNAD1UAbKIqjB0BsfRVswTxPb501753KXM/qPWO3jMnp",
+	"03vmYXLP2cq1gq+m3vWPJPlgIVYYgoUc0fRrhbLj4N+qE0xdxImulXCBoXQ+sonKCSq5aiAUexTx+SS+",
+	"Zw8E6uwmQQMIaaZZhYjtHlX+gvJT6Z0oQ/Wu8uTmCsCIHgJM2DKa6iyyIqj6uxOVcY1o1JHbh8lI6ENF",
+	"Kay6tH0ZrLuLgxkwmzOw0QS9s0ZkRSEXVlswfjbqzLNrnhgQvQFsxpG79PDQlmXtiJJEyIxMBedItEJi",
+	"ecOdJGCMTqEYGIWNq36ddeXCHjSoaje8ha7mxcn0GPX6Pc2ka6D3a3ETNldw5QlpXG7ajZKFA2eb/vbz",
+	"PIWaTc6SXgOntxMfymUmFm0zvuw76pa4S6fVQocOaHYBWJCv1u5vrxS2mPRK5W+rWe+i7fkkbjXqniGK",
+	"+KPre5ViiBuWLiK4LWIwOx8K6CHtAN8iTWqB1pSCyZLACl1f26OXhX6ZcYPukxlNpAH6xBoDBD2IHKZa",
+	"p8BnizzH+GHbqv8wSRxII9BX9TGwT8Yoo8eYXcnXOg/48vr9hToE1X+vHA7kZtne76XZYlmJK7Cg8o5F",
+	"ZhGMCJUZS2N5Jy1OK2Slv/QSlq5tXpZZPDYwaXJY/Mb9xfm/vdnrf+x+bqeclU+iojN9s9DcZdC8Ayrj",
+	"ssACXGHKdATw2NmtTtD2F0v35JAui8mEX/d8PJEuK4w4HstYFvRR8GiS2C/KirXodHCvTf9ql6rOBMwW",
+	"S0iWyhZLSzHoR2Zcr1Ypu47xabpeGiYqXLKJuL0tL1h4++jZMzA5rV6mrz+jy+WzO7Z+apdyE2SSm3BT",
+	"inumlz/+Pbv+8e+L9z/+fXnx49/l1Y//MXr27O///ezmRv74v57d3Fz9r80YaL+3SuOMnfNkjcZakw5X",
+	"jG3zJqlI3seQ0ANNFkfP2bBZ7hnPK5wSmchoUmA+xBEm10tTy2VS7AP1JvpKIwW5uQ/w/jKa1GSuYmtM",
+	"un9fn1iGzUvqMkdAgNEp0aV8h9evW6Xyl1kSTRO9FobnE8YyPJEBZgrzZswgSfFpYJugyXJOJwyKUHHM",
+	"O0w5Tmj1XL8XPJtXpdHCHcYFtVB3Bmj/9PJ+y5hsO8EHkCQpMY8XSwO6Pwl6ZSemWZlPbB+7f3ETqQw/",
+	"X35v3x+SoovBVRLLu1N2zwLy9p1YESBES9aERouYSyLn4LRFQCXQ4kAZdaP8p+cfe/3e++Ojkw/ve/3e",
+	"u5Nv34UtZJGwQ5rRRNyGNvxBkpBUJBqNSH0rTomcimUokgKtq1hD8A4x0z1oT4Ombldt/DalPCirsOsN",
+	"X9X8bE8weXVADjg5uDhRhxIWcpCj4x+OT88vji+fSN09dLmwVYdddg1fqWltOekAxst2IbQurpQ2nics",
+	"vcx5WHxM6PTuNhU5j8hPYtIvSplBWVSn22KZmaP3znBM7u5BbbD0NPzD8/cXUPOrun54cHZ4fHp8VJSU",
+	"fEMiutZP3HB8BNOUg0lr+OU2OR9uS/fJsEDsYsXJ5uZy1GekPYBz633gkDnS15xEVSWMHdSdDWSvOXh+",
+	"eSznLNogI30gv0sDYKY7lF0c46a5tY5t1XVzo+5zG3C1ll75zVXyk5go/RnXiq5P+EfO8lKa897w1c5u",
+	"r6Z6dPPN6oqaUJ11XLxrxSZzIe4+aeybXjg15gAH2M+52X3RVKvCNX16IFcfo8GQ6gSe2PJc+q1UL6o3",
+	"lptx3lgaiyieVnsHKNDLK+FDtOvGTdS2jQFHQcglADPl2+cm+S10JutvNa/AFQVEgViSKGedyIUaIzfe",
+	"7pmwW8rLy9yRSF8ybOOK/QqEVDDKdUG5DZLgmDuz27dy2F+4ejH64+4HWRyR4EnIgvim3toP9GETI+Lw",
+	"3fHRByjHiXJkWU0H5D8/HH/QPw3I5YezM6gcijlZpuIWaOzJ5fH15d/gZxRyBeqHmT69PopDbUQiwdng",
+	"hpuTzYKh2HSy8juK2LjMp1PmVg8hCXhJ0nrxCtu3Xr+HPer1e7o3gLeBPej1e7aJ6t+6cfUlQO7Y1jPW",
+	"pjmCbvhqQjfyW/XAlramp7+UGeC2ZrK9UhpaEKCSpcBwaDjZtV5MzpcM168O8YBjAtQ8i0m4huzaAfnh",
+	"5Pjj8aXU0GYwy+NRymg0HhRaokSAQ3XPDTc3gRtgbJi8MStVKw3Yjj6cYBmjC4t6M1FqBL8dkIOj9ydn",
+	"aK6efzyzDaBJYtRtb3HRKdi30DCrQWIL4E+6KC7Rhb2gfcfmmvnTXLagB/YO5xdz03RO7Xfh3/blSNZc",
+	"vN38bZ9EO8M+rP+0l8ViwdIps9fN30XzNC2xbZz+29ywzOXcXIR/mwt3bG2bBf82F/R5by/av80NeoLM",
+	"dfMnXg5uTex1MBYjxAKdlAV3t0S4Xj5jyspkfULJik1iTgHIiABqOLpXIcxb5O1QMqVJsrmPLYt2eC+L",
+	"JePE3AMtcmA51RsB1SmJGc8AOYlxIA6brLUeNiAfEXbL6QPJxB2eoEqGpiZrBF4tbjiGLdRqV9YXVAny",
+	"+zhTOqSG8JoLmT1BnCCh/42vhH7i4n4iyTRlEeNZTJM+bAz4xICc82QNJfI3fHzLMj0BYzRchLqI8Lop",
+	"No7ydQcqyzd6qCDAdinEImSDTumSTitpx3WFgWP0uPNvKjxgcVBEckNU2V2UYWaanfLpoNmTCNmAfuhN",
+	"O/oUpJrZOJMsmXnpKTKDMgK1WKxZE0t8JipMQgO0hRt9e61oC5utmW1YNwvTGQDOi0LUbMqS5HENGLVm",
+	"Q/gSfzNV5wWwhLp1v5jYvt135SASjWivg62kOwsgFsbahzNKvR8/r3agWWXq16u3HwxhPVDmKSmgAyJ+",
+	"U9S7O5Mcqx3+QbI0WNrgDIytwdJCAV00m/S66HqCm6ihMAkUPkyg6L4CJrnYsQldi7wxLUCLklO8WT0m",
+	"pnesAS3RLLtYErx9RLiAoBZWTlupGo6kuvi6NEnOZ73R39si7f7YrxrnO7Z+ilVRSxqnRmgCKoK2PSXT",
+	"WFsFCr9/UqFIlk6rC4VsMxT7kbG7ZE2WCQWWo3B5dcq4EdeV8Cxwkx1UyHr05JhTmLspjZrN4KJ/FZhx",
+	"vruqUnKXqY2eh2S0+3RFOTdIAhvwhT/ZPp5iM8DRSxI1e15PtapIJFvSlGZKU5CZEt7p5k6ppW0umhfa",
+	"Mx6KcxBIR10utAkzZxOWCH6rjnRfrGwL/3zM1X2hVrAkkVp5wQIszkVumaBKm9MAOYK0jAST/Emm2bdL",
+	"HAWbm1QuRZbEt/MMJVzl0rV7ZzVXcteAJAHqPIGyYWf5Gg70Nj6ERldGMfhTZfAo3fExTzyZ0Yy1FJ9X",
+	"cK9aUCnltrGVs+j4n/LFgqZrNVkay9TBajYdnFNZFOtszlQbfHzdTouK350FekXjLOa3oB9WdkiL/1xm",
+	"kObpEgaAXhotVB+jfaLG3FURoAbUkQc6S9QqZpgHKkMDEEyzRSR8E5Z24Km1HuMotAEJGdiJFVPrj4s9",
+	"Pe3pu7mPyoqDWWhV6b/lI8RRg7vgNOkXGF1fHoKaG06kfOPbTis1NagWV9tiWgcKqCv1qtWsjSozqTI7",
+	"RKQOAAA2Q8PLyUC3eEgWJDdibv0tRL80Kwl2FPuodcc4JWMz0uOQ3tqs8cPrmo5b/VE09Boqeq3DYSNp",
+	"tKv6Wo7wlpcXOAKcqYU5aL+uqnI1lWz2FxfWeLhmzHa5mjXrO5Syqb84sK6Ege72HzV1c2P8ULJ0EBD4",
+	"QGdvDbzC9b48qtvii0iOraTBr7Bzi5Fuv11x1ir265uavVo/6VttWWfJtdyz+MQffdMi1VwY/4clUWne",
+	"wGlvCLgwKDQ2Q6t1iLGbZmM1GavbuCpPjX+4JELaWfr6WViQR2GL/6DoC5XuEnSQJAt35Yuh40hTu7Tw",
+	"ZemtW3Lk/B0cLD8WDpTebQpKpfGM6HAwOgQCXoANox+/6tiWJbtw0+xDGeKIjBZywjGZeurFT4c7T4e7",
+	"18Pno+HeaPhi8PKbV/9ltc2RqTAKGyyeDCtc96W5t6mg/oRXM7KEp21rydFWYHwVE7inXEySL7AbrfZW",
+	"uQ89+i9L3mV3Z2nZPt8bPR8Odl7Dsn3gnsUF/S++ZU014MP3bCdetndiRRJhct2dPaxESP+x+dpKi95t",
+	"WdPabhQ8D7cv6gFPjMD5Y+OdFEOlXhtUvxn3tZJHgCyJH6pYP9Tp+IhgIZ0dj1WA4KwDpNCGrK/ZSDE3",
+	"MIKBAiY3VNwQ0e0Y4fwyAc3mgGQ50vcbBuW+cDTNj7OaVw/IR500AjRTFBJV+2SZTwCtDQI0mfAjR8Bs",
+	"/W8WSXtcjk8nPBAIvzySu+ChUg0xUrQG8TsJpjxKCKQUz2iIKrhulm7BhceLJDwsblAj8t9RHqU0luxU",
+	"rFhaDa/g7O8nkswpj1ANxKcCnr91Nfq6ky9ifXEOYY0bWCzn7nwR91wUy2VC12cbsukN4+SKZqLV1hYJ",
+	"6xCBvlS3P+pezytitYEsHXWrP1LBI6xmH+QmoOWOnR6EJgdkeclVgzuom6IWi62DEh9c73X6/Nw8MNCf",
+	"/6Pr9nYEL2F6WggMM5EUpjIwfY+y/+Ab3aBOv+5Ys2Pt6LWf+Mpt22Xmt9i4zrJrt2+xDX/0bVuLR1Fp",
+	"ij8k9RfRO3RRlGGVcfM25/HtnMmM0ESJ1ghxzfvqlhdDzfnmpo7vDIfmZ51DDolk6mfze5FDvk/29K+L",
+	"Mly2h22/U4JFD2LZd0yADSkhZWKURoCKjimmmH2TCZ1n2i8oHIcwD2ul34sFI7dKTZI6/8ZNzOcRuY/Z",
+	"SkMdFGOs4RALMKVKC7hzH71ymeGjWcyuVdzOFu53RV7ZraHG3LRoPZSOVugr1bmIduJty7IiO9E07+Ve",
+	"Zet8i7UElO6ih7TOUdSI/zo09lvlLFZn39W17zfLxgNxXGGPtmtyy3y7FmlzvlGrhV3TUXK9XlYhqKxt",
+	"4dkYw2+mZsUgN+5joi+0UwfoyGRNxii7DmmSeFFoP6CBYknjJKJUqotEn1oZshnZ8JxWMGhpSvmtWoC3",
+	"aRyNIKU15oT9I6cJMmwQuWT0jqUIAoloJpn5EZLiaXqrbosjNqHpCApezM99pMjRSbITpm5Sb9RZgiNM",
+	"hNZPyLlYlbjUdGBLfw34leErbqph7VgEUVquHD9Yu6pHXQMW8HHqS+/zjEUHSVJhHCSJP/SQT7LIsy6O",
+	"hF8/iwcrH98JmdVXSKgNZABwi14FnLfqUqeMfMzfWMTTVCznaplAsTgPcYJ88xtlEDqDZHrY5A8wi6Um",
+	"cdAbhc1UpIql08G68BZsnVkBn3pKk+SPbk84lnFt2Mjz5tWFjn4/G31K+UU+SWI5v5qmjHFv3CsBIR7F",
+	"i/GTiHmDv94dUATghnIrF4AbApHbO+yXLO1UTXMB9/8ePCqtQg1OC2y44XfkitlYfWZCCq+/XSVNotXp",
+	"6vfx9G7LFKDgVg9lA3klQVSSO/hmKS1I7XO9Ezc3mtF43b3kbqBif9QlzdgFDNSCNj/H/wYQs9mcGFy6",
+	"PbCOe1vk8kCSDva3mGFcGr/UzEcrJ5o/lFufceHFUHfYOY0Y6L59PfXMiIDK8GX3UxEdA7UDLAN3Tki5",
+	"Dm9KOcn5ApgjIHJm3G6S8UgppAFO73/rHYmta7cjYUIrN2TTXDzSzixWVduNiUr2131ptZFULET2ax91",
+	"S/3VLlsLN8EX3Vn4l7+xlim7j0UuL/0NpvcbQpQ89obbgFP12tBRYyytHe9d3dZI5W5HT7jJiaHoNS8Q",
+	"XB5rt3trte2GN0vt6563Y/IBa1d+tS3/RAL4KoG4gMHkkrqyJrIkMmUhYXyyAOcDd2jPLySofT2Va6a2",
+	"jaJcPyuPtWfdtdZ2y+raqq87NpsGULgPdUGa69grYFpilkQ6pVRPZdcwNWcrE6ruW6BnpBdI4kWcSUKl",
+	"DiC7wXByJnzvlSUJ0fneM0QrOYBoxhNJTCs0vNTuoNc10PzIuD3Xac4ApUe6UawSYI+yGRCwh1xUwb+o",
+	"DmGIWN2dMs2xBYMZc/J8aMpAPBnmuZe+VNbye5beYvjojqk2JlLUBu7I3vA5Gc9EOomjiPGxAWnbgAKq",
+	"zV/22/Dh14gJfzmAmAOS5tCsIsYKud4xz5nsFm3dvLMWO+Qt0vBEC8Nib85DXJoeSFbMtS0LIc4p0I5A",
+	"UiC/Vf+VjOog3ixlbB8fxEAbrG6y0g7UNcnSteaCC8dGq8TXpRmdMBOVGTpXjGl5Q8sxDE0msYynWZ6G",
+	"BNr2KN/BOi5cag31Wh7QNzrRTZ/U/tFwss1VXRUOZlPl1YjyXXzWI8eE2VzFkm3HhcmmHZ3JnYSxXRvh",
+	"NJR/GagzpU5O6PQuyI1zQGR8y1lE3p1eKVm2TmKZ9ck9TeJIk/wA7r7Rb2ND4higN7VzDKKIRmtfYM6z",
+	"bDl69iwRU5ooi2v0avhq+OxeRM+mix9++uvPB58Hg8GzmEfs82DxPH/1xWAYomCcIf6ZvVlnLJCYBT+D",
+	"DEgSMosTNRfiFqLDnUfhxau93Z3h3vOH4+pvRVHYvmzDrn4bUNHCojaSVfRe3+3VnXj5PtsFsjpDXQVr",
+	"6ZzIjQnA2LoMd7v4IthdJAWmuFuvUQzRFmBOdsQr8jrPkaYFDyOl7HnD6R82vytBd+0uDK8O7QGKW5tD",
+	"3U0U0vlXPWi6RKjk32v6kG3jiMxEkoiVp+w/kXBq4BQrPSk2VpRsnVtUjEJNblExjmEWYou0vS3UelkH",
+	"q84+cqVRHWVsMUSuJIJHfs/pCf8i2/Uxy0btF066aHXho/vLFFd++TO1JqHAHZ7AIeUeOvX5AuWdU+F1",
+	"AyhXIxQqLB8kGHmQ0y24j+tcbsUZ90dn4w2voY3u2gEblb0DSJte+AiWqZiqq+pWrbj0Nfug5VdXypCS",
+	"XANUZUdk7KhHY03Ce8PVjy6bujrQwOWAJL14GV8+Br1pTCRdS7Kar/0jy7YeF5luH+wHGq3rqdM3Bwj6",
+	"1OWoiIEGiyYj7C4QqllKKseRX4F8gzYwgs1Y6BpX4fBMsW0MIk9qNovKjr78wgRyzJSOqDZmohxroRoI",
+	"qBtyTSuPx7+IL+MPeOI/jh+icASDJC0Us9DUfHkHxO9TjdnKl9HaT/F7901s4RbYUvVy7f1ufoN2Jzy8",
+	"vUZjq9DTVlSfY/HPDwySBg/TtvoaPPFH19euTBVPWA8BhB5zi4lrW+qXhNH0V7NcXQTtUop/5rUyYbPf",
+	"FjS3Orn7uqHtAfKCctJ3Qy/aJIHXW2R2RdRs7GKwvY3ddn102OH++qzb2vX1aH+kLe37oB4Re9PESgMA",
+	"TpVInLsPBsQtHIR/WExcmiQNaLj17pPGqdt+f7Z0lHx1jzhoYxu91LMzIpSoz6JvIkkGMD+jzbQZ2FEj",
+	"Iu7VH5aBbaQJTjD5QkngiE2TmLOoTzJ6xziQlirpvIil5tcw86RboIucDbYXZgLi2+ucGldYyh5ceLq0",
+	"3VS71wNx3jKuNIQmADn9LtVF/f7HBGtEH0E9J9lG7X6rPCRZNU7XxTvL5Of+J8qNL3HET9X7Tkx0I4Cb",
+	"8UatAjCZoRtZHsVi0AZLMmLTGLIbK158CgKVCE6u53kqI7pu9dp5fDuHU7vqvYjoshBkxXhGVgy5Gxvf",
+	"myVRGh7m1VwkzgRiWoxISbYSRKr9xaeslEuF9L/Qv4W4B5u0rpdlsAPVFK+nfW+i3LHdEB393uent+Kp",
+	"/lHvs2v2Odv4jPFsuVuoWHF1MglvuVTPN3sjwyvfX4aP6CooNkztYVQzLl40vdto1GnAAXHmyqOHHarl",
+	"Gak9WfHmAc7/H/x8vRZ3LEgVjPS3mHLruNZ1EnwJDfrzMk4bqF/xffrOPnkJ3j+JaUiaurDdMP7qpc+z",
+	"vMLD+ZFNrpSCnREaRcgKf75knIxv8uHw+RQfhH+zZ/8B/f/feAX+jRfU/+6+VMOqr9kAT4Q3lMitVlKO",
+	"nj0DLZROF2ygrzyTszy45qqmdyMlo08o+e7j9YCcZMoQpfFCkrEyGMZ9MlZDN8ZwDwz/GAkf1bxCops0",
+	"jK5q0gydayxlzvqwhHQRBL7cTfynKSN3bJmpYxDDW+k9S5VehiU0aiSUJiYJm81MOnORG26TSYoBYuvv",
+	"5pNvp/F5/N3b/zq+vP7Pq+9eD9j6uyH764H6cfW3v343pB/PltNv3+bR4XevB9PdpLk4HAfSrgZbCm7q",
+	"vost0LTZKrKBLPLqai4Khlab390IyRjIqUeeeZppMGXPrS8ZG5A3a4P9phGqsEoLngTvEUsksxX1JyX3",
+	"u1PL4sGKtcqU3m4vPgIGQEcEtNIy0A2om+Mg6FKBjzTazDReYuFQH1KSdB7QwIC7GWMGlwOVBgGubyla",
+	"AcxGaUQRA/wZ8z5IHyoQmEbqYYfbHXaS4wTUn1X20Ah0O02DbDKf9A1eeLcZ9qmPtniNKfSQwrBWzCdP",
+	"pG57Hwot0NlW1HS5xUeV1Cj6HiBcEqbK/nF5i/4tOFAejbZoI9veTEAw0UW7UbEQqWu+mubn+gWiygbs",
+	"sGwgleSAaU6NIGiqiuu+OrdWj9vWw32tgcvUwH/PqhwOeP2JJHdsvU8iAQepprxWKs9tKvJlyRZGwmzV",
+	"0Ot4wUSeYQjRPYf84qL//jt9+vOPfz94+l/06c/Dp69//Muf/j74cePHP//lf/SCUhXa+INSywLLjq/J",
+	"d1fnZ6i2EYQCA//Jvta/TA+d50AfQP8HogMaIFi/p3sv1OdneTuTAo6HP6ZFkQYLrWCBmVGJS7qWzNKu",
+	"joBf12xR//yCBks5DvibKv5AANFN/9e7opvuX94l5AByPKDYVhlOAp6nyT4Z//OXMSS7YWJNztWONWDB",
+	"X8B02HeMAjKxVoQ/IQcRJed3dAZVFb9TC2GfUGL9f+DYrOrNVhjRwaIGo3LXLAYPQE4jFVhVfXM+20bP",
+	"V3OxAPND1ydIxrBsQbvQIf4sN7/WZENt+NgfzaZCIyKkPcEVbcWoo9cUaghlqciMTFJBoykNAYFsUblZ",
+	"yYR1zO168j/rFUoJTmj8ALi/OaNJNm/U9mBM3uG9Ic61zodIzG+ZzILnCPLETUXE0ifSpKDoA2VfKYPW",
+	"CiWZMGeLfZ8+XvSJA+3+nq2DB0iaLfwsv53Xz188M4bGBl75FsDiCxGxdmP7Xt0Z5MjCaE5HoPDrAhbc",
+	"qf+GL5EJSwS/VYNXBw7eKp8RgAA+xjwSq3oGSVosXzBCDORCFEv9FhaZSXeZJffJkAB6WZwRdWbwqZ/e",
+	"ECSXay6WN/FDRqdzp2VOYTwqe9BQgNm8Y2syS9EzCD8zXoHsW0O7BRF6s6lrxcr2ZFu5bLfgrvBeeEpv",
+	"kvAyUj23S0hPkbMFlZgEyHaDWq2jeisbIcZVF1vqX3Av2cvq9WrchbLzo31d4baKJUNAbDXWMD4uqj0o",
+	"KS5GdrGI43v26fPud9GrncXs7j+Xp0P6X9nrj9PLvcl/ftN7jDLRfg+Vn0ORh8zvi4SugY1BDZlq5opm",
+	"UyhxUJYD+Qi+MXbPUppo2YbHokZ9VjrahBmiAbMNiEiipnUfKl/VqO4ghuzycGfcFcQ+pVlgewc5zdzB",
+	"sMdJFTeZlaGdil6htQfTLL6Ps/URrVindv9I679UbdMpr0oB0yHiUoKkfSxEg29fCdNpq5qKsoG9IKet",
+	"I4wWMc8zJk/VqeLK9Zd7w8GLWkJc++xHtYKYf+Q+39lt8YIlo3fqyziEfjj/ZVPL1cM/oEvYe3Dn1c6w",
+	"6VmYftktq9s2sSw04YLOpGGpq/MUbdptahG6bGQIOAUu1L//m/rXl+Pcpvd9d3kVfSxa46+PjRnfnEF/",
+	"Wpq3yyVbijTrumO23iY6ixaPgCVLY+HLrb1h40RFdB34xjlXh0+WrkFxgHM7opAz8uH6sK/k4xZVxRuC",
+	"xaOlef7yxWYyi1ILGg52VBi0sGm3+EtCogRyhBf1suxDvoMyKUEtThJ9wMpyOdPzbeRL+MsrvGHz0zpi",
+	"5H369c7u3outRFMoS11mpn+6/6gGYjzY++7znY4CreJzhgep6jsvd5vFXyYCH9ABbFwitzm4FjWGljXy",
+	"OqyaksyBhQlfLgmdBwkYvR2r5cwxjy4ZlSLgWXN1+5GnPbpXBgWi2Cd0ddXcDHIqiiP+JNsEIgN8BPdX",
+	"pbcMTMHqyMkCML/BT4XeTVAqf5K5XOq0TvAGw6+QUWSv+MFKt4mu6mQ6VNT/WNFffCQcwTSDW12VWpgt",
+	"8BqM2ipt2dTEgcot1KLNQonFdfWTV1rtBCMIOZgyob4TqqNU9to0ySNTM+wOv2wustwsquzKAP87t8wf",
+	"YGGbjdXcymIfbltUp95y8kC/zoYepF9atkRcQ8OxCcJGg18gpwelViLVxEYfumvahEZLezcYF0VCvWoB",
+	"8IcIirpexfCBzKKYFoC51kFElf18azQRe3rO4ntmwSirTW2dWBY2tW+4srXJR/CuGnQCmqbxvTqvUUqh",
+	"/2GImJgiYlMJLlk8FEpp4HkUi0N1jz/mBweHbUQAPP79ZBlQWL6PEzGJMeuNhCrad1+FVJNZ6F0XCEVY",
+	"+a7nITk9Z1Diten0g9+Var6MP7PEPwK+2Q0qTFxk8TRUhXzJpmKxgH1ioIuMEuX6iCG2rG24eLFMxT1i",
+	"SUzo9G6fsMUyW+uCRUBqYljTh9yYiC5LMQsQlAjIOcHZ7GBInEEfQhnwaYWGZHAC4HskBsbDb8/Pj8AD",
+	"uhJpJPfB3Lk8/u748Pr4SG16jYZB4UTGETFWlx6QwePx8jsb1BZQAyR0YEW/260r+Xa9ZxHbcknvvhgG",
+	"V88qjkIS5KP6uWId7uy+amXHQ0W3nj+37e7WxE1lmmE3hjdUfVcSFOu9SSxeiLgix8fEb9HjZqyVhVgE",
+	"+bVoB1XgoTKn3jTaWv7U6owPXM4PWY713S35iose7Q07uZRo5iAM1C9D95NN66uiCO787dvTk7Pj0eYB",
+	"SCVhn5faclOyaqQPaX3HgFxdH5yeHh/5RhwoVdpCwvxf/RIlxazR0L/hkzwjXJTfaQTgqDjraZYpsQ6o",
+	"IhiMAAstZbNcsgiKKnNpM8bhfb7RpvvY6/dUN3r9nm54r98zn6sxzeoZtS1dsr8Lf11D5RHYjK2F8+9E",
+	"YhwKWmrMx2H/sQOYfTIEKu5Xw2EolklOPF2m2AroSo0XrF98uO+geCjVM2XGNWYAuzVwlmtdQPYOFxkU",
+	"1Pmg9K+axVd30udHCq0Sx6ksgDny6vLKJgOkrHjbBHUokWcyjuzvKfnT5fHh+eXR8eWnD5enf+4X6l+s",
+	"3shaUCPDRqqWoCdcKhkWC157QC8YlXnK1Lksqw7mijxEbaggzSm+poOxh5rBu1hmoqrOFSTpXOSp70Hv",
+	"W3hVpX4QZUKtyY6H899BL3Y1mZKDPUD7fsfWb9VikNXRaFgs6izKNCg8Rdy4FOqywYlgcmTibC7yjMCB",
+	"2aJmF83KoEvsAK+pDZ9RPmXOHveVggZNRQ15bfIpzEmxJ/AM7DDten+HcdEERHubOzEYPm+OHVR+5mou",
+	"0qzNd3YGr7+p/U5ZCyomyGuB12s7xg0VvN/rlaZ0IEiEEHm2zDNZBaBEI2X5a+PTZImJzbjUXcy1o5rJ",
+	"LObgu2q9ZbRQYdE5NMbfMC8C+8VkYlSUWJssE3ubB4OG0tDg2zQVtGOCdu3i1aeXqcA1z7RfvXFVIYZ9",
+	"MeQwY5ooaol4KMDP+lB2WgFEGHB2uDf7CsUyn3RlB4jvWe044MmGO3gq8iQqwC0fEx6Ba+UwVFCQomuM",
+	"ZsDf4E+O33/1lo4DkLKFyNjJsil7z+SBe9/beb07GA52BzvDoCda5Om0pcp7YVb1FT4UxnDHa06j9cD1",
+	"3TVtJ7Wp7t//cOE7b2rxQbSIuU47/aXfy+JFkEzk2vqDtKRRa0FmdLGUXuLnhpHUvIHVjTT5Llaq+/uA",
+	"mDvAG8hPcAdx45IYNhzpXUc5idh9DJJN3eYEg0qFG4Om45Den89mkmWh9rx3XqvUPH3YK4NXiS06ZxRS",
+	"ZOF0By0RO7BPOLulWXzPNFcTQNrO4w1nRTD9II1nHVrjOyKnUGil9lua86KBReTxiSQyRlIeJ/IYSCx6",
+	"+jzUuJ/yxbLifNL5Y+prdsGYnBaeAdwMGN7qFSzSbZusyUJLIQ7V+BjPa9fEjg6MYqKLQTY96m8szoZd",
+	"eA27x57cWUqndxUDg9dMPp7aK329Yrpli9iT+Vq90D+YXzUU9Wnvja5bLY5s23JX77WyodBIysp8G6Pk",
+	"gt6ycB7NUumxYlZKrNiE5vfFR7wBZdMsn4vWXIqVP2Q7w5Ayo9tc7NFgHodSAeOf/Tt3KxIxMpo0bRh/",
+	"HHwZ0ZxnqYFjoOlO28y320yVGpxKE9LmvehAJQYnNqZnu0T+LkHtbsqGIxSt2uEdYE46RuFQKYUxuugo",
+	"zSEPq1hs+nicRGV9nnZvq/YrXl6/v+j1ex+P31xeH/b6vavLq15fvevHpjbWKhpGw2mfYP4bJ5SfPLhG",
+	"5HGi1eY9ZxtL/WC6YOS0otzjd5Dk3TVG4KRbOLF4p/c2DcNmgtt8bT+N26rM3GaOp00J2t+z9SW7F4j2",
+	"XVOBhsE0baml9olNiVYVNS1eYpzFL3wXtqlGyETKogLX5Y6tUYiiXqv0yIwk4tYXNN8zBLMzhzTcT1Vz",
+	"84Xvbn7RwhG+CQxWn7zyPVtf2T1XOg8Or09+OB4ZkYP5Czb0gcVqA3J5fn1gAyU6cy1ly4ROVU+yfc+R",
+	"XSS1mxc41I/k8viH8++Pj0Y3XCmHynqB6bqDF/mxFGxbr9/Tn4cYCjxdE0IJcwXpPMRtiYIK+6pMD1TE",
+	"SDyWp9Pzj59OD66Pzw7/tsHz5FwbkdPTp+9Or3CgljTNwBW0OxwS1dgdtQyf252M1gYa3XTBUgphsbOj",
+	"g8ujEbFvkewWvMKAXDYReUb2briNG+wMMTpTeuk+mc4ZXarjVpCIKaM19SfD75H5bs1E6MSFQEm/jUvo",
+	"DAtcMQuATTLpFWQlUolxHCcduFQX2TqIhW051KGsBZMyqMaClwEzNqx9hS1UO3yuTvQiOyJziX91qsgT",
+	"DT0Qc3L+5gqems0WS1aSBpNUrAzi55MMSo7Im6fogFbW00c2ubw+7BMpHBVCV1XDCEmY7pjLjNGor41G",
+	"4PTKWDpSzSnelwkybBQhU5TIZmSqRYkzkhvDN/mEnxxpX7rJgQHVp4551dZd7ZPS0KjOIuujHZYB2lmf",
+	"IEUKYsk3HGMJ+lkSMXVNZ2WBTeY8fMLJRGRzMqVS3+IVi3uOWDPktywjlIxnNEnU2hwTPU5KhkXYxnen",
+	"VwN1FuAQfFKHaXpPk5ETWoBuFoZxcUJT1YIBOWMrgg3XJzmNNnKCzRCbcD2OAhp6pU/XbM1WpNlwZzfO",
+	"7G0i0eG48ttfJaD8S+Uyv2jwfxeuYGewnhTnewDE4Kun+6un+w/p6d7cVFcVNrMyckckilM2zZI1FgXE",
+	"pli/j2m56h4i8L9XA4IG8Qij/9QcAQO1YpW2mor8dl65gmts62rh2cAAWejB2rwxyeA+Gdlvncbz69Ub",
+	"/OuXDVSv6CZQfnscuHlqpipSe4YalkX72oBGpH7M3/nDA/W7fqWNXp4cnR6PCCiUxnNLTsFCNn9dHh+e",
+	"n50dH16fnH3rpyOqc8LN3CqmulzARNKcywE5PjvSRvUN95KalKTbN6sH7I9bGuskFKnZlwVnvm74/7P3",
+	"NsqN3Mi64KsgFHujbW+JotRS/0gxEYeW6LZstVpHVNtnzuFsE2SBIkZFgFMois0ZO2KfZh9sn+QGMhMo",
+	"VLGKP2pR6vF1xL1z3GIVCj+Zifz90k59J9q5IJs5mOZOtAOfqpZq077fgLpdubk+b13AeifcagmCY2Kt",
+	"y4SZ8Lm1OYM+/1kqeQKJaQ3mfAz23Qa7anVuPp19bB9bsSzVvZYD4dYcu2QzmZmucqNKY4cTMe6CHeFj",
+	"x+6b0qCKprduq910UKsPJtpgp63L0zYkkGLW/0SkY265KJk32Pnl6Yf3VxftmzYdBqofwfcBAFjdNtjH",
+	"y6vW+dmxSxQF82qgk4Sy/P07gDdM5XnFY3J7uRPlDg63J/CfdnE70Y6b8U60k89vJ9rBGQCeZ+5zdAOt",
+	"cbrgjVsZ7jPBe2DPQhIKeviqdNusjERwuLIkGxtPlBAIViIfSOXqqArvrcw5nHCTnU1L0Z3VL01NaYL7",
+	"q6t0KTiU97J7vfIdyy0UuPevrUx6nypL5JtswwJWnJ1q8PnInWS+X34TggMrnIKfR6WwDXD7a+G+nMVJ",
+	"OPc7fza9+KM3vQDKMBOhzAZefePf2L5Xn3zcqx37HZ8rPZmndh9EzMxEp1gkvzW3/txkYmmNYyHZZ5Lw",
+	"zKpqHvgMoTmCHBI5EMbjMc2ZElWq6NKs4sFIDO4MSzGdYz3FEN9ZC5bDyoljZpW6PjciYgM+GImIdX74",
+	"GDEEG4rgEPmtiNg/psIqEmMuk8jfyNTOWWPMezI1I/unexmTO2mtSMC14LFUwphTO/XVeZTWTjbLPAwh",
+	"QowRQhXyow4OESP2oUgkQCWXzusdJklUTHVJADjvyxR4RbgydtYxQhjgy+sf/XoxYNjlPARs90vWsTn9",
+	"WMyMKk61yLr3+41mo7mG3UhRTUi3cVMolpUTIbvzrmfZy0qHk6X33C1RSpApmU0PcDYlywBRnACbjbSp",
+	"rqwq+WFK2AurVajcu14R8g5970D6/jvkfC+l/q38XqoTsX5CkT0PB8UaMkgFewih1uENYNwU8JFEfMI4",
+	"JTliaAZjoVb/ZtxAj2iCRVqbaR7S1vhL+Gw1u7gov1mR0BAcLf6fUnHA/oZ5CTIOUw7w2EP+TArwM/ce",
+	"eqZAkKV2ynjGVex7w/sJ5fRXsm9mf6/w3ggeX+tZzRUgTCbHAF6YG16pnrk7gcuMVJ97PphOxyVgomZF",
+	"a+xVtlMsPq9qzG1pGR5EcKhYmrvShw+PXkOd84Zfh/oJxZP5P5f7/mEr4VbBkkx8Jbb3uZryJJlbvZZP",
+	"Mz3mmRzYP+TVB+C4eXg8wH7wF9jrTWaIp/M0M1z0386wRf4nitpLzPVchKeerbT57TNQi3ulTXabis5/",
+	"XngSNUxmpTzn5mFzcyKArVuHBIEPiP5CLCCom6xA899vHr45ev3qIVOyVvCqKcF00BxA1qjsWr//8tXL",
+	"/cM3GzNHVYkgnVmUy5DC7hW4ubCIEhmXGa9SukHi6L3MxCrE90wzbBQTODd1leQTVvuuH+iFYWLXPtJg",
+	"H5X8x1Tk8G/YP6igxp1AuN5qJfJW6QVN7jblA/EfIVx/yF84k2Jw+OhwCW9VeClEaiByah85CTDXfQKB",
+	"hw+BReXRScH+ozjXd3au7EKqeFso8x+NSFGnKbvMaSNgkDoyeC+giKIimAHn72CGeZLAIaKh/DiY5Y5i",
+	"VhxsTcw7f8tOdGPgcEvT7fouHoCzh+7tvEQD3sJ6FYriuIAoyXs+JKVvrWD+WtfThb6Vasm2PuAGKZDk",
+	"F5LcuhqnfSNXODeGS67SBR15e+mZFJJSy0dc3M5NoINzNqlONsTfHppsGDBhhQfQ/mp3uiaFBy50MauR",
+	"yV8kPZZIDSsCqiTGYGoyPc6lhvNDVYgLCOOYldDqgW9uxHNItZgZYQUS06qveY5lYLky43eCwkSmGlv9",
+	"AbJKfnH6uNoscXyS8JWYfVcJVzcyh66ZrkFrdisfmQ/L2eAw9ah8xJsxnJ2mg9StMcDgmRdWzOJjBU/a",
+	"yyaL+bwqcjUFn7XZLC5UxC3eALcbmmsVIXtWvjLi2XvMNyy+eQQqw4bKbmAlLDIZWhIsf6YIUbv/QJsP",
+	"QkrLDaocDBVtPnjl0YwmyDmtMtzh74EHFiLU4ZrfrAzdbcqYk6kZVW3+1dSMmNKZHEosXTAuxlzSdt8e",
+	"bn4MHnBlU3r1YDDLYew144o6LwUiPuenlV476uhXYsODNQDhHyDlnrECqBxEqymoIZHpRWiBjcrw727r",
+	"nHQpiYzC6XteiHLJF56yp8+CpFgtk1eXhRI2vQ+xydRLaq8okRh4lFLR0p3xdVWJwk9hcTVuzhMUieK2",
+	"fM9VXANvWLhL+/NMVBVexMr7S3JRud98dfj67cuDtwevXm0socRtKoxZHPVts/l6/+3bg6PD14cP8HfW",
+	"jPrysHnw5uDlq1dvDzYedCLSQWW6380o2Dkzgo53qPf2gtVRW3K3hT3IfUgSRwKA8kWfQF6BHiNiIMc8",
+	"KTm8QtSt5iosw03vqX8bIVk45CIhRTml5udWzxVnIqv0WbW8fuKat1Gr6TsxN5Ev9LbnilkCQmWgPbE2",
+	"H4wY4D9bawU6D2VooQnjHzvJe7LCo5bTUAPoKkgjgw54QEnjOjDgrA6JCwCTDpqlia1ri7bsW22VpfMq",
+	"W9Quv9YEtd89arLW1TltUwjnjvV+dsMIy95SOTUucAl89i1YsxHJ/SZznsifxbwaMNcSwNLWEDTxg6Y7",
+	"VSryGnNjZ2zn9AhVg5m3mNdQWzClx/WKXLnh8NDac7TW/uIMKxlwx02ADr68nxERYj1/vUv1LBvVtloK",
+	"gJhr+yphCloi4pu88c76OYBKzKreO9hC3yHXh+GmrkFQnv8EYQ6wQWjJ6y8I7vmbVT2IfJc1n/IT83nO",
+	"bJhoetE+AyYs3jH7Rw9tURTsdbR4bBU7VFrNKjJa1oKoCGBdqWatJqtSbRw+wX0+7NKGRPtfTzuiMus9",
+	"VzOiIu+Vxpa3anc6WWNfD76GHjnr8p3Ss61wWdiUZxWbFWa6pO8OPnKO6fiVRdsuVd+BlHhV1+phjxIA",
+	"QlTBwXxltop7zjLSdLlnKcjhj6eBRwnxu6h6oBir/4K2t9pkIqZNrO1CixaxKsaRYGspiAR5gJCkWHZH",
+	"7YyybGKO9/YmfO47k9PbZu/wYJ1Jll3XUt1vGCwjo2JZNsEktcQb483mF0jbTxjHKR+WujV3foCqst1m",
+	"c72l2P35klCYff9U1FZD8LGeqgwrSYxmQ44YzAOxYKrvv36zX2FIPtRhRRQUeKwsF6+eqZtcqGxn/POD",
+	"5lrp2ceDDxxTwcTC7Qx4uYIrHNf6AwxjAfXCaW0f0+Niji2o4V8HvNjYYQM5x5pWYCja7zydI2kdJIG6",
+	"FIH6dAt7ClzNKd+i1KU/8BtsmD7xe/0yEq5qltLKLzolZjWX3abOlbpyhR/obvXFBjVVC8UdUWrKE8DY",
+	"sb8zI2+ViCvKD5a7WWAN9Sd9rRPxLq0J9PotSq3i5jHlBnpS5T7cOKMAxlkfJNA+vtKodekBOHb9upeW",
+	"REa+tjGIYtlbfGpEWFuxsuqxwTofO1dQpBnlquKxJQGpvKcp03dCGUIdCYpDAbgeOlRQHeRCIA+SSSvq",
+	"EGuKEP1kfB3iRU31aLhJ61UWOnn1gJrCt831agrLRYVHDykOXBmYzXstbuRMWKwPBNm1RoHgwtXx0FK/",
+	"6jq/fD3hPi7hjKBEdIU3XM9UoaK0zgJvZVdg9LXVihyQcDBsf+FLtzw2+aL5SK0lKjJAqLJxWd37jAMo",
+	"EW7LyeIsxnwO+LxaBWXQOAmsg36wWfEQu4h2Yfl2kn9EfHZ11GQmbVDBFX4GXAQPz6ExG8PIeKijFRvz",
+	"vUwSqW7P3eMPCdunciCWaODwu3NdunlFgUbuXdslffzt2wekLK+JoLlY2e9ESVvFZnlGhq/fh75KViyU",
+	"ul9wfOahZF1lX5TD3v58C/tfMC7C1VSSYwUrRBXSpiADlsk8NAM2SHaDjHoAOjTWsqc8+v/T09/y6pwa",
+	"MNRqMGUPjXpx/ksbYIACmItVVs9XmnTn7911U6T8C2V3ltJfgsrrAxLXKxpL0lTk6pms/OjGCYcYhFqL",
+	"ZihIm7tCMAPYdVEBDYhnFHssljit6Q5ZM9ExPOCKfQ6XtMgYm+dJQkxvSf6+s8g9fiXPAhuXDO5tZPPz",
+	"mD9FLv+WsuRbMWcf7vhQp8+VJf+syNWPkhpcl8qxInX/4Yn6nzPoq/CzrNKAOx+/vzm/uWh3IgyKYkkP",
+	"tfSfCDEYRVaBH/GJYVnKlUk4NKg8bV3dnH+47BwznhjNjJ4CiqeK7Vv8DqRO3hGRzUaa0ExHgheA5/wE",
+	"wMzGQautbDm4E8s9L2Y6meg0Y3bPRZXXkxtwDInzGoRIxGK2k53p9A78iaWSvx0ej78QLX+QaLPqooO1",
+	"QqvNsWCnFx867TO6XiDFdCaN+AJbanNJBl7kazFJ5rXz9lDWGBh1eAOPCVW5oHLJwd0DBCOlhW6yfgK7",
+	"XevOpWdL124mUsUTqxQsXrQrMjaWhJqQUOydBQ9FWFnv2rcHOXUN9p7LBLK2rHqSaV2uHA2dNtXe+1Tq",
+	"lGoPlup2MKcr9zTJQGEykbYfdiH69+v41ksAuN8t/0KuUqECLXPlm1Z9jAXYDEXWXn3PrqRQP9PLTe9O",
+	"YXRyv5FYuG53Plz80j6zJsBji4g1tXiYT6jF47VTWHc7h9NwLYRdFyRp2FinClG3Fq9oflvjaMDsQJ2S",
+	"V80+CJeN0WlGYBIVeFMIkVOMCRw2q/s8Um7IQbMuce3fWQPxIcw6VcSdY6jXO3amcykyZZnwF1g+Cq/e",
+	"kjgtC+XSbVPgjeD23EgJAkJtTbORTm/gxwWyal+2Lm+Oi1kdU4DRbZ29P788zu+3ciEf6/y1c9N+fxwi",
+	"oMjMiGQY6jn4gZ1oB4bbiXbwrSWqzpJUXJQDPhXX3ThVgLp50VRNk9qjZjO4sorNapddYOsFjmGmdLZl",
+	"qKgq5vJK3upRF/37+OcoX3U9Lbyv63/wQQm3HWQowvNVVXOWmupuJDQ0UySZIOejmkYeUbvEaV3WxpUJ",
+	"eACL+DOn83ooAoe27RoquEgVgt4bUYpEj0Qy+Q8z0rNhonW67A7nBeZbfboBs/4e7fR1PK+7+j9nuWcZ",
+	"RaK7BIo4f3fUfybVGbg85iCfYj5vMFcyDI5rn4LnEe1da4tKfMLHcB2Oze1D3P6qKkXC+Ukh037B57o6",
+	"DoT0fv6lqnal6euGLpBDlLNSgXzp1IO1rsyRQc1zdY4MPPfYOTIklL7SVnx5rgwu/slzZehs1siVgSdX",
+	"dd3w0/2XV1Z3nEZMwO0bGP6W+d0zgbR2/Zs3ENCBcvnqcJ38uwdbVQ/T0eu1ahdJgc3AKpwh6NYb6tMr",
+	"AVyW6de/15NOsFFLDOFpeivUYN4otm3aiXYuP1y/h2SPH8/f/bgT7Xy8fte+vFmif4ECWoMF1FLk4EBg",
+	"QOHdyZDWaXUkzPAE8bsoWaqvs6uE25tHfM7yhi+suSTr6fFutWLTmOY6p1i8gajpF90q691I2H4FVC2Y",
+	"rILWy1YJAZQ8u515nwBLvyzWwtSIgdr77CFsUpJ3cFz1Qq0uPerDVfvyuNTWMoChRQJqsKv25Rngyhef",
+	"zMEc6Dkn3Y4ZmkMnYJIgFbqO1vBOV+mJUIbJzKHFo3vg2ApREShL0xTOxZsPhdwoO/udaIdmB2j6JF2j",
+	"HRyvhnfy/sGVnPqPKU9kNvdgUb7PS95duULZ/rPD9p8dtv9tO2xbttCTOoygQrU51eZUYMkVy7irIPpA",
+	"Xcp02CwwcPC+fXu0v//q4PXr15tXpiMLmQtKRiwTF/zom12b6XgceqApb6GEmXvwsnG0gr/oq79anbEq",
+	"I8R9eIYPLH65aiPe7h8cHq38tGsqsE6qWWuMOZ9FoF+aXP2spWIOtoISVZKkONWjg/3m6pkKfvdLHfis",
+	"Za6xNpnbCcYz0AYsm5XOY7/52CgvKVd3tW0j9v+IUCaw4mhtRJMSfRfZrHiylaRVLvSv7UDhhY9ZVjFa",
+	"RifJKQcdgGsgSbmyyTXdIM6mWHcu4yLDb1oF6kXwaht9zRLKdZNElxQv4tQrTy3lygwqwdJb7O+6H7aM",
+	"TYWKJdblgg3t4W6qOsaqjEuFEcWl++W+f+rfeJi7S6SpTutTqexSfmidX1THr1Ya0EOpoJv00siZ/YZ7",
+	"cKsR6cGGfjw9zSbTOlV5KBNhTpgYT7I5JVS7Jkhn65O9O8YP8KnK6q1UgyCpMEnplwCRBdqFYHOwWFhq",
+	"MMJQwyrD9ptNq7e6LZemOOFAHVkHuaUKvass51Mx2FDO57xS1ysFQ1dxwFWUJ+YQbxF72Z5PAm3MN+id",
+	"QSNWHcOq7hMcslJE6jpNPCYhr3f1vhex5D/p/iOjJYaHW4g5EllGgdAqnF/OP07KFMHsA9mwUbhwUfIV",
+	"Opu/vzpc6Gj+/urwGHQry7SWV3LqQUGNPatnI/szFLbx2PgM5b5gEz6447cibrD3V+13n246OBwkXUFW",
+	"E/VKLAwddRXAJNh/UcKzN3tOqOHmi6wwfMHIx5XQB6vtebcXNZ6wD5Pg2sncww3WShLnugUUKHjM2re9",
+	"f/3eo1uLe4YyAryN768OUeg9+rW1iunhq9Z4sjOjrvNvHNfL4VBAPQ10Nm+w70Psa21AK9hvvmlG7PVB",
+	"M2KHb5pwEi9fNVkilUCfTm5zYzPZroJm5emtNcL19HYUsf40sxp6IqyS5XsbbiZY8JgKGg4iDzp1Zy2P",
+	"q9vDn3S/trEnNvgAs88fvCXCv+t+hfm6WgcYcglVRU48wK7hHytclA+8SwuD+9qBzS/Tn3Q/v08LW/1F",
+	"l+sJ4yzRM5HiFYPODRLwNcjvhxvepOtJenfwNR5RGuRvK2iHtqiCeEBKQsNirLShd6p6hk9jqX/uV/mO",
+	"fpaJ7svMgEx0DiBu2FhwMy3v0/5qBM54iqBjHTFY/BgSH5rti97C/TcHh42jVR7DkZC3o4r9+BH+DnQg",
+	"P4uSG+B1ocxxaU1HlTJDcqGykPz1QXNSZK2XuARfUl6lKsh/ikU4wVdH+wfNl0dvNkconNaBhHy8vkAS",
+	"CUQnpk6kwl6eGbF1NTxIQFMuVLG3VD3fs7vRGE8OQyVqmsqy7Dl8U9n/JxaPQaUHr1+uBE6qQa381f65",
+	"hob2oVnNMiKqbr8xBagK/KAn3yKjhASxVB4sEwaopvnT3KIE2A7XPyKnPzp3PwIDr8m0LcJdYLGeKavg",
+	"WhaO7FUmY7Jfe9M08f0Heg32DoOQXgnAJs+pUGK20G4HWPt4by/RA56MtMmO3zTfNPfgZt+L310O35/9",
+	"kDUajZCRFzMog+/X2Fl2jj1CZQTTFjoQuttK+ojc2hXCIBxOdYwEtpYa90v+yqNLl0eUKJtIkcLOVwiV",
+	"YJfCFUcB/28qeSRP2p+zlS1WhXvGWTFU01vuQl+FV3fG50FJJo9j1yxQ5OMUwcadrvZ25bX+qBApbatR",
+	"YtgzA+sr0eoWDOrNMFJq4dM+Gn4r3ousqlahc3Pdbr3/9P788uNNu3PsPbmuofwv5+1f29eLv68M7bCr",
+	"1vXN+en5VevyZvF1qbpqMciyOFrYDw+721+fnV++WxwQPRXWSO/cfLhuvWt/+v6v8AD4qPFkETGa6WFX",
+	"5ajjYeSFzEoOFnIiAvIZ8xg6Fk8nVnqSlZKNxDjy/MzEvUjn7MhNqcHa767bnY6bSL8yFMhurluXndMP",
+	"Z+2KMxiysYhlYL3HDXb1sfOjfWgyNaOuqsPkL/gSime8E+0UDxXQVRbOirr0F7Z7J9op7O5OtBOucSfa",
+	"WViNHRxmXOnDWLca9M+izz920edj129uqWTTLn51Eiu1iCvVeW0D960aIPnZE1lpA542jdWTco04eQGK",
+	"2FjindNgH369bF8fo9DO7LR9PUn+JyY+D8SEstrsv+El7xweCEBuWUDbaXTVWfuX9sWHK/sFj9Xt7jsH",
+	"mEVAWCZiA57xRN9GbKDHY5EORIQtwO13XPsLdxUfg40NKXultDA7t6CMxU/BC/xaEVyXJ3d++cv5Tfvs",
+	"GJKPlM58l7hyg7m5yBoebWzM51b1YVI12Fkb/tqCUewPdhT6MZg7fSgE/ArerJz3LyL1N98yDZKKJyhd",
+	"cQxeSwae8ApPdlyL+ReLiL1isbyVJXjNnebhm4P9l6UE4zBN8//5n+bu27/969Xv/9fDb6VN+0XWNFeE",
+	"FVZxT7ibddTw8fKX9vX5D+f2KJVmUuGk/Pn7dMm+sFwBbcetxpK/VcielLFQGbTCMtDrXiir4P3UPr1x",
+	"j7onwCE/S7W6tSpYHjjBlwpMkM+xkCEZ/NF9opKoqMlUC/WoajFPShaqJwRiVwEGzzfQTJztVJUheEa/",
+	"VaVEVnQqcd78NQpizUQrI/LTrnmlNveOKgDDUQpLcbOpojfa6DPavmquc5vrkKvEPSnP8A8VT7T0QCEy",
+	"8+qvgUC4NOzOym6rqFNaTN7xUho3uDU2wmBG+RBxxFVXn3uOkHhXY/08QH31E/4SJXItSqNUGmx2RtRe",
+	"QX2r6MVyJZ5RWUGcjTbUD1cEqQozzc9y5W4IF0FbpmpBtAUSxdwbVbUqHUua3LDef+12EFZzF17cPY+p",
+	"qQ5d97sy7hFAHx9TMUKSeHIuXS7iPqvfqkG9ubJyco7zesXvxSLZ1LbRt0trWD1vPLBFQEkkV2i7SnzO",
+	"6OelqUYAJejpuQS5no0ERvJcZdFDQbvniebxmovCCG4gjL+vraZE7I5D9rP8vsif3uP5AIlf8oDf3Fy5",
+	"eo4KEVDeqxnohKsnUGik94+pUFUQ/hUU2qGHe2VQjkdDMi9dQpVwCYsnIX32PQgDQLeBx48ZJ2Xf6/qR",
+	"VVLi6QDqj2KRRowa29lLJ5YGQEFO8Abr7Q1GPOuhpxJBf+wfUM+wFogSRZ+lPdp6Zu2v2Zc4F9FOHuZS",
+	"rgA44M4usKP99VhmwgrFoEDilXpCzj1Fmzy8+FDerKFRVDc/PvOYww/sf1zWWyrEUTVVLUxlIlQs1S2o",
+	"0k4ogRrtl3vsoXrILckOPn92rUH2j3zci6UiS+cwFt59kW94WZR2ja7CB+CjrsgoeGbMY3HCejCeTwWi",
+	"oXzWi1O1aQHhAcEx41ysBIVvLdOz20R8S7GjqO7d6n0YbgbqxOQl/+VHcRDG0gAq3iqIQcczsK30zkMx",
+	"BnExNbYrLtQ7of1qXeYpKQ9rU29BlVnorMNlItVtR1YK6PwOss9NUxHU88AtYaaDgTCm7kaFmseqjWND",
+	"eS+K6vnjZf0uUzSrQTVTcS/11HTEIBXZJi33vQkA0SaAXsOQq8+Ud2Nbxk1F9ui6Bw5bfXR2LtYox2ca",
+	"7IPr9ocihogMeaZI4zqlClZK87DvM8r5s2dVuLLlreLZNBU9MNnvxDxfvzXhoXMSTphkSXBSRgw+vR/+",
+	"/J9v0zfvfv7rP9Kb2d8/Xp29Ob+4+u9zfXDBL3hndqP+Oz28/+vnJm//ZefBybIl6fMFObM+3L6Y5QKu",
+	"vUboxtnzcBzrXc0YnCUBEdy6JTFV4tx6Gt7E013aorpia6hidqRSkVu4hnDTTqx5XAGdPoZ4W1FHUp0m",
+	"oZg9PjsDOEZ39zTYR5XAHRRkOk0VVcG0rq4+tS9/+Uss7kWiJ2Oojw66G2SaTVJAcwVDMNF60ueDu66i",
+	"0YUJmySwGdkrcx94jFCeSKsIjrTBbFdG4EuGHCJlhlqTDlflUwUpZ29WUa3d0zWIqVo1c79+oWbmVYp6",
+	"zcw9sgbkhfLEvQr14gsIH/NXlJ4xrU6egPS/VEjWZQUCVIcHKXK3Hng50mliqRyC7am4lSZD7b+xMcnu",
+	"3R88AtWuItFOzVXaygkidzuW7tY/NdE/NdE/NdE/NdE/nCZKp/qVqKR1fhXsHXQcKmBOj2p4VgcHSMUT",
+	"J6xXXEqPGSwOK+AW+f5E7uGlTo772ob8fR3P0b9Xaoo1b7Ae7LL/vmVsdDsawYh8rIAfcdNgl1YLJ6+I",
+	"iuEiJjVlzOesT9mPx1Sl0lVTdaf0TGFvASD/WNq5jaXiGQZaxnwyseuALG9wWTb6VqbVtWKHR76XcZtc",
+	"iO6lVIC+/Enp7NPYyoSlA1zj05c6ey+y8lAz2Ldlr/+qlXtpYG8j5z+rBYrgSdKiZwovxmKQSLX8xTN6",
+	"pvAitdyqf6ttHyi8Qo0flr10jo/418gZPBbjvkgbf9dLp4oPv4dnf9KFGRfHScQwW2uUCzHMgjGyhsOK",
+	"ImZeMoiD9zzFJytHIQjoNUY5wycrRxGxXG+QdiwXxtCxIAWVD4hf64fxD7fgWTeSc++v2pUzeq60Jf71",
+	"ONWTyerXz/Ax97pU9j90Om/EYrJ0P8/dk2f04OIQiZ6tfPtCz9yLFPNo8HQwkvf1X77C51r0WPn16cSI",
+	"NFv5+kd6zL8+TQcjbkTDFxHWDkBPnroHF4aIpZlMM/EJsY1XjXOGT5/Cw3VjrTvK4gBjacYOcWf5EO/9",
+	"kwuDpGI4VfEn8s2vGOcaHv4Bnq0Zad1B8gFyBAxujMhMIxU8ntfXXdDTLXj42j67ONJ6Q5Repry6pSL7",
+	"mp5qF1dAry7fRfducf/8y1QOv+rtDj7mXqfAYqOfCn6np5lpLKfNDj7/vXu8SJwVoy0XVgvDFYWWG2+9",
+	"UWpeXnog9GrhPNyLI67ilEsjGlCpu3KQH93zF7qgAiyOB/+79nDX8HR5tLFl6l2eJCuGeW+fayVJ+f2g",
+	"FKJxJwd3K+dzlb/wMzy/bMTxNNtkwPfTbPl4k1SP9UZDXtEby0YlC2H9QT/iC+Uxc8mxggtpRC9Cargx",
+	"HG/pbb04XuHWduOZic4SrFNcOk7HPbcwwFrLqlmNwT6Cy6WqGwKfLYhWN856p1U+ojWkcmdRJq8nVDuL",
+	"IjVHJJ4jwhhlQfwe7WglPgx3jv9nBdpcjVb7e7T2e6EKusFrBfV3jfeq7YCNXsxV/7XmWakar3qz6nZY",
+	"853Sya71TkBGa75RoNg136mTSZu/Hsryzd8OBPfmLxdF9JrvV16Lm75buKHXJYaicFzzreL1u+ZL1ffD",
+	"5i8Hl8GaL1drYhu/HGiF6+7uguBfKRHKnox1Xii6Z9Z5o+iXWeeNTSRA1QWyzisbfKPKXln7nQUzadWb",
+	"lVb0mi8VLfdVLy26CtZ+o+iaWPVapUdl3ZcKfpSV+1DtQVj3tbKdvu57RZN6s7dCa3TdN4suiQ3f2kS2",
+	"lP3Iaz5f4TZe881f11VKKs3xdV/aiPkXnQa//y2PJlhGr6+YSYWZJlmONFpdmjTWqVjaxjsVGBHRqQv9",
+	"nkCBPoGAuNr39WD+aR4iXt1GG7Y2iMsU4bQOVpYk5Z+KcJFL4khuI5fUDsKEABhg1Y6a6lB1O4/JBMGm",
+	"HK4Eh1aU/kNzP4EaSUL1HU6zaVpCjzloHrzabe7vNg9umi+Pm4fHzaPGq9dv/rsuXFtqfLI83ocrWbJv",
+	"tU3m7Y6Vw1gOjnex6+ViqRXE1HwWUBEB53AV8hLPHhUW2Oc00+SWXhyFRO9TDznuYoPVS1rZXJQiqNX7",
+	"fNDMC4ZKUMzok8yTAEJ46INDAMwxET26UYLVDzihMMFqeT9GwK6orDQDtFLF4kLBmTaiMOva/g9vStRQ",
+	"k46QQz5h3dHZVCwtD6LqJEup8TQv84SmpGGlUJCvL417/Asqht4ebVL2iekRb4/Y/6rYtVjG6kUGVesl",
+	"fKFXZRT5lZtGWTRXCH9YkQrlPhqWCjkCw1ne6gyLFqIASBHJVSvBYjGQY2isUawrsv+Tb3KpScDbxuEy",
+	"VMUVy6oqYS0LnirOLciDhb0JSN2dZ5Hocm5eIlhvhMmWFbK74lcjVFyTcQhyNEnWcFoF+Vd/i+q+5rsR",
+	"yowpIWKqu9aqkJfzwkBPqhL4qsvRsgftKEQa7MPUKzrrekwOu8o9YZkKcsoaXVWVq4fpRdNUZvOOXQzd",
+	"HvFYqht9JyBZri94KtIfHD/+9OvNAipwS/n+ij/9etNgbT4YUftay3WAJ5t3YWRmoCcOD4h2AwgT9hMU",
+	"HvhkfpOMsmyyE+183h1ZQkhpW8MmQ9huacTvBZNZhFpBLwFUEvsTlL193oWysZ3jQ/vfmcwI9wUnnsF6",
+	"oePTrTC1SYs3YaOY88t37c7Np0779Lp902DnQ0j1sps+0ApvyTjChlBW4yMgDzgcylvGjqNDPkAl0UFC",
+	"ENK46iqK38I2aj8KzyBBEIFz7bT+MbVqrMO1ybOL3DUykT+LeXELO9cdQkTC9QTbh+JjDtwR5ofR9ecT",
+	"ucMuxcyayqUdCTf9KNz0c9hjGjbYdJdotrjvPTPiB0ev/tLz6BMj8Zn9+L51utv5sXVw9MoxRspnkAoU",
+	"hXlqC9OCTRsJHgOZ0a593sVp7Bo/j812kBqjTVL9eZ4DlosxYJFY882SOyBZWwaBhKXq6flde1W1a352",
+	"UCMLgNfp1rbuqnX6c+td+3r15rmprLt9pR7X7nWzYrMqJuS36224XVc04AtT3jLvg91IyKGIINmCQVly",
+	"38Ewvcj/dTj1f8GEpFOeJD2Q1phFBf8GZAU+gCaVyZwMQZ6FMG0PkYoByBtZWlqPHW832F/1NHVlFzhd",
+	"4zYaSRXrZx9jfeHJvCyejJ9jKHkJdm57tIwYbOvQspvKA2nZvb6Klism5Hfsdbhj1zRgmZbRAvRkXF33",
+	"6SCbfvr1BgSUYq2rc7svKMF7Ax2LHtLKYXPfJUly0B4QKYbS849Zb6r4NBsJlckBB3XjG0CBUrcg+5TO",
+	"ukoaMxXQuQzscqS1byPWg4P+hIijcc//IRX3+g6Ggh1C7dS+ziH5csKNmek0xpTlRNiR7sQ8H6er4N9u",
+	"GLwVN+CagCPoDsx3KCqwewtOvkdMVGig7t5EanavYXmGSJE3QB8pssV+QRVx39SpOzLPGznO89a4w8MN",
+	"rsEf+XQeyCH5AKt4pHJafgPfhBvoQZgX+MRu54bCvsw6DUcThQqziPXFgE+NQI2pLxLLL5m22ho01n8A",
+	"LVYRVq7VVtIUa3mStVy7MDmZ0dRMaW5+Iw/CjfxYoL7fQUEbat+gAtEciBgKSiDQl2d69P0UgKblvchB",
+	"3OzNZHKgNqBaB+RW6hBqHG5Rx2Xb0zcaXdVV333XyqWS1Krx3Xesh73V5T/hL8fse9h81p02my8HsDL4",
+	"T9FDKYiXu0Q7xUpKuItpf2Gr841PRTZNlWHfIOaznen+QVeBtf5tVJSx7Jueuftk7d1P////+//1vkUS",
+	"z1Hx7LHMWG/vfn9vbOdSaztVWk2sBTKxq3SKPXKp6am9ytmt1cgPmy9Zb6jTvoxjoWixfDKBDZ1bctMz",
+	"RZRmKSXQH3BPCst8hS6Jbxus1VULj6I2Y5/TqjgSHZ49cN9FyePfgfrTx8IVv3JaKVqxGZ0yugWFsef7",
+	"rn0TsauP9n9aN6c/wqhn7Yv2Tdu1iz1oNiN29aFz48thDpr7NFI7TXUK47TBtwqoGXZWPT6ZJERGe5NU",
+	"9xMx/r//DtULBBxhMt5P3LUZgSubx/gnypfu5S19e9Rn6RwuKiw9sGuHGlQ0p3r/tXuNDwG+kcP2YCh1",
+	"G+xc4f5LNZlm+OaIG8LtytK5HacH8ze9XIBCzQKetoy7CgowEXzCixf0AiCZ+OpC2jtuLA3LGE8BG2GJ",
+	"z5b+42N22DxkPaWzT0M9VfEi0cZ6MB2Dt15mpgvVEXazkFxxqVSZ5ODnAIYxF1y+GYjlez+sNAxKLfLd",
+	"HWilBFrHkLlpGuxX8HtlI9FVpOXKzIhkiOLCsB9vbq46ETPTwSjoLEylHRPfm9oXTlvROg8mYZ+kl5yv",
+	"2IhjS1S/MSRP9hs71bFgvzFwh/7WVb/t7u76/28fPGw22W+gPNuT/QQn22O/WZbhY5GBoyDFOxBrYyGy",
+	"iaLVbS7ImSzv5FXcTLdCw3r/65//7Dlam/BsdII0lBEUo+VNRFu2s8pI73NfIeXAyhSOj9MC9u0Cytrg",
+	"aiWvrLyxgu7GfvMts51fCutzhHHffWm/m8sz9hsIwMiJR50W5A7uHk+sjJVZYQxkg09maiaQH2eHyu8b",
+	"uwedj52r9uVZ+8yOetq6PG1fXLTPCoNMEq4+JXIs4fg4g/8s9qm2pm3CFVI3H0Brvh69MoK6I/QMRvBf",
+	"0BAn6Ag+5kliDxeGwJJRuxgTnvwJM3os2OHBW9QV3OiZ1m6yh3ayOcfSUi01OCqSse87Dnzu3jyyb45F",
+	"NtIx1B3B5/Pd6rXsv3skrEBcGz/2C8PwTX96b+xoNO1PmRwLjYSfuQKuTOs7wmx3PY8RwdvqLdCC2FPg",
+	"WzvWQKthIgd+kAG0q80Aekv4FTkCOMlFtK9FKwwnYzGe6EyowfyTVJ9cVyOwdIOfEm0yR6zffXee//Ld",
+	"dzTcPpCHXdKnTOtP0AGrsFDXFouWuc/ey++JpbkqXoVWVM8U0RYNf4TsZ6aTiU4zEX8CR9Qnq1iWP6N0",
+	"VrzV8DajgV7bgcTniRgg/CxVM/jzbcNP/oDdePvN5q7VBaWaCjfWwUF5C12VhR8t2Kpda0pBRAgkPhQ9",
+	"0w3lJBoNCyeT8kwgp9HktGZjrubuYXPCetciS+e7rSEoaaTKBSFxF/TR0IO+MLo9Izvap/xGMThpmYMm",
+	"WW4NEfDzoYO37LGpE5YKsgnG9J2XIDBxF80iTdAPYFqE5P/yAFDqYIwjd2tgn59PcOeD3FGkvxQ6mZ+w",
+	"f0w1FfgGaghiYsz11LU2c1txhDLdMrm0JjiKfzs+6vB9ETN7uWIHNx9Xl4ZZy9nejTQMkH7MM97nRnya",
+	"Kn7PJQSS3GLdb/aMgp9BcQalEMDwZqnMsJnZRPCscNVhSXnxvOl4rUIGOp+HFFgkunCeJSHkPGN6mkCI",
+	"JrjqpWL7zfwz2v+1zKy9z7tu1BMSETf4b+Pkg9skae4+mQkfiE8gRX8rNqK3P6O2iCHmaZIchxoyuuo+",
+	"75pMp8Icsyy1zAj/sucD9gXt3Fjb4yx8vOJg3OpBkxjwNJ0zsibyrQ/H84cjl55JccNrWc1/312L6zHa",
+	"JtRhZ2LVf3ceuQGQa3jOWFg4cxo4+NQLg1LWThgvp7hMGO5dPURlOCCOBmvRgLQAIjZpYK96+XNBw1ZQ",
+	"QOGa7wuh4JCktaGmqBDaX00moWFq+GNXJTyz1kRHuy0jPoGvj1DfX2CV49K87DVZe0lS2888XklT7iqc",
+	"UTpVJldtCo+8MN7wsFsy46k1bvFk7F7Y+RUOlMy4C6tvfPcdiE1U3iFjoox741UiAI8dTFNjBSf0GMhG",
+	"qZ7ejjAHi/3qVlDI2lIZohyCJL2Q6q7XVSUzzV8OH68vnBgGjFT4yDe9VCR/6QKwY3enZ81niISiugST",
+	"57fCMTRkkFiVY4K2ZM9h9sP8u6oHwP1IFjJlEPsLTQeEqkgIkoG23N4RgC5i7UZIzkQMGQDiod28tjoT",
+	"7JTbUzTr+9PBncgo4Oelk3f6WJpD8B6U7hi3NmQU/eAs0t8YmbnWQmplTKuBqLSOsGFJ6j0ov0HDZU6s",
+	"xH6zhj2KFNSwI1itFRjoxrDL9b66TN9iKh7en8Eo+1GzapxyAMWOC44qP1TEuH0I/XHFz8In3dDht5r5",
+	"xzysj1V5nPYSWFm45/ad4ppLb2u14CwBlHjvMKfWCtbwdqORKg3/gtEcoj9pOAh4kM10erfxB47C8Y9Q",
+	"0GLiJQMnmveto44HZHaMJ+tajzlKKc4K6Xe/mUM2wMZbOqa5Ntgl/gfmAzo/SxCrtlO4hSbWzrVgqVt8",
+	"tizRYC02SCRkhIwAU2kCqc4JBsANIzOdDVIBIPo8MaC+ozJqNdEG+17M7TnxrkI1vSQ2D96WNVhk9aLG",
+	"mrffw8CM5ceLQHD5f+9e6UQO5k4rN131TZzyYbYrRTbcHWXZhE/krv0gfG+XHvuWmZGeUf7IWFI2Jd5n",
+	"Yy4BSsYRJImEX1OZZVYEzDN0u7UcJNBwmvg7CeG98iu0qJj0vLy55VKZjPXG/DMNDH3NemWLuavA3v1m",
+	"/+CNtYs8hWjFfrhut7+F0CkN6jP2XEMqYMkAwQP7h3khPkmmhh3tH9DznujI8dxVLt8S6Q6dfq5d8b7V",
+	"xiHTg/vF4yLxqsAx0XC1mrwYZhFtMGbjcBaLPm5YhomDLs3rRVfhJjOE6+/D8xMOEMlDR7bBV0DMOw2u",
+	"gcL2gz+C3+guUzp43M7H/5IFnxlTb3XF9vdpOvRalYBeUDm/oTQVEyHMMhnZOX0l8k58y36rYoTqP5Y+",
+	"A2eN4UZfBhcxAYq4EjPKJDHfYr7vYGRNq5hguwaEQec04t8Y+TBqP91VrYqLoODSKd4IKNpGPBm6By39",
+	"Wu1wjg3arBzCVuawJUBwoZ8K9C/28sBe73C3VAxj5VT4Drr3D94CCVftFU+g6DTvxq5nIjxqK0HtWbsP",
+	"gJcYXK4zBV9a8NcOuUyM84Mfff5c4MEZRSbsWmAulMZkPzOD3EqSsoDGAXo8vtlVkMwcvD5D4YCsYJdY",
+	"3n5wKVMyFOiGqN+R0LpKuAJhRWliyok7K/3AaQA3dhRE9PLIU5AM7Dqm5Tp30N8u3Jw+SH+Xd2flfx57",
+	"CVyEJ8zI8TTJuBJ6avK7H+0tzDSFJI2W06cCMqB+hmI4FIMMJzIQEIehSd4JMTGFU+B9DTFp7LUNc6Ad",
+	"+oUnU5Tn5751Pf/H1MF4+TPO5hNAOBvKz3iYRqcZ688xdURqe0RyLEzGxxMc5/qHU/by5cu3lug/3pzS",
+	"ARfyj9lHgkwiXCVohUobqWMHIeW6gLMW2lj+DLAJZOgwWzC/x/zzLpC0pYifOh8uy2+/OmSJuBcJnvwR",
+	"amfge3XqsjM6/fNBx8k83EIKPIny3KzZbza7CtVgV+4AC6Tt/z7VM0uB9gA6EB4liMw506m8lRhmGCBb",
+	"CEumEZvmqKle87aHnEBQBhUOkms4hmHfnH647kROteyqgdZ3UphvG+zHduvMyn3vP2Qza/NY4/td+4ZJ",
+	"d/1j0QUZA67d4gKjNFgvxOfyvjdMkHVEbE+xwXp71m636omL9DbmfJz0vJPJ5O0ATFehXfphIpTl1ZeN",
+	"/SD+YeXerVC4F7CBqRgIe3e76QfmbG7pg9VbDLsSb4EOY6mIJxVeIxePswZNkJtNcTMXfaXQE4LKIlHn",
+	"ATaMD1n6cmhlOcmgtujyr/zXs91rMUn4XMR02UawN+SL4KBY5BeGC3o1WEf4FBCwT2FYjPMURPp4atCZ",
+	"V/QXsGwmBxSIqHCxIETiXE/t4hhXXUWtK0Aoov6cB6aK2l+aW5mgFxQTnO0IlMWQh53tEwgzSC0sUdsh",
+	"e9IJK/sarMk7lUlp+o1h5WtBmbEDwDF52RFhQMQdT5R37ofnnFkKfw0C/EV0VopD/fY4h002X9EvThkG",
+	"+De8BRm63+uc73aQGucMYi//tsKzg9MgknNp6VYrdmKPbJ1Q1jnPUkyXWQxhKqeDLXwPYirHZGLO8vo5",
+	"dxXaQ4XOsaigBU46dtjcj+xlG4GuABL982cQWZawURdpsGsxnBpru+WZuYHJ4grmim8xIe08iJ0wpNpV",
+	"3tEIFXzF878TcxI+hH1sBc/e/b5XQ/tzrwxi40GGIZYAaTAiKPDpmO4k0CBxxZFHJUQRCTpSV/XOxCQV",
+	"GOAha7EzVUZkCwkFliSVnqoBWH36nicEW5jIgVBGBKk9V6mepFJknJpzUHZQnoLTujrfiXbI/b9zvLPf",
+	"aDaaUCWEMn7neOdlo9l4Ce1IshFUF1iRC/n6e24eY4eVe1uVcQ8uPgbmrbXepv0Eu+jDLU0106ww1CLo",
+	"tT/m85hGbBW+DUnB5D6rLffIH9kD7x00L60rQa16GNpu/v63vH0LLPqg2XSJVa7qpBSrg6JIuEpXlZWF",
+	"q8Lp/b6QghV2Vy1sWwPTtYC76z7kZ753hakxhRoS2LqweuR/8F/H1g7Z+ZtdunEVj3AKxQnsRDsZv7UH",
+	"gFUZpV//9nu0M9GmspNgMnc1IC5/AAiG7inEbvak04BMBzmEuCf16LcP+BwJY1XwKeDILFIPFsKHO72D",
+	"hVDCZK7l1KMfJtYy/V6subI3xO8L1LS/lQlUUdKN2+YtUg4EAcukcwZny4sEspJ6fo/qZM/ev2T8O5JV",
+	"IjJR2epIgA+FyGoi0jG367Liu1UQSvmwrC8GeiwMa12f/nj+S/uMWfUHcnPytExICgGpDIlF5s4abdMM",
+	"rUB7z7l3CyO7vAaCzPfECnK8SK449QVyfQIBVEcyhZV4fQ3uImwg6aT6k5MVbFUwg41JLKq+wkr5cpTr",
+	"wBxysKyQMu9E9rWe2RPfE+9E9oBz2Ow+P4/hXp5UN7EIvTG8jtmtvSKN7CeQqRQyNrlqTvIWAq5zMuiP",
+	"OfeiTuwzmrqK6KRSBlTxOoJhPfHVhJ0/1rqanlHOIMA3bP/sqeUKGgKPfV/tESHaFTyM2it1qXNrqU9j",
+	"KayBYIQr3A330rdY8doV6VEN9ivYs0ao+D2XSQ/eDfq8Qzt1H6Pxn+GJ0V11K8Bx2Z8De0ToJEcn5xUu",
+	"FfJZwObCHurkDK3lIFZmIKgvgszTrlrFTPTN5VJ4/9koOmJXH7+/OO/82D57anqmnflCgrZHtsLoQ3cV",
+	"Cd++U/EjXxLis2TDRO+IJTwLUj+gzUyWztHThYnUPEnYrbwXig1lAi7daiPRzrGNgcOH2Yg3MFPLcFG1",
+	"0eJymahuZmpEGuXFZ1gvr1PmPxHZfbDMI2NYmqu7lzFmdQ8l4loIP7TLLuoqHA18KHaQ8USkRity47cU",
+	"clFrkOn0Zj4RNBQgFQ2cgxUHm09Efe05POyqnni5Gf94eeeWAF5n/6Cq21DlLmKWJjY2cIndje96xRXk",
+	"m9EXt85t4x7uNepXI7WqWQ69TCnkD57+IG+SBSu5kwra4mLDfvD2uSa52OQ/772CqmPVxPHRpRN/8IQp",
+	"lr4IvnRsZYKPAGUuMkR18VY58e7cwGvNMxbzOQWM6tZjv1WzGo/htH/TbB7D/2s0m83/Lq7vsLnp8ryf",
+	"kBa4weqEijdYW6aXrWz/YPfl/lpr+Xf1Wlm5U+euanlnFR3LE5sf14JTcA3SSBJ9u3jPwVW2cL9loz1I",
+	"fAIFrVLXuqY6Qpfz5aiHxL5PvoqCUMgbDDw12AfsJJxnaGHtFFSKgm+0NAj97sLF5oUr7wvT5RqsRSXf",
+	"vuyakgedsUq5WVZZW6gZ8+mx8FdkmcPmflf5SqcghQqD9Vg55hK7IEFmMScjqsiWguzCXXbjygA8bpMr",
+	"PyyltpVzxtg351f3r47Z3qvDbxuFkcqgX5sOePjmYQN6WDca0JTS2thiVhvEf11mW1cxFk+tNMgxpN42",
+	"qQdbnu0GU8uVJpckAnEXSAmFOQc5flnxSMmUGnBVpTVfeMydLZmepzkFPY9T1K4NVlklrS7cYTyKlCr6",
+	"y/UthIEgTM1ph0uCCBLzdv4W7XyG5L9dYKCd452E5rsgoMaiVgV3wikXSE7ddjonhTol5ea4Amrg9Aa7",
+	"1PgAGN1CxKLay3WKBVs5yWzrkrEfwF6ZOq01sOxD27hgKnxaYbXa8uMsnlufq3gm42y0J8cTnWa7g1jt",
+	"JvrW1N8zrTg2Lm2myZrNJkv1DOIdkMyUcmWc9uw7qZUSZo4w3QaSx1BK77/E6vMZhE6AJ4cScT96Rk/T",
+	"gehZIzsu1B5hwjCkA1jLPmJGQxbBgKsAbQqSJ+wM0djP487QotKlX+KXATkB89kOmyTtdNpVeZobdxpY",
+	"jgEalfJzeV77igX37hJ1OYN2iWPMlKEui2Y6hlhuzOfOIMXsfEQ3wISZIAsOayxR+L/EeTbYL1LMRGpe",
+	"sGL34jBqTa4NvAFxX4NdrBLB5zDR09hKKbMtKQyj45eeRQyHE7gGoN46nsY8LnQ60RFiJtudnExEDIT2",
+	"1B4UnDfj7PTs8oUhRq/ULT2314sBqzfcSzFbKckxGRVpFvNS5kS5xwR+6SuRAmw9h4wzFtxMA3L2z8Mq",
+	"LH8NU61cItLY51Hb7R4QoLpzjfuDsHKriobfCbwRvvfLf5D75YzPzXZtFz/BD+4UasjQg+Y+efAkz42n",
+	"O1xPsw3oTCaJVLd7Ut1rORD1eRqANEEPQaQkByheqMbC3CgIunPFzvEtRE+o8cTZuZy7KTyIFnw/2Ad4",
+	"7v5dDetg19ZJB3HH9xyZIDI/3BJlIgHW0eVK6dcaU/ohFE6QyjWYN1hvrFU2SubXds7WbPJ5q/SDveOd",
+	"5611enP+SxvY56rVufl09rHNzLTvP2ROGGdzwdNkziapHIiuCorsWDYTyTAbNVgPnyl9cyaSe7Su0EXZ",
+	"YO/tFHDSA54IFfMUp2WcL2mZ1MS98SJp2yRW/t5XKQK922PC52NfHKQnQjGOJLIu6UEvTMnVQKymvlNS",
+	"dkuQ7Xn3d6vreWwRl3vuGDKDAk9EEzSN2vM+9RMKjvyPkdFWsbQa6nJH8dzklVOHn9ICYeXPLKGtf2V0",
+	"Bf2+eYg3v73+Fu1UwmBDovGAwruYW410RnUeWNS2aPxnQSMAl370UQH2i7jlCRvpJDebCmU7TBpQCgUA",
+	"HCvMrGV8mukxz+SAJ8mcKZ0i8qNLtoaPRxRphnR2O77M84VGIhUnuW/tVmSlIHCjq67bP7VPb9pnjCfW",
+	"4O0nenDn68GOGcVvwqkaYTczE8kcUOqF1c95Oi+ZY5gRbzfNV5Va9h1Cof1h87CrlmT9+Ez2ishzma0R",
+	"/nNbtpz/zAaW3DY4nFZZw9+40U9tqRGb+FKwFyZk8NSdy7rsHXMz6muexnu3qZ5lo9p744NHd/MFqmFv",
+	"APIgRBT01Sk6PlwRuZG3anc6oVpSomn8okN9GXHDrCoiBb5bf7ucuTm/wylvkRbKn6pLOoX5PouYV2Lm",
+	"7/AJbt3C8ftDrj/9u4k0K+111++Fgz2l9CxabP1So8Ui1ANKTdJiCJZeiUFW44otnvbPdopPcdbwoa9S",
+	"ZQy8IHfC9995yHlPEq52Y2myVPanuL7lCqO9SKjJB79dMKhr1McGa7FMUrEXFHHR49KXCcK91aw//quE",
+	"q7NwnlukgIVv1bF78MzzandWN7FH+RASSIU9zF3okALTWCPuQplMBQSDChlwE4ansfI3SXLEAzhzSnRC",
+	"wrIkVU8D1zDTlpvoFimg9KWa83+ewL87ejoDStJ52MnfCzWtj7R9rBXTEevNACfT/hWawiF8AOTFFRu8",
+	"IJYUACf5BjEEuQKhBzXQY0HwKAXHBVIESTo2FCLAaEqhy6GBpDO4ZzD04FwoS1wQ17Tm7YoPmLP71Nd+",
+	"haR+S9alIHHvxcUangaeJCZCIEACPsH4FrqVnB/r6rxU+xz5KFYIgRY7+yQHbRoCtqpD9cDGJzwVXQWQ",
+	"Gwg6sYwkzsR9IFO+Sm9+MMWv25kVi3uR2G1mjkBIr1+gLvzzQhQZPPG7E55m810+mSx36wdEbC3XYH/X",
+	"qrX8wf50ZT/Vsl/6o7imCstaq9pyMnkW13pw1jCHxUQD+8f68spTahPDlXODk0XpnSCIT2I1z/blTfv6",
+	"6vq80/boSVYRJbwVQH63ogQq0H2ac0UiQlcFmb0ox6D1gFShxwp6mNQl/8sc8pxPJh6gD7uwDQh+1KGM",
+	"VMgtXHbhlLfkgSl841nC6YUZnBK2S22WzGSSH2V+EE9dVQPHw3iZvOuoe6n48xWgtTIw0Kcc3MtRE3Im",
+	"I/sfvm2F3ZeDJjPYOck0WGXxn+MgglsHpNnyQiJAP1msFay+Yhfp9CnE3pnIuEyWEMozFQtOJjn+L93U",
+	"ER1W4aTcMS0RiZuXVq2mtL28+EI8cv2WF9aOxHwvkwKiyssmgTUSiGPeO8De5zEA7DmJOREpNHmiQpXA",
+	"FQr1XPZZ01WDhMsx63EreksdH+EJDxkFUX+U2Q5TCswYPhi5Wh+oUaEDjPJrxh4r99UtwBgEukUxCsN6",
+	"+c7q9DwuNHdx9dgOz9G5PymBEceANhLBv1ONwNTu+9JY+4l6BjQQ4muxlQAyuf8DcEJ1qpYjgxX8+3ii",
+	"/jys+6njXNiwZ8iKcrtBTPxwWb5nmf2RWeshGslKnIllBBRQWh0FVSgp2HprK2W/0NfredKusaVYDbk+",
+	"uxJCeiZptF9Itnv/uhPz8+WIFNfQMQUp705gOh9PEsI8BlAFkQrq8Bg7Wdpg4CXwEnVM8dL9UhsWS30u",
+	"mxZyZRXVcZQbvjQYTKSmMPfExakKyOn3GinAz10a5sPCiDdGQ2LFNu+qhYZDAYdVaVd21IWOR1Xsg9tY",
+	"yT7bSphZSsh0As9ByrgVJHjt3b6clh+iGa1pvlsZs6BH5YVMsJXxNBHpbjpVq4CjLJH9Xfd9BMW36g39",
+	"FqRjBJBt4EYjz3p6S92sQPn5u+7nSdojPVNLMhY7bqbXU1Xh+Ki4XtxUfSFo0MiJNNdPlFjbO3GI7inB",
+	"uCP1JwlU8zqLAapJb+U9GvD4BvQYrylGtM/XlCOWJlCsSXx1+OCaRMC03q6zpngSNdxnN/85HDRBmKHP",
+	"B3e3qZVlMJsF7svZoHyfBAwyNfx2vcIeF9fyKjYYtpgt7OA+77FIwXd7KeYjUvM3SCeAsAQcbIAI7PxD",
+	"XSXVIJnGYmnC90eY+oNchE9ARR5e2+A867RnCsw9cyYakIEXJnBaD6Mn4vtd4nsp1hG6+cPl4DXIV4cd",
+	"WyWI9TRjEz5PNI9NKVucEdDsGYG0Y1b3cVdNjWA917uKyo6ydA4JERniIjBq51hJgF5mY0zyLF/qU2Sb",
+	"PyntBmuri7j7J55ZHDqo4Tg8jnUp2EqdVZQKHT/scxHra33n2lApnVVqCMWOYr41rQLvxRJFABDJ/zgw",
+	"k25J60Q9YHefg4wmtOdFcsG/VlHKch/wAzHc3E7tPMVx1LGzXd5zOGKrc2XcCTwuSNtVCoVHELlOJU8g",
+	"Sjm3or+Y7RAgwHgcK61OWDpV0P+k+PSdEBPKwoeqDtdJyrhWTAC5ztVAmB5LKVcUgIUTaHxA5R/gn8C+",
+	"eSHGuGsVg85Z0uERxt/3AgUbZA4A5Tn2f1dB8yTfStr5esmohvNmvod5fWMAJWY4iRNswuyAiQstzr0b",
+	"i3cVKncSO5bGCBK+FH6SIOkKbLAFx1QukJ4DjG4d/nsqBLq8ZqUSg245S9YIxT1IMnj8WMUN3Z8DruD2",
+	"zWPJAWs2WAu/Dk4mhQkP9FgNDNwCFdIIYok43n9acohoHU9PCW4vHkoLsdg+NbzIltHDdaWodt1oyYWo",
+	"xKzBztxc65ADu2oZdKD9/A/X7TadmEPtDXPACcZKYY/6CvRd/hWSntKux+xzEWG+L5uSISQi5Wlx/fku",
+	"gZmtqsCrqp4gDZ/uSapOvgl8ItCRz2VYQQetII36nyLVy+qVcaAvy3n7CrX/4rLWMQGe1x/iz08PMcjs",
+	"0e/WzMNcpLqHln0ekxZm3C0GRR2QKEVqKVcuPAiU6vrMROw1BVJU7OFDlhkcMOGnSOEuf2tV3iThlnwl",
+	"pMBTwdcnBCz3kup2Hf8X4cDk7ywFRQgcXwmf9/ngjn28vljwfl270QgsgZ21L9o37bOuCr4TyKlMa8DY",
+	"QSBCkQi6K63CBQl3g2q1PfSGuSV/OQDqFhxnX6t3xO/bOvIxP7vn8JOk4RGXk4f9T7WssLJ5QgA2hxal",
+	"CQpnpbp9YXKar+izjurcWN8LQ+lciTANdsoHI7L3T88usX0CWOvwu1XfugqhqwD/CUN5WFFpMrj8iXWi",
+	"sJaXGwTBkl4NFV01VTE0pgq7cGPDRmgth33NlkJQ54tl03KtNIEBOi/Adfv0w/XZ+eW7rtIpu7r+cNru",
+	"dM4v31ll1rJvrSJb1/mhQI1bsr/9+GckYp6lkri01KV1xFLdegp4pj4TAVUsZ7wvT0IsceteKuxuUxni",
+	"o7ZKoDg0NnaMddikZBElgCAAkPVoRlCuEgEQQFlKuC7dCl2vmJ834MqhChRfWMWSdPjhCy5dKxUZlwrK",
+	"shYStpb7uDz1Xfsd3jLH+Q89n+trfZZ7ps4LIz0Dg7cgiKVhd2KSbXTnQSkNFvOO5edaJdC3vM+kSI/h",
+	"1goKSFGhi+DPZgS9V0uKIXYPgWoxn2cPwdzlMYb38vO1KwLaatFu/qHaA7e/Pl/JnWJj+XnDiih3uqi3",
+	"r67T/T7VPB5wYw8sTKWeCH7nUfYWa3VbrO9epHbzU2VAtLCxjJW8HfmGmfbY3chasb7ORisMvw7M3Zli",
+	"nhi+ylq7yrl+jfTkAD0fVmjnyAoJYHcF7EeHgDsie68NRJLwvEYXc4ExDR/Jq8HOQtQPgMFOodY3mcbL",
+	"QB7QKkOQja+bSipm+jXSSBXEysYUoifky1wCDcLVHWLsOsEws9c+QE4v+DcrXJlEIUpn5CFYQiN6Qq9/",
+	"CYU8QWLLwkS/XgIpJ9rdSzGrVv+rKUUnKwA44QnQJ7AbJqc+FHlKGOS+gnLiC6QQx7vBruFlSx9D+Rk7",
+	"5mLvgzGgbLn2hXZAa2mDKdpVAz3x6MrY4L/OoQTjbxVOQifilGc80bf1eACwRc+V1oTnQ/AKMqWtXxP5",
+	"24gsW9f5SI+CrWPV3xCLgE1SYQRpGCIZUtKE4Lme6kCu3TAeGNihAU+NwOJ/FCPH1r4aj0U6EA33mR+E",
+	"uBrkzeCDIvKhsMTk8G28MxZaEOhpZk09nfGkQX0KgqUELc7NC9YXI34v9TSlaw9nODeZGPvXTpjSrspA",
+	"khIFtZxL3Z4dt9VP4Dn336ohWLeS56LZAha035YiweKm1xEsFLQ8AMUwPAoomqgDM7yB9v2UHqMVJcWQ",
+	"05F8ike5S9FSUsIzin9CWaNK5tDeR6exSCljBvDihXC5zHJgxSU0K6WymkbXzS7HrYeknZoudVAEM9dT",
+	"u4+UI4u91OGlKORcNtRJAiD9mfGPYb9IH7POLxP8aCUGYU11TFB4TIoAeD/wARwu4HmYUle5trNWPE2y",
+	"E7zHhIE046DkE34VMfUuX+ExoQ3ckpukxGPP4pYszWEFm38NnSq18hCfX8D8aEdLZSYCWsItgzpM9SwH",
+	"OiSDy3nEL85/aTOdgmf88rJ9enN++a42ORdhaQgeLYWqF8gdsWwk1EDHli0+QpukrnJ54fhBUs7WShJH",
+	"4/Uc10YF5H+M6H55ZWvFr7bbQmHp7WQynnlqdQepFeMyXSRU/HkVpe79C/9yviQd2BfRpHxwZyLWl1nK",
+	"M0IZYEN7cibKe8QZCmNRR2ATtq2kxgoGNW2fEQBgt4InWQH5s6tGVt8BSuUMSijotstjZg3260gmInRe",
+	"SGsUDO2mRKyHc6YqCT3NJlPIZ00FVocFn5cm0+kcat6BpahxKxiZMA/c6Ag8qcDALmEBdTfkRtIyoQ+Q",
+	"XTBWzbHVGdVL6oTKZLrzhCxRK8HhuRe+VQYUDT4xX9AsGafZLOGBTSUWbcNCcInYxxXcr7BMoEB5eXsI",
+	"SHi25Djm5s7aFkqXu9mx1LfOC+rue//oMSN4CpFhMBVQKwEfegyfdRIiRzgL4O6Arg/ZYMRTPsioaQy0",
+	"xVt9F/xsl//YPWJ7VjfpHWNyNuxcoIty5W40UDR9X/IG6wFUYN17yl7vI24arF0sHz22h9JV2AfQa4Nq",
+	"zrCKGtPRa/u+DrQy07Goqx21KykWjB49uF60A2f8b58j4glnnTsWTuUZ7li6QO6QvDe5TxHKAMPN9/ru",
+	"sdOFg57gXvsjO98XLpwPQy6Rnkn8SzLDaBshbhI6zSDRhrpEQfMcF7DpKgHXawiqLTJDhRT24/05S3WG",
+	"+cYyq4SLxxSTypB0YJjlObpdhaBr9fAFno62ZET58a89dsPztV7MF1tzCwOi3HX7lw8/P31mh8NQCLhm",
+	"M6Yxe6RzrdUZPTSU7BXQF0KRSsZ4xhJh7zPss1cORC5tycRwkzEV7wSIt6vOzy7aHlnWY0O5+zSHHEEd",
+	"D2exxr35I633z+zCjZlgnWuDzuf5bg7jyPNehPS5KVsk8l5szBO1zoNV3BDAZ/RcF5ZeGURjUpmQ4cn7",
+	"Qt6TZH6q1Nk/qfWLfQkBxUJizoNo9SFYktRbwtLgQTNMGs9tk4x+LKDBr2NGrzCid57m/JdDReLePUuR",
+	"MkkMHw51hlQalc8BG70/nkVdZ0uT2jzU6UDsmkxPHhsjMgc59It9ESrBERvz9K5Qx9C+PHP9yVwWt90s",
+	"8HYBnmSQsu0KDgLdG7KpsUoBPlLs+9RgVy4D3GrYlitQbUlFaLAHxyFUoFTjMzi5HlES4egBXKNQG6vi",
+	"pWvEparCdaJK90mVlvODPbtOpicBj20BONh+JbafeW6FfDlfR0g+T62O241ZxxNWZMGwqnSdUHuhCnV5",
+	"jQ9mZlnjEEEdtRILJT6dYLyVLVE7hck+BVLNV6tkBDuxlqoR7tyzqMeloysRZ+HXZSSKdwWmCz7yPdHy",
+	"gO/hF1FE59jvXEKrIqlj9k0P59HKruAPbRX3vo0CH6JWwgl3cKOoYn9AplVX/XDdbjfYZd55HbuQiLjB",
+	"TjEpMi+CoZA3oRTbKcDkanABKkV9sR2Kl/jYVKl9Vgm6CtMIKW7rRd2Fj9XJ2nAdzww3ATsEEMiFTfoy",
+	"IhefM6HiXcB3eWxvojbZBABbMqgTi33vSvuxyDczYBJ1dexgMBjx9FZAB5V9lmn21iVetgiEZsznGFVw",
+	"ev7+G0JElcpeFCddNbYEDJL/sNlcVbRSRarqRcZurs9bFzWqSBt2LSSgG9jA7agkMDZ80jyvn3BThvH6",
+	"vxIzTwB2MU/PPXhijOP3v5htJnxqHtv7HkSYw02UhsHX4sj3gJWG2CR3qJO8dz5ED7HxwiAakWmwKz41",
+	"5VrHrlol0KcqEcZUTstxSOSuNJ36Tt6VTVjtMr5qER+xq9bHzla16hr6hL15bOGeCjMdPzaZtmiPiuTg",
+	"oGKMy6OwLE/6Q44Phlcn+6FG8M70NIlzO1RiQ1Cp4whbEoQFHJYA7VNxymdqhYz3ulL4yRPGvUYCStR4",
+	"aqBfQ18DXrTLDKyIENld/VNVqSdm3KEvo2ZIgNuLecb73Ig9a8/Vm45tk8kxoLKneuZqvaDAR/4Tk/ex",
+	"dhCwKF3p6bSfyAHDfcYApHsxxa5+zGowt6no/OfFC4AlyqTJ5MCcYCIEjIYpRkYk95Tnr3QGSUk5thFA",
+	"xSJp9wUzCeXlJVaAo7m6rMMbbUAH1r/V3rHhh77KDm32MJ0O6Qhj3cxJJCdM/qqHmBmJAbno3PiYQTzg",
+	"gxH9Z+eHjxGT6laYLIKW7vyWfvnHVExFxMZcJhGZcfOxUBmbpHogjMHmKkR7BrIi72UsUhN1FZAnyCpS",
+	"ag+KaA1JUIaA1QIOg9hlkzZYCzpoGHbQbDJxLxSTQ2b0WKDOMOQyMcehY6Sr7N9AnxiCjIRiAYRqjQW2",
+	"x4TfG8wydEKc4Vs1uRkynSzPK4O9/xG3fps5ZeF3aggYCeCZ6LeYekgHuRkBP7ReJfhgUONxzADQmTn0",
+	"f0qv1NPMRCyRQ5H3ubSrNBFLeSa8QumqLCiT0Vc5sdlIKCv9MRkT8NxMDrpvxCAVkCNWLJtbGtiG5f9Z",
+	"QhIE1txpbppDXiSkr6KOJMSm8XWVEKjgaebpbL2CENQDu+ppCzkY1XF01aMWcoRU/2c5x9dZzvFQRlxV",
+	"l5yDqdflF5VSc/MecpbeKEM3ALuASYpdq58wHsepMEbUBEKo+PeB0Y/NUkmDYElVb7AcDx7UnauEqxuJ",
+	"/NssB+a1EnUtWAgQsyqNtphCe9B8cA7tVwssWRe8aT0znCReZp7Wilzj/l7NNhtlhASZIJTjcRx2HKUK",
+	"bt979KBZyGlfyA+p0nRxoykhY+sHujzxg3pzPUfiR9jF2Esd1yY0hTYghb2tTv/Ij/7L0z9CegGYocfG",
+	"5yooOD4Q9z16RuBSIC8BG1h6g4ZX1JOT1B8eBvyK6s5gmqZgQgLceaXjtjKoQZ4yES9p1IZXGUmI7QHJ",
+	"5x94Fjgt/HyH6HQpxwRex+12d1gFKO8v8koY5zUE4x41uXxsOPGQ1D3xoupe1u3DlH4IQtznyYBCxeyb",
+	"YlbRt+iuy/QEkCvB6wA9cBN9K63l6SxQ6qHnWh5BKlShtwKeYnUPUOyau9gBh824zNhUZTIh354Pn0+L",
+	"rWkreK3YdzrsUJtYQQnVQJ4fqxixg2/cOAzlrRQceKSjZ4kfrsWF+c5t/Qarzm3C7/sjfRDneXp5bN4r",
+	"FchAZp+r1p1Sgi30IonJ2G0wWDRySt7E1LKKyWSSUOvqmU7v8GqJPIMimHFX+QI49wDE7LmE+6mCjWBs",
+	"oQLhgJhKa3EOmM85s1WZxu7ngFWek2Bz9EwH/p9P/4lptx3Q7QsTAJutTcRycCeydRyL9OSKitNiBt4N",
+	"vLMy9+6GJvGlWXdVhiTNmvxC0tCcrlKp7XYv6fxZYWlO6K1ac5N+rzE5fzx/92PR7Hx58GCz849Q1EBn",
+	"sU7jAzzHZ7FUPXWWOIr+Xs1Rqy1VchMahzLIpMpEqnjClM6+sB4BN3Zn60e3wiKFZ57HIoVP56q92+wl",
+	"p/i4XdRQqzceo9aJhojZ76MVbIy8VUI0WEs5MFvIc0PEojyBAeoAODu9+NBpn7mlUecBPREqSFsIkNVF",
+	"6mpqwfc38zmi+H5fDPRYGHbd7ny4+KV9tthsHzzXNEf0u2YeLXqFCzugvy2YliQ1nsOsXJvqn8pdbaYT",
+	"gGqsNSrdSWwsvPZSMUnmW9BnS/QJZAZBbEDj5JLg6kp0etW+PDu/fOcy00JF41beCwU16gF9O4eJo2AM",
+	"ziP6xWyk6ZPGj2+lRM6RH7CJH0A/GgHN3AviOSIIiAGxucvRE4kRK3phlRi5Otdoksxv9BNwEXzpeWzD",
+	"9VmpkFBKkvzpWQoTLTZmKfCFrhHuIZ/pimCPfYpCPVEpqkOhn2o9+6PBpIPtB3b+CHqp3a3V0RM4sefQ",
+	"SOHDJUNsgRyR7qqIcWWfGQRfKBBcRj4FV07oUppKJEhKCTjkUCXJPXc+eG6HdMCP0EIGXRJRV7lRMfCS",
+	"6NsAP5ImIusbDGJ5ALYD+/DrZfsave71rnBsH2IPe/uxG/hKfZNwYffCLvHZWqhMcRuqiejLAzI55W2t",
+	"B6ojLSgV0bdQGGJp8ITpJBapo2GgOATSiWtaosIwpRSTypvcPthVVp3Ap7M81cNSpFT3MsO85Xn1Te96",
+	"iFYT4f4TEmGw9KemwaCRat4TNV5OkXXEtbWmqiuFYqGiG+MXa/RNracrq6V21Rp0hdL4C6Qg/2qIsHz8",
+	"Ty8Ng26qD6K/VBiR7U64MTOdbiMaoJOYueEhcmbAlw9tuNz9WaJPiJLdY3lDUDKKVFbwEWARRyLVHcs0",
+	"G4y0NoLxroKyDvoovgvPSEPRBHJNjfQ0PcFMu/J1z5Xv+MaVL2FtsKPmS9azH/80Vfyey4T3E9Ej94ND",
+	"KKcWckaomAzEpVxDWXzUkre6lkNkqOTROT0r1ft5e3sYFvnkkFsGXGdEPJN8a9bgAIoKmb08LOQbpKWP",
+	"7UR4DwFpR0Y8y8R4kuW6qb33Vd4dKge34GPBev+12xHpvRyI3TOc6rwHrgOZYbJ85LqoBRnSXZUXOgE6",
+	"GAba6qx88p0JFSOs7IwbarwITQqlYbE0ls7jiJHUziPPS0Nh13ZacAy/4oa7NWyTgMufqtdi4fcTMtU/",
+	"Z/5o7Iqn4ukJ2p4h9xNjSs8WqNkRbi1Bu1NcJ0bmn12zQy21rsDM+CUBMjqBtp/K/9kwWKXtWCd+5E/m",
+	"Oex1FzIXwfk9lAqdluuk7AqqDKL0FTjvEz5PNMdsYeJVEzlQbRJJRlC128qAlJvjakI+y6f/R0F7rxLK",
+	"6xBmfkDPQZk8P7UXIbEsI9Av9wV4qvazWdr8PXLhAaxL8q4nL2yLraDsLT5NhSFwwoUO8EjtQSfB2igq",
+	"HadLB9ki9ZS+9FXWYfprlKaxjhCbZqM9tFx3wWZFo7xSqes43dcbN3qIYZd76cxBLIrUro0S/EmqwCAJ",
+	"/Y9o5xw2m6wnFZgpn+wzoJ5BZK6rSHJFDIEWfGG51cpSMUn4AFvEQV27s1hgRDvSJ/F5IlMR98jieQ14",
+	"JFGeUOiNJHLwgaLYVUVN0amx3ucUuFX7c6ycr05rZDMPHVGhPp7kM4A23V3cg2onlD2hczyg7USbcHD8",
+	"EFcD8Swhpwt9K9VSIwyylsZi3M9p7RZaAj4KzxXY6icNmXKZR0xEG1zEcGYhc02z0c7fop3PuynPxC6U",
+	"Ye4c71je2ikw2lCnt7rke6ixn2RivJ1vOakHbgtnDffI22TIoHJpfWjgA6grelRhAB9AJQIDbiSJTR3L",
+	"rOUVdZVzDJApNtPpXcRmI4HegBT9XFWM0GCtvPx4OhjBThk3oTz/MNOIi4XRiBPWF3OtYipUzQrTwlxI",
+	"Pzk4baXRDWJ/BqTDpc4JVuObqMYwvNVZwdnw+CzWtl9/Fr5yC7uQ6u5SZ3JQEzhz4hDOyoq+8KylcYf9",
+	"6Kx27RxP3rOFno7Qq/UQhgMnbz2btdgs1eo2v9BA8Qj0ZRTytw7nAMv3MMhc5BSr+Byzw+Z+fpUNUhEL",
+	"lUmemB70YaKIYJBLGyQO1yXGd1VXtfnAVacbh5918Jb17OI/weJF3CODoQc29S70X+sd27d32Y22bKPm",
+	"3oIAu8DyYSk4COAa9u9KZJB+/M351f2rY7b36vDbRmGkIQrCBw94+OZhA3o0axrQNNgl/Rd+DJM+MJEE",
+	"X7HE62+JrmIsnqaujAfUTkIyw65An+3ncWq5AHEFAwPEoeAG5+zIBgIMBVKg3KIBr0zDwltuOzLmNKe6",
+	"r+sGv9jeRX1BoUSTp66XIwPVAiOhyQYSYyxW98HyugilM1kN3XvaG6x3K7JzOIRs3oMC9Jw4LFnn8Xat",
+	"K02bUywu23bYe5XD+5GsGDtUbsQMAMtnqRnjausqz7BwWKm4lSYTab2EP4UkhoK7hFQ5BC10VdiIcWi/",
+	"aBUNDMtFdcZMjTN5l1STrnLyAjqzVDqJad7bkQE4fPp83UtqhUBH3iprKU62rbvbD8FnKkqG1lUeoHNw",
+	"vDvQsVitqVtNxT7p0g7JOCWDORX3Uk8NmqfgKMA+k/tHvrm5o0TgD3vbo2pixzQs1qDBZjwNOqOSwg2R",
+	"7YlI2UuP1oE1eECPxxWqQg4ly8N+ku7lTGPZnVRFbcJ+k5QfQD4aSyxays2FoqGQYSdtuzvQitnFv53F",
+	"8D3o/lDVLW/V7nRSMhrQVugqd5Fn1VYL60+zRcOABj9aVEGKw4AqBXZEVz2GIXENRHNqaeaPZkTYRS0z",
+	"HtwBaAWEPONz2r4KKtiiLdER5H50VGVZCLlmtRQYY65rSQqsY7IveMciCukTVghG+gmbBF1lYaoekn7+",
+	"W5+iT5S/3GCk5HhuVWLWVbnhYjl0xlPXsqvS13a8zNeWg3Wk5GyrdaNxha05Q6tmoUgUkrzQivOzzLRG",
+	"dkXbHtkJE8FqkwC2bJO74eFbz2qbY0FAnULm9xAxZtXtI5UyllinbHQ/kuNrg4sUuFUP2SsWy1vp4CIz",
+	"TV1jcyGS350nrHcvUjmct1TsVKsey/idx3eIRYO1YGGFm8jeH11Filv1jQ3P53dzLGq9Z2wd51l+/3WV",
+	"lYmhokg5DpISHGBSxhqmRsMMKC2NVpO72yovzxqPm11PVxEjLdrnkQNWIcjuauUBblarPPhr1s73oEll",
+	"zzoVMe5b7lgHW6erHstd19nuHfvsCvTyq9YpkOgltduN58YrruDtqdYkGYDzpHD6ZsRMJiZs/yFXLTLx",
+	"Llfx7rYtOyB8L07Qw+4Ut15hU4v2X1ehARhcowN4BfPbcp09Qt9p7P6BjkUSNTmWHiKEYuhwmI2CAdjY",
+	"yy/7kP0w+Rfg6/aR/F52Ai2Vt6OMFB4vjRZsjSoLthzkskICjyDsI+RsXEUwelxlclyZwPdLWSBviVXh",
+	"O3Lwp627giEPNry2CQrHZQLU8+FNJaDugCcJxQzyRtaOSh007gvDyB9UyI82IkkAE4/6Z4nYPeZyBXlX",
+	"/dT5cMn6Op4D96RU/sr6gqeukODYgbvGImW9TpbKidi1m8WzaSp6zK5XqMweu3PRWQWWEHKMexA1LjG4",
+	"E3FX+YSFlM/g8xEJmLxHTL44OwRiTQ1SkcGt7hV47DCP2kl5lQ12jupz36P6dlXuKUBYXwoLiHuBYWXa",
+	"e1L1fY6lTmMy2Ed6hu1Kh5mw1wPjaSrvrTRo2zHQNplPRA5HYq9hJQRA5qQ5RiZWAclbZYVkSRiafHvd",
+	"pR7uI4o3e85a23VExbelZeBewWpUWokTV7zZVVTNmSdS5yRnoB0OSCnYE6pusioHhuGVLp0InKxWmC1R",
+	"46gbCHkvrtxHYKcWM6IqOMK9QWQAO3DMetlfutNm8+VgquRn53CBv4jofp9+G4nP7Mf3rdPdzo+tg6NX",
+	"9ly6O1nDUlt3Bx920R5jT5QnrHe/75INeL64ruoLu1qXKBE0NEeuyHExytyxUxahNZ3O/7L/+tXrlwcv",
+	"m4dHdgFHB0ev+ZtXb8VrMRB9EfOXB3w45K8OBvGAvxzyo/0Bj1+L1695Uxy9Gg6PXr6KmwPxRuw338Rv",
+	"+nERe+Ow+fbVIvrG35ZdJN/tfbeB5VU81qe2+wpfB0qbZHXqnmdzx4SQlzzjuQkBxvs2IrPAAQD7O9Gp",
+	"l1oLIj+4X753MGoLV4zlZn/FrAB9D2HTIYSHCLMB06PBYFzZAspNitEp7VpLYC55ZaBl+9jny1HP3TrA",
+	"EpT3YguhMXkvlP3EJNX9EJSfJrbWEe0Bha1C5weo/AlPsxCEGQw6e4eQyM4Rl4W6lUp4eKx0qqzZ0mAd",
+	"PRYwjK9VdWj4eTIVjgsWNHqSYILH9NpspA2a3zCC82UHrQAc4rnVj05Yb5DowV0vKpqhLwxGcmM5HFoy",
+	"dBZDV7kWBC/MCbbhjKWh1xOZZYlgZsIHcHslYpixb3pUEd/zSTPDVAjWn2fCfFuD0H8teCztyW2TOvOP",
+	"1CI7wwFCYzoeozF51Hz5DBOwugidctDuHSklaIlQOvwXGRz/NsQiTfyBjIWNKvbGIpZ8L75Pl/nFwIWc",
+	"N4R1EnhoucF7b4nAh1RI6zgQ6UpjCo8RGfumc935dPbL9aez8+tvj9nV9YfTdqcDzaIsLV+3W2d/9Ug0",
+	"XYUfMUyOrfC36t6vvjKCZw5aO2IaoLxGCKlenKHzUTRYy94hWFRevEwwNG6fLpZeVrDGOWzc2f227Mmz",
+	"+/SUJ0mfD+6eWiHApbXch0u3YXjvL975h4/IlDiPazGcGl4J/HGNgJ6PlB+ArNABpdWy2e+R/5vXRu2f",
+	"S/wH9ANE2LnuMPtJdDQ6ThExUFTAmbguME3t8ZqNeHSS8PkSZxQ1KGL3UsysBUkgqoSyRx2W78Qcj8/9",
+	"QXr/+sT1hMZkEm5YD/6rB1FYMDd6loHcX4NWCFJhEy5rdKJVWRwM1AtnrdVy1JVd37Yyi+0H/uSqfy+u",
+	"QpoUaeCfyLTltUfjKMQwXcJUedennIEoHASKnv2ln2oeD7jJLHf4Du8e9Ndn7vlFhLEfz4cmt5FZq6sO",
+	"my/J/QqyJdFGhK4aqdUSRqJl/clLf/JSwEueMrfFTibTkyXZCQBDAO5Fl/uKVxXFPiyv9xiPASG3mrDt",
+	"EH9S9SP7Wh5TUMfSBGLOmquPSF5TtVJet53/1ctk2DQS1jIzoJnBBNlMqljPGuwc9RJneucClkryqcIL",
+	"a/IpQ6WOQD/6Kf5JpV8jlXoR+NiEumbONkWJdZi1rVPUygE/3RnN9sOEUhXrBrvUzAz0BMMREA6pdCa6",
+	"lO9tOmz8N2rcJTjzRzpz3C+Xul2XrA1fBNg3v3wfZ8R4Vp60PRZ7XPFknslBfVk81F4DKscE8q0zkd7z",
+	"JIKCtkWAhls+Mcce/POeQ3AaU3Ad4ueITxCCd8QN+6dItcm9GD1Lfj17/F3Vy3Qvrwp5Te3tv9fWQEsF",
+	"m9kV4rU9G+lE+C+C8+XjzWmelPNyHytKEBbTTWykpylS2stXr+C3rvI/xnzeqAyGWX11rFMB/kWaLkH9",
+	"UhqvnXeOMAXtHaUwTE8zI2NUXOeCp4Y1oW//27dv67qC+rNZEeHqQCKy9/KkJsMTO6FdC2fG+nNGtFgH",
+	"ym4XVQBkR1N253gntjyfybEoBoZeHVaCsi9cR26KcKAww4iJz4NkauQ9RBVna8wu048/N3wYEydp57jd",
+	"uTWm4yimMKmluAfuVM/dm79vF2fBU1Fd1OMxYT6KQmplfQlVxhPwAB7eUnE1kbt3Yl4vrc4RGt7k+F0q",
+	"ZpSXQ+21sNr8pasyc3k5czYTAe6XTt1rmH9AiJzFHtYCwh4pXGpLOrNenf9s57wpDsQFXK5roHacTlOj",
+	"0y3DdUzkz2Jul1NHR7i7BTjenYgi2zCdC6nu6j5Dj+3BM/SBR6ZFO796YA9XBRYSoPsTQHhU6tjYMmMk",
+	"jctAtXvNJWk4eC/diflJGH6j5Flw0UtovWdGhFgw1GlfxjH4GVFU3lm6hJ7ot5AMDJpPUJ9NuhG1VYU2",
+	"fg32c6GJjRISIq+OslVO2lTdkmlIVXf5MuqFYb0x/4xHbnondnJdZY1ShXmnPutUgp+HNLkBV4RS67sG",
+	"7kfNJrYLtJeyAxSJqIMDJkMQvylhqvJbu6qQ4NqCHUkEv6e4ZWIPr8jM0gGILXLyKeRBETw21fnus96d",
+	"mH+ix3tMp10Ffymk81ldANEqIG0IXpuqMGcJqoMXu8fBhqAI2JIhhOf0LNl2+Ok6iaDEDNV5YITt3DDA",
+	"1dUtaIkUlePtatZevFw2gnt2PlCeJAFqM1wlDrGZyK1AffYmqaG/amrrqkVyYzCRGqDUk8UrDlgCz9nP",
+	"Pc8JjwiPlYbEOCbvqhKIVXVelp17QORbvYTqyM0x/J2YPzWt4QaspLUvQYIaC58ECjk1GruIL8/G5myk",
+	"jaVBRM9SQT0+Ce2+1ncGnVaYESozI5IhKj3wR9exwfdDCdJKtRrKdGwwOE05SBEYQ/7pfqpnBq4fMP0h",
+	"VRIMK7hOkK7ST4YnPmsbvprnZIOjYsAmqRwI9s0P1+12xNqXN+3rq+vzTvtblr/jogx5nzE9HIq0CkfI",
+	"J+dN+37fIOnl2DUdzbNUJjrNeELgJn7xlSUTYcatvY/7wqqHfDASsc+atDO0u47QxKr+0qC8rVN32tu5",
+	"PUpfeZZrpLzSGgYPaHk7DE4MVs3j32t9R5RWlVz3+yKfIuFsyqU+ddl3qZPqXsuBMJFP8xuLbKSpsBia",
+	"sLIPLuMDP0pYYIhnDYoZdNYkjOCA6IkfC/UHvh7ZeROcwIlYXwz4FMNvLiEYiTrTzIz0DGDb1+CUrlpk",
+	"FUacspIjrnBft8oP+I3n5AZa5VfJCx8mTrpT/+aJO5J1+AKBhjdwElOL3wjspYLI5ga9SZjAhOBzBUGc",
+	"p6aTZUrMVOkzpklTh8QtKjLFD1Uc8RUst7hUFS+sYZsHvwwTBPtsU0lXOMs1KWBq+O3qKAH2SQZdyFdn",
+	"uEbf0AQcZaUPFMCsqDmgsdoxtyamcbUb04mVUsXCjSVU8BHmuH0iwO/UsDkqgs930HBQuPnS0K6vOGOo",
+	"NdpbhV6Z331GGGPpm+pdwKXhVC8rKYTrpEsGChyp930IgGG9t9ejT96amhHpr1Mzsr/zjEP9Re9fLv/8",
+	"mHV39rs7EXzS/sMO1sBJ2z/TpM7jiN1JFVOF4u+948DnX4i3IBpNjJ2zM5lhqiXcdP4ZxccCkuKtoTaS",
+	"tyPf5DBwUwaKtl0q9EhTMcVIQoAjFUJnBL4goSzJYBJaqvXYNyM2eGvDjf+/2Xv35caNLG/wVTIUu6Fu",
+	"B8SS6uLpluKLL2iV7FJ3XTSSqt0TH3uLSSJJwgIzOUhALLbLEfMO+w7f//sK+yjzJBt5LpkJEiCpsijJ",
+	"vf5jelwikMjLOSfP9Xeo9RtuoXcf0WAEX/jylccg+UNwhP8x8W9CwY7voA94T9MMap7cr8dYo41f4OZy",
+	"/Z9MplXaLfsdcQUVQn3a6g6Zy31M4o7OI4VUu2hkCKsazlaPlo415gM5vEmo/sh9c1QV4ACDoo1ODCTG",
+	"6wb9xteGywBtSaFbAJ7EL8NtMjfUUspJFtgJyLZneH3SsgIQ3QJKwGczkaphlsIRSygFTw3bAGQUrZZe",
+	"0dLcd2kvY5AX0rWWNSxtBOQJRBnj/oFQnWrM9BjoRLsXkIuQv7iAWat5jElPuDruaBoTrtxpncp8V6qZ",
+	"G/px6r9lnndTR4FOeK0J9iZBVnk13rM/8O1uRDnxUIt3AuODSMGR8AZ3FAbz0SdNG7ksyrEHFYiGe+5L",
+	"4Y0WomzHTvihE2QmG7AYg28cidMaxHKT/PJ8YsDve5MNoVEViRegVhwUYBkdufe0lzqQDgMiphlGDLg7",
+	"LuzioRLHzLkTZgnIHY2t5k1BkqqZM3t6e9YM3w/NNEoDDAoCg4kO7gdAoUfISaVTd7T9BG+SgSknJK4m",
+	"8lZBEQzcQjK3Bt6Nbhx3X0ygY4fS1Okb5jQ3rDYlPQ1RA84ViS4hU4Q/5cbaWrx3fbImVpftWHZcyKJc",
+	"PHUBkme3all6qMeUHr6NZ7P4aBYXxBsPIC/oS+sERl0WMNtuwfLE6j1tiojHO+I1DOEd76CPpOFvdV1l",
+	"Yw0Njqb+pYl/Pc17JfIx6Ju2/44ErvR99yo7wzAt58PVdMyJ1GNRzdYTeReq77JhNpMQ1IXKlWFJoWby",
+	"7Qszx45U7nkna9A+4TvEXawRryDqMUWh/J1JWMgiNiIKmKMF4AtfGAojk0IZGQ3uk2w1sJ8//h7q6MTj",
+	"kJTDlhAMMK1syWwvMm1LJdPjJV7uiDcSX6lmIToGt287I57hxfn/UyZEtDj0x94rN0ZUGbIXkzty6Rvk",
+	"gA3sWcrcjJ/NCpNWw3KbJtL8qGc7mNNyV+luMZxktyoNjzsbjDxNqe+wjv3z3CUF/oGjjriQQIPUT2IE",
+	"nSadIUflcXjNHx0eisPDQz94ApYqsVHti4gf4fanbA4cuYVd8Oo3ZA0eOWUS0idAPlAHTP5eW75bWOP2",
+	"GW/+le9z2Zh/B/e6XynWDGPlaiHUZ+wif57GyTWZFaX6XJ6IoUQMdo9/cuaVVidQWlbxn3vNABrTalxP",
+	"H3x+eNiYP7gpIwsp8UllcBFdrEvhChT4dNO4iMnbM7lmgf6DqIB31iRyfZ9xtQS9LgaYndUP9IeeqWqW",
+	"guMyw3KKIfkxsxK1TC7noRpqlaeW7h+Oo1PErCO6uqfV58xCCRB/Fvt3uy9nlLxILYRUnsZlpgir+6Fw",
+	"2w0vhXJvCApCtJzc4xTyxwzHniZHG9iQpBjT1zvVzCoyh7vOOiRdINO3SpemWHRyM++7ZUd/ShWW+nr9",
+	"Wau5sKUZ3ogRwk4Z98ZA5WYOK+hp8MQ5m2ZSKDsxeep1CXxvLtEtR3YmxiMTgPCnyl4r5MDcKtqdaByE",
+	"leTdJCcgZsD1dNCt3INDWaAr1mgOLAwXibAmiKJME+CE0iU/kikbQpYDU40nTtkag++wMWe8pwPMBv1C",
+	"lHESd7fgGSBgIFftT5vE/Ec4JmLoXSGx4uiPg8FKK1svphKfYWUKYssdGRAsc9blmfk5CMkTbJJAa71t",
+	"dfVlYx4aYByT1tF3bDaSuVWxEs98LUmBIdWa2cOTMVQaQgdjKA5zl2cFvhoLqGVY8IBIwaDJOOELDivO",
+	"BzAoiAo1Arg3EIeXlQZ7mLMHqJEcD8xOLVavQh7bkqQMC3L6OwnPpay0xK8Vso/aU9VIlYt5Z7f3bWv7",
+	"+CWd8hEol/Zie4LdI4nsptoMEtWoKMNpAOTsVseWLPfJzJrjtI9/hg9ydG3h2bWn9mtTDVkW2YUetgdx",
+	"CTNNEdpUVqqpyLMbJfpVfEP1E0ExXQjaFVJbCULg2KkM7m/wZuZboiWAM4gIhWjrCLZqSIMgOEQKgnKj",
+	"dOzLgOIDLvKFqSD7yS1DSJHLYgyIxrA49zYj9oFnpyMuARAHnXjwDmt7AZ7aG0iiTXcC8kX4LfqJvfUD",
+	"ky7In3Mb8hHeZd+dgIilBghHL9aXnrkt0OLV4SFsm/WlZqxbGK0s9b2AjQKtEOKzfXihg7iGGrEL6V+g",
+	"kBCaYSPE80IPmbp25R+B0d2HWpUOJ4ym8vMBYHXtHb96/vL5n/50uFu/iZ/VpbKOwduS3StogmhGQfaF",
+	"VHAm4yegnRDVRf6Gu6opwF5btGC43LLfQigGiQqBKeMEvIIxxPtEchgaAyLCt6IcO21I9jQ2KFtp2AAc",
+	"BYCnn2a+bWM2En1KKQq9HBkYdbUoh+4lid1bJ0Zk05kqrNFORmDGBbpWG2qUm5IaYWo77qjwXs35C0+v",
+	"h2hTGwXxkeBd/CFjVFGbuTB6B12wljkG878hZ8NpH00ND7k0cT1oMzGLVvkmV+S4MARMnWaFGuId5t4j",
+	"Vzj9y7EFYuRQHwZymeJ9AvYlF9lmBaPpABYvpliB/u0uBFP2dJ7Zsr1o8ZQnvsGLCK47Pz9KyMnsandY",
+	"M2pzxrlHz9MWj5xMZd0jd/T8T8neNNP+31/jn3tSjjna6nWOOd7gJ+2Ym8iy3Ss3DPTkLxv+U7tbLmQJ",
+	"0vuc4zcx5EoPPQWQzoJeRm908O8dTDwL2Px+BK+twTA9Tc+LLtIwiHlLOlQ5z4bKN/ANtK2H6iSMCplj",
+	"c4kFw/Cn9pR22oRd6VQ4+uNEnGhl60l6RyqRo8W1VYEkcod++1epcoMO5B56huJ6mzRXJmBOp4HgboSW",
+	"7wyeYDjIDFRJjABD+uGsMD9BWR9ijILj2GclJVSuF5WiAxw9Id26EfCBWWUn6OkBOFKIODPBb+abKJWI",
+	"cyVoVaDnzNvJ/DXs026JvfaNJ0zyKyH+R+OBurLx1UzAfspGBecatRLKwedOC3JVOzlZ7SioazRmRphR",
+	"PJFlc5/WiLp2e1U/nkxrdwatO8Rf7Q2KT/qZkwj3nPsC5bsGc+bH4MrhmLr7K5hk4+zWmXvfG5+gTTez",
+	"v4W9LKSX2I1c0uAk4Xq6TcRlkXU6l5ba67N4BGNw4F5MuVIV/0U231IyGT6BHIaNMtwXe7qn63k6bhWY",
+	"sh8yMJFBuC7Ca/KreofnCK8bodlb6/MCaEr8G4TebEf8xWCyGmKv+yHcLsd9D+lUtOc85GDi5kk2JnRP",
+	"7XfZ++SMmSY9DVcaavPu1pma1E1LeQGwTwzdcHO4KT6IeuQ+9Jj3xTs4zfYSIKC/B74jumka6Kw0GwTM",
+	"trfEM0DuuGfh0ay35GpUAkTC1GBoiSh6FSkBoxKjumAB/ocGPbEEiDkcaXv5Eo2Rvxql1GBBaTwRnzQa",
+	"4W6nHoT84UtPl/5HppgGLfWB2QDIR4XTA0/U9rwQAmZtDEFWa6v6hC1dHRFB8wpToEOZbh5y5gjy5Syl",
+	"gEYU1nalZCu3Sbir2AL2AQu5IuCpkR7aEbA3P9G9EiluJwGox07MnKxivDqMVhs8UO9og37T6Fm1taxz",
+	"9BA5JLzJ2C8s03EWD6orvyXnj2eYfcsrfAA9lYzfTb5XfqyGaHlMtTQ200PVj6AQ+gSA5d9izCnKzZ5n",
+	"wXutwvMJJTH1dB//I+r0TJrta2rNGkYuFDF2pNmprIDMxwZNEn3l7hAss1/JKqKZa7xpfOFP/TkfmnEP",
+	"7VsxKJS8cV90/8Ye9ECAICDYt0vlmQKq7BnGApLijPsvLH2Qw6GytiO6ekH+hshnIN3Vu061jtbXQSD4",
+	"lXjMijYdisCwKRdUvhpMc5lm5Wan9zsmnA2+7y6Ud9pSTmeCvIrof5d8iDV8S8kVVeioruWyQTpfi38c",
+	"aLAtYdWOPx0eTY/+9J/jo+lk9Hxg/3k0uvl2+qfblz99/hoozAdaEzLB7ha13eWwY5FfEiGtF/hIa3VA",
+	"3YfNvG8V3pdKpkvC23NGJL3Lr5XcbRp9N88ZVWJAHe37WK0MuQpegHDCgiioLV4ZdrQj3intxiMD3RKC",
+	"4qyykxN0qdY19+AR5RgAe/Ehsuw0lchFWnb4O1y3ThX6skEmg2OrKieGHFuyjB/yECU9jQ8RVABjDESP",
+	"7ltobzbL5eK9nPpLhJJYO+K8YVkeaBKKOPH2BZ0OFF58p6fRHQ5BTypM9Y9Q2HuBfg5373wRiFwivohT",
+	"kyrxRfw4UVp86ekvBwcH/v/cg05kf/HCPRH9aVXifzg5k34yVdkXX5Z2qFCOlwGPHPSgLPg44kGjm6A2",
+	"QnQB+HpUUn33LanDzRfDCYF5Oq7HatsoeaH103387nnqoaC9A8W3Z1wiiYQw9GMXEz+8dH702ZfuQyFz",
+	"zv1rJgulS/9Z7+33yRP1Ef7s3gkOqi/xvkAEwp06Pvscnq03mv8S6/T7VtjczMGfcyL6l6osFgfdEXT6",
+	"5656DB7hlAeZlW7o5s7xtVt3d7Yui+PHMnX5+xuugkeQ/c2oAQp72BNRtfuAyjv4f/gCefYz/df5+hTn",
+	"aF8w95gNo0nmvreArLZCpXKIUoUVZWBtpyY3imxCvGypmZzKRU/jI7WKyej+OyFld98GdZdrtKkqGV6H",
+	"5Ok4BmdJCwdlfxm5s6fXFQm7AVdYZa1++h+cwuKzQoJLCido4xszCfAD0LLtJK7u3IyEzqfw3eIeUzke",
+	"SEPbwJKJ4MU9FeZ8TfTFM7wfhWyz4swilLQ3WQ4n6xyygeVUmm1QknzPSuI1R7jeFqbeszgKKkzwvK81",
+	"JqvUKy2xOe7ubGmBui2VaMmgJjaDAHiu9fi4Jx5fKky9p6nM2lnUvl9t7UZtLDROs/Khb70LOKutbr3H",
+	"YDF3QBmht86fCpe5c1rDY9vfehT1ejaQu4icsj9mtZFPXWODkJzIjfVyH4yBSTZLCF+K2/ompPmbAryN",
+	"xzUPTaenux5SeiCB0vNsBIzp7xjHiO5V7vt/3mJwRSFUuuBDvKULowdlHDNs0a2l88Vx8Gjv25pAqWkK",
+	"jrVVofRQUesHJDM0EAI8JCsUUXICxSYBsQAbWyMWcavvDZAJnDkRKQcyqAesl+M5AMzZYNH3b9XRGZrC",
+	"yT2NfjV3gUeoqWwsLSk7SHSZ0R2stuiD50bNCJw5K+HULDrbaD5NQTSALfIHO5Epe6AbJNt3UteDOjuN",
+	"XF3S0t3XHzN+5Xe6C3NpLflC+KMnIty+c7wFZ3ofYSyWcM6835WIg0oe32AeCxKpqzhIK2RvkGxVqYJY",
+	"IvGFnocWnX+Vc3v6PllXbMO5mJpyJ9Z1i2pixHdVZC38zolPmhPdWe2AFW1u5u4f98yO3TwnhyqRpKNs",
+	"S7gm+N/AFuDzGahyrpQm3yMq84DmyV4Fd79iVlNpjFCyyBfob335/M89veSC8qhoy66lTNd9UFszecP1",
+	"3NNbMfkdr1rF+BLebdZYZeezGK/48HbKtvyV33n27t6xeljbH+t9cnCZTRX3+XjU+5QmAlRMt2lw3zPo",
+	"Bj9EbWIZTkXdZqayPQ0BiofXmt01fr9aMzwteblNbHyNPz3g/Utf/J2P78rHbuM4VQ+brNwT92a4hWsS",
+	"Twi7Bk8uQSMMFFco7WN54pHv4/zC0u8jhRNR0UXAGNGScu+M2KWc+02JEGEp/xLpV3456yLytK+/3VK7",
+	"WsDeL5nXtZvEKzOdqmKonjG6yxbQex4IZgl6D2IQxirGi8BuIZ3m1pqVX9TmKlX/QY4ph5Eb0264C8iW",
+	"KHc4um/p8RsrQqXpr2WMqokzEqxYoyZ3TiWfiUH21NITiT7XME21yh700pr61GhbuLE+wRpAop1VeY6V",
+	"fZXOfIdmRgWBThAmTwnPEB7xHkrE5fZN0OaZ1qpIwC0R1DL8K0QPZzJj8M79UswASB2Bm+A7qLOUAA5u",
+	"u2VfUAtAzPXYt2KYm+ENIU/6QAbkgcylFamZ657m6g93ZRFEtfosh2W+gDUWgI9x3NM9fQB3EJEC9XWi",
+	"+hYFwyJAHTG7byVV//WYcjpwezMrzt6/PntNiZlu6Zkef5el52k/YXgoIfr0fGduGCmeIfqkpnRaDnPS",
+	"9kUlxZBxiC22oLOS27rMiquz6+u3Z6/hYOk+xbxcKy6656877sPX9fPA/tGlceN1BPvLqV2Ff/vs7xfn",
+	"l2evsbEREEBmxahQioGl/WUfiGxBGwH3vPsyQA1iV3VPfqsN6eTQKbGwy7xEaYWdgii21MyJmh3PKPLF",
+	"+GruQQPdlmCLhxNZjJU903KQK8w+cTpmh87dn+YgS/mEPS1k1iMBqq2Pu84DERxYdN40FnQUnKqyH/fU",
+	"sNVolA0zpctPADDYT0QfwofvHU/+XRRqKiFtvZ9Q94z4LLZDrcK+saRhRRhkLfFFHiCzHglsTftYXOOu",
+	"+sdWj+e345Wtv3IS8fb8b2c7qv3gq2Fd6wzNM2m8HtbFAZcVo/XFsnHrM+aE5ZsVagOccG9TjH5QZUww",
+	"u1UYNpzcjs+stRx2/YHdu7qLlt8gS3fgqsG6Ayc7vaOkFLmStkSVA2/BUzcu6WLc8Mhdyv7ZWAjP8sq6",
+	"/zjXw0K5q+AUi0K/y1IoO/DdGbExd9RBGJIqAFqtnBths2mVl1Irg+NhngY3HC8zBc3G7U02I/BT+hyE",
+	"drOUI7S5tGVP96UusyudzdSVGva9i1d9LtE9w5oLdPiDGlTHA/iU9+Ew2Q2ylPvE+JIj90XK6LzN1FwV",
+	"UTPaQZZ+Ko35lJs5JKlmmm+r92LoNqdPCFL0gU+MjM9/gEuf/wixd5yvMHSLk9ynx3saYXxBrjXI/Ytc",
+	"DtV3WbqzJpePAwYFy0rdulrExgDB/+aeXI1WjyH3YaJCuvk0S5CNwgBR9O9ZHpzCoDaSb8gLVM8Ku4dd",
+	"vB3TK+v1yo7AV/OWbuEtagphEvb0AK2LJQ2tLb8Jv9V6CT28+nDafX969vbt2evHoCXcjY13UgNF3aXR",
+	"98XZ+9fn738g24KhkerWzLW3PdDuZOqw3s4ALF8sGYNsokqXYmjSWupMT7OxWbKtwK0LwcLE/+4C7CfA",
+	"8E1kDt2IJ6YqRC5LvkEc5Ua6tjU5ISx51LMC7ZCpTJVwQhPNUuqnZubaWTVujr5deTkyxXTfipGCFy/e",
+	"dq+//3D57tP3Z2efLk6vxcztq/ameGlKmSeicKp6gMUZ+j6BsFk9zcALztjb1Add+DbomU7VzF0JGizk",
+	"UWhUyj3RU4PRUJiGe+IQ0AIxF9iP4xMjB9UCbXX8HLr1yJCHA0acUYJNRNxlSyUF0VnuW7Lg0ViB5FY1",
+	"nTHccyog3uq2SgwrW5opVX38yK1a8L3zFOsiZ1UxnFAXBjyoqrRZquJMKkwtZhwIA3hGVKkQ8FSjcZ39",
+	"WCFkLFQcBqJm/IruEn2aETkLuay5UKPKKrhN+LqnCqA+2IAHZQaGIASUfji77ull7kNM6z77B6Lpcd9I",
+	"qGn2Bn1HdPNcqNz6yh1nmcf4loWbfaVQgZf5osyGtqWghrIm20prQnnNofgi+sgTYPsaPTCySLFio3+l",
+	"qDcPlppw4xGn1sFjzuaFspBVkx7BxOOvNBjS7s/NlrT4Iv7OwqXwEL2ccfeeOqgQ4D/0NjalmKgcWjhT",
+	"m6P449Pss0o/BQx+LLxxNAIguKAb24kbNYbz57IVj8mKcP7uyx5vP/4KE9UnAtN171u5sGI+WXAFjDsg",
+	"H0d0NFYbgWX2JyJAN8JULtwo0SBBduBj1jNxnVUwdwjlA/pN3IZOM51Nq+lJozPJu4DWFA6tei++BDxp",
+	"6jBRa7/dPtaKx4MLi5gT28ZaKUcKXRJ4IvVJBch0GOEVVmK1tJmnY6M7BnHkM4sEtnwEqRplOitVvvAe",
+	"L/CSLR8Gg91rE3UzBP+ok3vRaSQ19cloJwRWzudYlMWCdDG6FEnSaDUX/XMnk03pKPTgr8oR8jaLDnuI",
+	"ZLG01H3re/xKK3IIi1sT7nFHqIAs577W068NJgTPVNRnl6xBN81ybooboYrCFBi0d9PDLYd5sMc18Vu3",
+	"+qWOoMZnFuqNdE+vLr3WDbEjPhSQsEANwfGG2rcclYAvHnMTYylGau5bflOtpJ9FpiHlDjn2Y5H3uS6P",
+	"zyo+R6KJdViOpK7tKtSPwz9SkJ/W1orkGymaj6FkM6Ydn+Yat36rE8/n23x72KiOI9M/C3fnQU5xrc1N",
+	"zrGLM6qrghvW86SYPxPGPQsCk4t7uSWz+yKlzWFNjJkpDRf60JEmXviIGAOgLeHKB6ngpw6vI0QawUpA",
+	"m3RsEY69a1ukzHJoAdr5cVaNHE5UekIywwPBOLGBaErDaEuGxq2INfhmPznvmJNXw9yAR6ro6VqpA+8m",
+	"T+iYK0ngi5SOlAYhNJO25L23ZC+PKp1iaMLNGRuYvHz+56Ui2J7ORstnA2NCjAQ8UkPueVS/Y7w4QlGE",
+	"5S7WmSxayDw3c1QEMVCtxYcf359dOlnUff3u/D2DSOVmPMaaaN94PCsbhGtoM54NJ2Ig9Y3fxwxDhZDE",
+	"1dPLYBoI0FGYXIW2At2Lc3GjFrZd7n3wRAUh3N1Iv/pHHkUGLq2zRRI6Bn0QCZjsDTJw6GyQiCAxOOYZ",
+	"rGe/mF8rDilRYh0AaKzuzkwBTf642T6JRkfRpbxhs992xI9Q29dqmiRxYyGwMEDfhpjt0OkRaLVzUyTQ",
+	"s1aiokSplvpv6JFhuzpCDnDzOya9LBKgsK85wuiQN8O93sFeHwHIVJZiamwpjg69U9vkKZUu0uoENTRR",
+	"uEoS9vTiK6+/uPd8XSNHp4MLHdvl4HlEbVgjR8WSoMbveI/GV0q1nl4v1hrBWpF4rjjJZne5X7UPtfAs",
+	"btlJ1EAL3A+IUhOhPy2d/iNFt1r4WPiMpe28i2zrbpOs5YzelUyt4NhICzObKWpYCP4/bEPTnLX12n/4",
+	"N51VyMtYC9zv9u1JpxJuzIyq+dnumB8VwZ+btNaZjkeN4HPaeh4B6rgpfFzRjNiN+2E0QkE5dUN9GI0w",
+	"Cgr92qlXi9K1tpkhkgmx06bUjq1TOCJpyX6hniYQ4tXGtGug0XEndoaKjsM/isbk17aGPR7VWqwR91cn",
+	"d3hJihGbZz+70dZleSzrQMFoNVWeUq5W8DZqM++IbtQq1P2R0YM0OmCwfKMP3HOMFxmhLfi0JPbYUxAg",
+	"+Mrh8xD/MOSE6rNf5Sxqf4swniuxAdEQGJB64dPNnQpkbTVV6TELghVvPXYuc7YneeTDUHTpkD6FjiWn",
+	"Y+AT0MiVdw/86gThxYEHU8QBCeqek9TcrkCFPA4npfn2k8eUfk/foKgKlrU3NnVSw5uIp9fmJV9HjtII",
+	"49MfMKJTgVrbmqWM+9SCuWLL4n7xARswZTwhtExxlZRaJltZVRy8/LejowaYmIcEhuHTg6NsEl0/EuPG",
+	"4QA+qMTHXm9lXqlHUBFh2lvJtl+2IM8hIHwt32Z81DNZTqKTDgWLcc++prN+2/34/vTN88MlEnz16sW3",
+	"DYe9VuY65fPZz8wIv9w95eKKeWhN4kVdkSGNQnDDxXwRFRVQwJN7ljlFpJ9WKCLi1KY4Pykrl1KTevoP",
+	"Xkc6cCvs/9EnOXndidRu6urLiotSKVl5RguZFdsrOT29lZYTOi1Auri7gYLO3wheVZjZA6k57lO/qzox",
+	"UlRhZsvCAOEvkQa+WunB8PgWtiP1hq4Zj5zCV9KFBxjIYpTlJfTDabIasdf9VpU+9MWd1PnANOIqn/bv",
+	"QzZEXS6cRAh1iBqFtU4NORNP5caPV+SRJR/jyv+NVVQBoazzDeCe/radA4aZcjuXEz6+fQ485f1Y8G+S",
+	"71ilmAIc+SEbc+Bh//d2fcBrD/fxst8NLf6+ct9bsf4ujLXZIFf1ogQW9pQX1Z+qUqaylOC9n6pijId4",
+	"oxYRhDjoyx6Y0mnQN2qxerQfoY9xON0dhJrc2I+Cl7eZpHaBk3c31wmGjNfS2MaC+QZ58GxU5aPsvhOm",
+	"u5iziVvHaZzff3z7/fnbt2evT4QUF93L6/Pu27f/8eny7PuPUHJmtBI3Ss3YzwDag/jOlBPIIMRoeR/n",
+	"m6u0W/Y74lRibnVW9nRjfnVXh2Yel2d/Oz/7cXU+ojTmmCCoqVwvThPgo09EbubcMMwn0PU0uVY5IbPj",
+	"Q//9ZkwqnlHkH+XM3rm0FBTHePOoyuPWRmEtPU2LwWbnS6/NZNEIkPE97F2LhD7615HQzXBPsrgJWyit",
+	"mEjYL3PbJrI3cA7u+D1zziWlRCDeKaR35XnAM6fc5HJSmGo8Wa411Wmtgc2+9dmWSQTiJKeKUzZHiOFa",
+	"z+BGsxZXh/1GakP2KWuj78t0P56enp29PnsNXj9OiN8mDgoRg4kEFggJM1l5EhdCQ0NKR5eZrhAcviwW",
+	"WOBqyHeYlUlUsFpmU3KYdjCLtwzLmUjb09GEg7YTks2XBRN8y0spKFT1iY25GlEjgcD/zIlw60I3DphG",
+	"T1Ma3Pfd87du1OU3Po1kltdeu/aChlOfMXPoWBQys8qJJR9EHhuDVWRiIIc3kNVypW5VIXPE/pG5T7dx",
+	"D81IgUDvhuOLlfy/UC0gKbFIpZT9gkEdziXCcb1DGjCHkoaXOFdgCUOYgryB4IiE7t7zADKBaTOhrEwW",
+	"Y+W7FEw5E2eK0WWpsTSAjvHEky7vEyWNRbJ1HaQ/JwSzPE/E0NiQBdsi3VuHlLwhxPvAtmENNNck8l4z",
+	"uBv46rmGnasS6FrETKOWLNe1C3MDHB0e+s0xBexjIpBqIe5MoWmVnoipvFFxRaQXI3FSbCrtBMLovuJ+",
+	"IeRspmRRb8S1bnYrKd0ntc3gLPJQ0x/oDBlxuwzfSCDRVq5kEZ74s3YHDYpY2th9AWX8LlVp/IJ3yP3y",
+	"qJd9uHpw65lmCSiJuf0RVALcps1Ktc/IehFnZGFNzAZPXC0FH99gjgbj+sWhSOViBdyFY5Sm4MYmC4FF",
+	"FhRdn5kMhswhl/vavYqj97QZ+QfscqtCKFUyYmRyBoPAt+oZ9+5iBR9hNeO0cy1MVUJqfmWV6MN+/Q9p",
+	"h31CoMTr2UcxC2uK/nHUxwr0DFgxfBDvlYWpMKU80xG+hwev+Hj5lveq/zbTN32BzpdwdRQKFggCfYYg",
+	"l+cjrnLKLFq4SU9LexOn/HfEe0PzyBAQDKqlZyrtiGsjxpUspC6VAvmZwI7DwyibgocTyZtuM6XB7pBF",
+	"nqkCX4AUXcL6GyiA9yuVdvd6ZiHrzvpE+TzPKD4BprmZuWu9kNrKqN4UiNiG+aQqx2oLPkY8rR5Unp55",
+	"YoOYbzX4SQ1Lrv8JshU32FlW1gkiPVQ1DI9aWgh3n4fjZXr2uglWMHCDHZEbPVaFuFGzsg3vDKe4ybfs",
+	"/nVcd9cJ6f4Ut+5KHNGukHWbo5TZfTsRB9NkOdfsqC0nyvJHT+LSDb8y6oMAGpmblvo8ywElFoN1TbOE",
+	"4WqzhKKrrab73g3xC3h3z/Glo8ND79yVRSEX7mdbLsAh7LT/vZa1MWkNfJNrIqZWVzn+/DWe8sGdW5Xc",
+	"xT291C+DkKN8bhKSM91WzvBJj4OgbhBb0H6RmKkmoNr98+D/bt4XdVu278vwkWPzQFOX0J9mnW+dLxPu",
+	"VcvVh2z1PyUv+1wNJsbc2HYvu2LxxFrBj/RKzTdgblVxm6n5Rs96aNJoRpRbBGhVGcNWZVp8vD5t9qrz",
+	"R3bpBeVvtByuV2NG2bgqlN2NxkYVE2uzcL3dAJMp4A6AKUVn1cVxakc1k8MbbIO1bSTkJzNojINkpRVz",
+	"U9w4XeJMDidoZNlsTO9Npc5GypZ232kxnLfUdLIXOKddHix/ouVcfzKD3Rwl9rPK9Ni2x0zEzK+fT+7a",
+	"qT1DAzUSvxozqHbku0UH8fQCLpGpuaU8t1GWKyqJJQ8QKYLCGjGSRVOiK8YaTj+8u3h7dn322mlVaK12",
+	"enoDpEgrMEgrpR09IKUxKMiuMEEimluLCrKR7iISquzkWapusyFuWBsVQFmYs9AQYRgynX0a5WwG4h5G",
+	"IQDuzDsJoG585rQQWMyxKNTY2WsFhjbomCuIwBF8iFVFAnhRqNXrVNyqwiJOqPvXFKwL9+6wzG5Ve+Lk",
+	"JX3qorKT1zC9HfkkwgceBwMprK+FOvFwEtqx3ZCno6U2XwSeg9MF+BiYMt3cW0ny2c9ATmv7OV6p0oo+",
+	"LqwPlhJU3MydBU0+9nrGWWa5YWrsFwAjl1C7czO2wlRlR1w2ESvQH7i8aTujUF0bElItW85jMGAnXxmj",
+	"GfgSU/xwc5r/awVflqVaIu1d3bJbE1imH4fErkozg0bMGRbbtlPaFgmq+Oq+pxOqDTlQemjS1lRVeHht",
+	"rmps5Rw+f7k2KxXYQJsyGy3aBfOV7wES9VRFEU2ykaQyimqrqM1K8Fc7EUulgZANb4kR8tz9eptBjhZU",
+	"fePvQI/X2L2Y4if8nC/EBA+xzJX4w8ujw1D1mH248s8mwBL+J3Dd/5HiVJ6GTrAMwXof27BQqdJlJnOu",
+	"xIaZAUszq11PClOWueKyIKzjLIsMSw9p2TxhLNXsiI+wLRxnI+mDuIWh2qbZcTSiaAFGXV4dHh7iJifM",
+	"5eoz2dYedhPK4tXnIQAzxTOy+1QNYUZOcfpWDBalsklP+zC5uFFgTPUx94WzhqnCgB/i8Zpkx3ugKVjw",
+	"Dm9D95VHvA0vATi6TVjpiptjy7JU05kzfOjMqRHoiJIovXAOzIBpFPfWt3VrCeeWVW+eXNl6olzzVUpM",
+	"bp/9TP917oyFwEkbbUUOJFIhMTnFMaIdYtNWDQvlWOl7pkDQ3vjnmHUhJ13mFXLYUoVssyFZ2clpNOUd",
+	"X3Xxp9aW9+6QBtZYlbi1+xbuu3hnt7jsNhiDF0wieyt30SY6ejbMTZUeuGfvboTG322zRa8g/ctHK921",
+	"Rg6VRCg9LBYzwAJDWILMehI0Ol+cwF4pMC6cluZLKYxurxKVzggBLQukblzzqcXlVZdl8cXZOw/ImtVY",
+	"JSRuLM24rVOX28ImYt8B9A9/6tFk9NZcBoI6z2OVZd/GdP/gyuYSH84Veka6Oi1Mlm7Bl3flrczYB+Ks",
+	"bKydCn2jFrviKs9MjFgstTg7FRcHz199K2KGW89aECeVYpSpHDIeppm1mR63cNa5sQ/DV/Sh37nqV3MV",
+	"2At34KTgHtsibyE8zPvg63iDFcC4lm2oE5fhi79p2Am/jnXxr7BjT7m+ZINfHmJfRXxsTE7RWTYTlQ+s",
+	"tDmirkMaVVwK7kfYBxCbxUAObxi7K+D3JDXXujMSwbXeEafY6Mb9evr6vYXMohulZj2NvncnUqsZuTzk",
+	"ghIwApioTqFLYmMDYT8195gqejpXY5kDkjMUuetQlnp5dvrhktCgxcXlh9Ozq6vz9z90xGu3G3fw18Pz",
+	"yu/23kOQ9UaSTsTrMwhGPI7jHvckPpAWwmyugkjW22/RsOin92INPQfuKUZq8NvQYIQ9sTN7xLjepmO6",
+	"54KoX1Pr1Mz4dMzxZjbXRNXPfBfJnDT+o9RGbU9sD1AjtTG6R1VStQtFQ+a0TgWTyBaCY6n6eumGezbM",
+	"s5m95zDyO8oHDPtJHQHMXGOB8owCilJcnnVf/0csmlkfA+97HGXhIo1wHfmeAnR9ogd3aGaZSk+w2qIf",
+	"aB4QB3xJAt7AkEMZPyStVaWlZyErCqJG4GOP5Op5SY3UqKWvFdZUxVA5G4dFLiRwUnMNbK0W6gTcrjPc",
+	"fVL7C8XGxak7F4YFGValcHtiRvCcJZx+emugxhk2bvMpXs6eGhVALZDHSDh0fWeyXakhodb7FoFR7cIs",
+	"G5ZVwe9hRlm/NAA7IUvMd+5peqo+wdGI86Ezzgb1z+FGMx4hZV9igKUQoDx9dwATth1xZSCVOacra0hQ",
+	"vNjNs6dxXWbktlynHfEBe+qFLQSSwo54ffe3D6O+R58oFOCgj7H5H+/CSehUvZLu5cwBt92MeX6dTVWe",
+	"aRXGVLossgBuh5RA4ZJC8dx5homgmxztZzdLPx/AEKJV3KgZVGwAnqy0PS11RII4PFf6IBMRAUB5BfZn",
+	"gEBPmnokIqc3etXu07vz9x+vz6464hpiFoUEWCLKskYuWpc/64nJA0lxp6gjYT3FIekgKvbIUxI08VsY",
+	"qmNQ7hiXbq4AY9zTYdXhdEOIpCZlMLsbkBDw79DTewWGl1jx6BD5aQlawu1BpPS2Aq95keuYdddXpvvG",
+	"o7gZNl6bSNXRhj3OhQmOV+AeEpV3U7A33JNsyx1URb4xhiLBsaZS8ebtlfh4+TYRA5BpAH8KWrhXNHRK",
+	"GEBUFjsxVbGGGcQqL6zX3i9o3h8v3z6IIu+/V+Rt9PLx8u0javMfL9+6c5hDVciulPt2OirV5/IAZe0W",
+	"fitbDcqsZDDtoZxFHdsdRUawOLEYHEEvmVW9n+x1rTY4uNyFcI1zfAia8Z9b55AqwyWVOHMol3pc7axX",
+	"wDaOpbpuHs3v4Unp2c+8HWt9Vl0gGmo6RPWiRqYqFf8WoKVRVeM0h1D+wuoOfNGpwJHWTa6slNK/Q4su",
+	"D0Y2nzDPUV6E1zQyXaqiqCDIvpI6tdQ+A76NFO+0DSaBzY4nT2IPS9Dt+VPUUcETzVNxRdUo+Y5+qbtT",
+	"d9LkVeVjpZqU704vxMt/S4StnMCGPp7QQLk8+O6y7+i0/8/JwRupS1/GT7mo2PvLmShGZ0OZA7g6UGX/",
+	"7D3ooG6olvQunsS2GV4vXtXKe543FrXMqiaEEaegB0EP4AIs502ThWx8SwrL4F9RYbVnCnHhL4gRJkZO",
+	"3fZJp0/rNMPeb6MVp7VTWVhKuEvkzhLDA/2BBwOr8qmPR0+jcQJc3Jg6iWZvCm2DAMzfhKTOYKT4Sj+0",
+	"tdAczqahNPtHNfjb9TXIJ6p998ln8VoJwvm0Utb3xm0uKfQmmu2ICyi2crZ4pWxPR4ZMPDZgETgRh0WZ",
+	"EzNfGyUdoWvA5xzgCk5Wy+EJRFcrss22VxSTLQ2mxPd60GRpEyaup61929NwFGiH0Q68OowPqbEpbVW2",
+	"SOQdGk7+Q63Wk5NnU/n5ANLv9o6/ff7no5evvv3lSdwUj31DdNM0Eji/5qbgnW4uQV9RbqiEQd2zb/Lf",
+	"KwWZaOInMzhZZpTSqny0hFByR2OsjcV7upwb4SWvXUKxcZzW7mi49puxG17x4z8IzkJYzbrimn//ePbx",
+	"sSJ079zNE51VqzOhrdCmUJhf8IzSDJbQhTdlKxjs1eJr1AulSzEojEyH0pacs8oF+usyFvCzlzDgbz1r",
+	"IVrL2swFWOzTzlrApawzLfGJfcj1Rqjlgg8xCFoC4L27ZXknwOoZKXAwASg5kMOJKGWBWHYhTbIsAQtL",
+	"LFRJwY8YoR+xpEG5mId+M1BBgP0sk572rYmCeNTujvG03xFvOs+/fSlus1QZzMLrngpZpZnB7GIcXKWi",
+	"0ii/U+iPjJOVoGVa3wjEFyP0ND7hdNEimvex07EOAL2Kh4hg9eiZwLOgHme33IKAj64D64zxsJYGLRTk",
+	"A0aDNvcNBTk0Lwxm7C19mNCLeDMJwARqKqgXcD/pabE0tWWkLp5Z1J80w0af8ecw+BWWWsbJMPQq4xG8",
+	"SMS3iTh6jmDlxtEBZrB8eygsIbS5Qd3comXAu0eHvnOVzzyvhkNlrZ9oEItKp3ZpT5ROGVA/LFktQZp1",
+	"gW7RyKBDBtPEa8F1CvQhkdKYT1OpF5+IdjyqCNE8tuKAmpVQMfInz07YKPuWBdZWIOsAM+dXwtONQdjP",
+	"Nba7GUL3fm34GWgjhvzZpGfgHrBEucYF7Uwzx6/gN6fqkVrL1KcB+KKby0dQwNGB70o5IbnSqJp8jwLO",
+	"3xAQU/DH1XA1bKWUPPsZxzjfnPOGD7qLCZiMQ5BbcBpl9ULjYKijjHoOcMsLtDNpQT3NaEwNNZdFhG0A",
+	"38EJtbkQmQ/c19EkD6dpYoD1ZmfiKnfsPZSus1bPSXDtj0GJUIMZXeYxRUra7vvWVpK1FJm11moScd9b",
+	"uaZnJWa9LaDTSMGIO+/GJFhLSBZTaW8UBO8LZe0m/T7I638BBR8XszYUhMv9bav4S5d4u2K/qYaDaCT2",
+	"00UouJkeuy1C5Syq8SDpizqb19igb3EEAyeD/t7TXrde58eE01Qsx53GU5TTGaY7l9OZrWFA89ShmwjX",
+	"gnBXePSz9HSkW2JDUGit/AYQSbFJfKF8AzK8GzyUbF2LncpUrcvmWBHvu9N98COPqvfQOtfyGGZR8TGh",
+	"UHqMu6abpuCBqbHM1voOcdjGlP4zLq/3N0qLru4IlqFR0FpzD8TJuLRlsY5j2VLKilY1Z00g86F1j/Xk",
+	"wfFeXMJjkMQlzGBbqviVoXerLCDStN7z5wgXbKnPMURFCiWh4V9hzNSiBmsZwsARQTk3CGg9zGaSIB5X",
+	"7/gr/vQ2fYt4nr7PjtNh2jD8QL/ZFjmSpnHt3vnNddKhya/TKXjnnrJSwXNsVypsIBZmAk8/7cpEtH72",
+	"YAU3EkLx32alSglOZAi4vQA+6/Og4R1Ox448L9DfDZMt6e/TWQllS6qnaYNEP5cLA1mlVowLzoVzl/dI",
+	"FQpmYWdK3hD0qBRzNci0LNyfTZln40lJP7hpcFtP6nVHCwttglsVANqpHd38NPqjXPm8svW0n6BZvrdT",
+	"0l3fTdf6I1gl3zXJmjz6ejTEbixtCY6pgO772H+RChSYE/C2pvQKSNOuCXRIIsRsd0Ixww4TyCmm8D/2",
+	"9NSkjtqU7Yg+D2L7AGRtCagHh/QFAgSRPVO6pft9TKu7FZobiOaeyCU6GaaZf7jL4y4SEPM715HQPVdq",
+	"NREUp5E4NXJibLlv27p/M51NJElLjOuBZghl7hbtJ8wAwXof9Cn3KLTBWfUStI59J5lncpiVC2zRkJUY",
+	"tTHsiuaANqgKC1MVbFdN5YJ+9F86Fi8PX4j+yBSDLE2V7oNfoqfl6pqx8zG8bUYCZXkicjO8WZmHrctk",
+	"xAFM+wl1MsQGprFOROk4Pe1eb+IFLFx7ENH9KEVr23HhLgrW7sqS68vYtpXsTd2+auL9mZeg95wZ8gFq",
+	"tPrw/f6K9g7QuFDXxFseatoScESkot+rDg9fDGeyULqE/1biv//r/xbf8Vj4u8af+kkE0F07R9vTfRyE",
+	"lYbU5zbGatHq+/s2oLwxJydL5QaYWUPrFlaVJVb5S7ipbCleHQqrJPjXTJ19AbXJAGt3xCXeglzmRC19",
+	"Ee/fKYXwXyE8qNWc/DW+xQKYQT2NARYqf+KNcCIJgeioZuzo8BDHpgP5EcKbtbbIGPpzsxrm7t7GLo9T",
+	"q/JbBVHmPvzddkso7evpbOSewb9+5y9mDp2ylKIoBgRkHRWAmNYqPOApsgMjpf0TVhEAB07RVY5lvCjg",
+	"GYsu7JSv6ZOWikdQ28Y2B6hVQKTCmY5ueK7hK53mUYaAeR1nEneRl+Te+x9IhVlKZIgYAj0dSMjdW4T7",
+	"5f7TClZgQDzD0o7995whiwCBbHPyEYZKToLU5POBe0vidxDsjj8EKbsd0c1z2qfaXYBpOI4QHXXMqkGe",
+	"2QkH/3WKSQGwj9vezC02QjhrnC6WkjYcNz2fcF0kXGNjg829mu+yGrN6rkJd0H9yHzVK21LQ7a77hEGr",
+	"apIqWQIorHMNkkyUwLZk9a1z7KKGq8FrAYPFMIUcI6VM0iO3fJKk7faW57gdXdt+/Me0udb5HJxIpHMZ",
+	"LGgPn9Ll7W7EpYswur/D8W1tmoW7+xlIynu+wcF/C00GVyfODg1wPWRLgmUoOZ4cgsHE7MsiYukyQMV0",
+	"jYTACyEBNV0vSBuXFkW+2FJONbFQ7c7aJRK6/wh8cos0CVwz3dNPSRfNEeNT3ZmmNyul6t7bZ77ObEik",
+	"WrpJEtxj27AYzLIqzWwJCaaRjEmLqmmEPW10Eh6k7WP0BOxLZEN6VmnEC18JsjVBizOKq0Q1ID3tO92i",
+	"OxEaUSCqr+VsNp2eyjz3Kpp7hNZy4tab6bEblrs0YpOEvDnl6UynrV6Ue78GcL0brDisSCnJ6UrQEvea",
+	"4HEvfHSm001+ljY2YUXy2UTq9ACaEN97v+ZVAqRmx+zgc5rMPjbNdUSDJAl1V4b+u/aa1AujldcWe9rz",
+	"hhsB2pd24FFgKEp7nUhszJi6D5JplHgYBvSWWLKnfAtWTEd8efiSXUTsVQR0hZ6OVrauKmFZqWtqWebm",
+	"+0bqdEeqlxv6cTARwxa1MVtMH0/VbQLn42gTj4g57B2yj1vLHe+nOuMB0T4A48F3Whhv2b2IKSFo9bkH",
+	"V66swG3wv8hsmB7C3IY/3BO/iXXsltGXg98fBqh5S6hP7k02vOHUyLtx6aVbzu9c+mS5FM5ney5daxl5",
+	"Bp1W5X2z5jvIWSnru7pvxTQbFmY2MVqFJH5DjZoB02oiC5UKOyyU0knASKodTqWnfvgw4OplGXOTe4Mu",
+	"S8nOJeyfLuCnlY94jqaU/Pg3cIoizsAKx6OPYoXl38RFx8y7QQlb9v1up9QKClqHqM9L8DAuCxbuKGjM",
+	"9Ffe4u5cfWwicNRuhIX72O/C4uuFhds/cBvPakd1j1e7Y50Dmec7kR7OogrsbVcFRk1Y2BZpYUlcRH75",
+	"jvjo/sT+4fCNnmbRMjDlxLdDDieNP7JyEV5MNkgySlkxGkv5/dTmE4O+6p4muDpCKAGZtKKPwF/dfve/",
+	"XkLEzO/W2+6YhcgA9OTh7puQtNAQKyUf08S0eMkhHuGX1dOI1NYmX7p5Hm/SDoVLN88fpPyYvrVtzxi8",
+	"kOp5ek9Mqiy7h+5XrMwKMzX3rpNcr2gjXOeM3DOU2tMuIShKcjMRriFr+6z8kw2+XvOgxfiQDSYeSK1N",
+	"pYcMroEDwcDeoI/524NJmlxFqgl1z+7ppRktxxOb3AYXqoCOBh7dC7h0DM3bAclGpgTZgjFAYfIUv++E",
+	"WUd0a96BRnMEm7e7PyGoqUzpi9t77VZNpZ7exlYKu8W7ElJb0ChMauNuNpsAaLVNL7rAQ34w1Qi/91jJ",
+	"ff8i+hEdWp2W7leS+WzRe5Zl76s8F8NcyYJolL9zQlsNQgYeUGkoTolPJVcSdKElHcOPxK10ya5ZYfg7",
+	"GCVf4+yosWZPf71L48qnLl75w9hR0haP/4Qzbp8uM1ZLNOGN5OjUfj1n1pSW9SWUWG6DJAhQgrVcW8yh",
+	"LKPbNkZOgaBK8y2H+b9Lqb9A2D19H8m/PnXGoseTU+Fti+ewPdExqgVZUsh/wzWf0UrWJUrUY581hDao",
+	"9ssQvmGBWlN0DIhpTpTxyMUc95HizOAwIduvWe3/tSnP2zDss58dCW9ADIij2P4O8akYZ8DUS42R4ZEJ",
+	"Ie/H1wpGteemuMEeNmWWCwlJNHDiQH+JTxiO0/gJCbIhLQSCzWjsQ9rdFC0QIevPwSWuo++gGi7pV6f6",
+	"r7c78MYk3P2W672m/i7L241Kek9v42Twm+p+TkCU+uZB8a3elqO+tQ3w12x4c4c+Qe7xFn1996KnTezg",
+	"htTW9YTuaLdlv0Jb/kq41k39B8NsPoJ0WFc/cQ19QsgLb2oV2/VtX/UA1NHzqHE3pL7UFej47LjaoNPT",
+	"56PlSEGyGiXoBnWDUU6YsbDywkboyOB35DgjM6+b21wulmXSfqMoSkLXw6Uii4kq1AMZ6SsMH9fr+yIR",
+	"AFN1gsQEyx63hZGqZBDAbiij8YGNFRwPYKyHLzxKQce/iLnuCzvqTjwgBVOIWfBn3bul4BWPZzJ1uuxX",
+	"GfNfLcravZmRC89ELi9HKou4WWqj9OJO2nTnAOdCIiqIg7qSw6IJUdUnEtD3SMkVC1WKOeAnY6k5lnBs",
+	"Lz6uNgtQgALhlHC0xrzd4z13HdF1p9PaLHB7V0RQqT6NqjyPHIqomLk/bl9kh4K7nivYiIjmZr+NSvK7",
+	"J28FrGOaLbsPPPx27JK+F8ngc1yfAcriPbv2EMx4NQNXlIBSiD2puM3VCvOE/FtGgNxajb9DasBSy+SB",
+	"gv1FMG+fDNXojHOTIhLfdeu/5c88SKhvZW0P1GXyXtgITieu3WtPuY173P5jC075uVBDd386i3pX1+el",
+	"+8SGK7OGnz0rzFBBU+8AJEE4adDqBiGrNFE5FhvWrOmY28xsVsf43M5d3hFX7tU7GK7u+UYWeiokncQb",
+	"awrE2kKXB/pFnxTJm9lOKH6TdxnqGqOO1xnA+bg5EBwtYGxjETAUF9hsTNiTvsnzx8u3ljpVrnPe/qt0",
+	"EV9ezm+/mfjdPK+NbcUbqfNePbB+Ri303A9tTkcytyrKw2qw7Z0ev1zEQ7U95URSk1Rn2Eg3y3wBanWt",
+	"fhxq2Uaj9TAlVzTp3ZMjf6kt7oY/g/uGdwq2aceoNxvhSvYtz+0BvPglzu9eFWWGiw8V6GDkUpINWnhg",
+	"otqlZFvMg732r0Gs3AAWw7qs3ASbamCNvLNBa3Xy0DKMHVd8vccl7R1xiUou3jP06RrsN9jmbJnOjLXZ",
+	"IFcnqKPPCnWbmYorhTChEIqma27DUKQXAVFi538fFSHXZsR/jI8AdW88k3r1T0/39DffXJpcdb75Bjav",
+	"75Z1jioPL7gjPvhyioA8h16J6HRWImeJCDj8ffd0P/oL1j2Ui5nat4I45liM3V6ibhHhU0AvqzxPKD0b",
+	"fyfwLvdjDNfVFU0Ow2NyANQDGDgpPNSVuhHcmx8jO9Pt0fmqP8CniuIhkqoXu3FCf2mmA/A4QTboGwAs",
+	"iEiqp7FtFbpbPnrCpJ0NLgtT4N94LO6VG14X2J+AlnKlZGndGr6ve124T417IwFRgg26JipHwv+2Vpjp",
+	"3yM2RB2Q8rAkurTxp55GTsCLIFfyFvRIgC+mzyBi1khQj+ZRobhRzmZXDa7qrRneuEV1AU5EpSEnwm2L",
+	"9el05FimTU7EMsfX9jU30KhMZUXMcWQ4S93T8TU3NpTBwiNOg6hwxPCTMw/4kI4bC5aA7GxTJ651AbT6",
+	"OG2Jb8a7xNwmc4fiuaH5mpGQPd3mvaoh2uF9tFO7Hj7xmJk2uMY2MNsQH4oRk0vYSwZPeVTgu1XjlOCU",
+	"fw1sEsLObmH6MEBtrQ12Qh1bHCFqUzrTGGBWb9QCUWkYDrjR2KFv/7ZNHFjEWtRQBm1/wlYNTnENZqg/",
+	"Kk9i9Jd2xNCu9s3740Rtn9jxAYU3ZE1AzQKynqS+3DdqIQpDmRTuqCRnQU0wpZkJjao+UGT3NH+Tvqei",
+	"Lmo3apE4To46YypK/zFaHUf/zKxIfVYKoe5Rm9oImoq61a6RrQgtvCOpih0PHkWe4rrWQNYw5rXf+5VT",
+	"29slIW9AEOVjWSHmdaWY3BBlHXzoZdRwhDv8YCvjULswUTIvJzFJ1bqcOLrPbKvgdAZzoKqdCrX1Am23",
+	"B7jGGG49vHtH7iwqaOcatY/yZldH9Bk7D8ypqSrGiN12oxYnQmoEMXb2XqVqqO9A+y35DbsXF4+DT7mW",
+	"nKgFG5PVGl54eInhkSl/rcR4NpzI+447dp1WVg3cnwak7QN43zGC93FXDsbwE4Uaqozse2oXjPruVGk3",
+	"pIcThPZmYlbZiY9Wuul36KUYJhuwgZpUU9Chq3KCFgpc69FDkZ4Nz+xb7COcNZWg99PMznK5eC+nimoc",
+	"epqMczCrvoirUpaVFV/EqUmV+CJ+nCgtvvT0l4ODA/9/7kFnWH0R/YHUGlIt+1hmnoh+mU1V+gkgxr8s",
+	"zR66B2RDqrIClcXth4hHjIy12uvBWovaS3vkhwz7qQyCoX9CKpFjtgARSOiJrR/s49fIt+PsQW8umtXa",
+	"NDwhGuylez1qhfVFEK6oH8z3lmbwxmjxz//sXihkqT7lTi1XKa/fsbVW+b4VNjdzyHE/Ef1LVRaLg+6o",
+	"VEXf18ixtU15KG7ohqIQnSLTUaPCHYnJ04ks6QuPolpF328TmMyGDxqUc2feEpCDLuaeSCAx2ncmBbEX",
+	"xKZb3fYyk8NmB1WR33vOBipqUhCQ6pu3V+Lj5dtEDKAmvN7vDaWVgftbfZ5lxQKgdinyTOKQXXRlreEk",
+	"ti/tiH65mKl+T1u5sGJi5mIkC4xZE37rQE0ynR4jLuYLzxN/ePv205u3V38EXw+GYZ4H/9Qf3E+IZqoX",
+	"vgMSmFPIWrAkaLBALiQ2jzIbpdG6MyP3KOBy/MgY8zwkyG/PrrgnkBPe0wMlCgUdyhL+op/BnG4HpL1j",
+	"CCZXVrw6fJEINw0neFL1qdIwghzkqo/h+khMHIujfkdc0E7ZCaCUl8WCHJDtxtcFUc/Hy7e7ShPlLxQP",
+	"U5Uefa9NNny8fPvwirk3rNzZs1W8XlVv4fitg/G1zuqRiT8rTFoNy7hAepa5u16kFeALO0LrCGyYlMZD",
+	"MJBDntlyvcfqXyU6/y8Ulo+atW/XL7shLn95n/H4ZqLeSfphPUlqoMaZtkutsZ0dNXKjsTYY9co+L0Uu",
+	"bWlrnXkoOYqhlOr9k6n0MYQgy0lhqvGEwEThUhHzTKdm3ppyyx0D9X7pm3635iVynINdemlPQ4xUXF1e",
+	"8Q3FQOJSe4RpGqYQf7g8O/1w+frs8tPHy7d/bM1y3HV648PmNd4l+wv35/z9D7tq0ua5c9ssxuWbI2bO",
+	"bdXHiO+eSjJjoydpJcvx4vLD6dnV1fn7H6Lo8ijLqY8l8MQJwUmHhMaQ1IPpjJylyJHardIUHyQ/8S6k",
+	"Ge3FamJiZR+LYJdzELel1zUxOCJaU8pSHdyoxb1jb65xZ56Eu4LjNFop6nSp1bzZa3kJc0Wl6K9qsfdo",
+	"EYdlVzsGG/y8H9xveIkBpviqu1GLTe7DjbRhR9XBLvKyupFmZMw0GHpOY5iqNJO4tT5HQkxkHmJuTqlI",
+	"VQ4QQ5gZEWJvmGXlPV+Dwswx/+ZHuq8pTSek2ERQjfvWQystISFgTwzWDnzCEmk3TkBYdnOxJ83Noaex",
+	"uirOJcsoKQuzYcTEVIW95wQt6k/sdrOeoNUWNhxVO03HoOEfpryC1/IE0y62Cha2Zl3ELLPBxi2d7NrY",
+	"FjZVclhCf2vf1yfOPMLkPCh/Gw7VjHIYsyJGHFiostlyvcbr6TdsrV6D63c6UMU6c3UKTzxpW7Vc2/Id",
+	"c2tqusT1+jbvnFUrafEoq8nVdv7+b+fXZ68xzCOz3EIDVH2D/pE+UtI5pHT2ia4sNXUlmfZvIpULS+pm",
+	"6bcYwNUwrpl2BIzA8Jwg6NSB+xyly/KX3Y3svp6IKZT1o8eG0mQhTRC7ClHOHQRFKTIEAtfkqtPT3RrI",
+	"Bmc4FgosQXRywsePuYU27L8FqEvMXhUZRaAI1IfaG9psrEU1Yz0CbwmgoJ7GvZGUseqePKhmmO4Yvthk",
+	"7soAVhIe9BV3mAUjtfjw4/uzy3iKksp3pcXf0Aim37RPY8b3YJtPKNUQ4ndLGYScbAp9yWYq3kGLYKGi",
+	"NHNZoMrX07Nc6n0r+lP5GV7sExi7+ztGevpioBYG9rAjXrnf3MI+VVreyixHX65PcAQTHUFErCJSpCZc",
+	"eDq4/xBJiHq5xZN0WoepCjy3V0I6snTXBCBTcyf1bp774y7NWMH5rwz9/LCnm9//DpdEdQ0Q3loKbmF7",
+	"OtAy3J+iNhylEWWxoOoeyMP1Twkz6mkZ5pYsBcIA/m0uF1Y8f0kaSINygGwa5OCO1INryCpyn3qUAFi0",
+	"vhYZz6SPgmg3ukHZ2lP+PGZPRrdolNhr/BTueZ9J1IaLdO2RLzn+C5imepmBCXmEhWe9LXckcyhcVUH7",
+	"A6TS7sU55mpCi0F4/Ri01YUYqNw4gW6idM/WxOShzPOoPJ/FGU+ALqYMQ/YtcEM9nTubFHQghQM0NjyA",
+	"nv5LXLBznaPdU+Fm81i0iHshJNAfzaFRcfg1vmxPq8/c/fv1pmdblhV2uMvdXt4a1gpwLRHlI02fBAUD",
+	"XmEwHcLl2Zo+e7pOoCb3vm4/nYwu3jYf9gq1UgdlyJ6haCppLKt2Hsw7kNel29ndiXM3/KNkfm1moFhn",
+	"jbf/oVnJp3p5yivwTNplepO/Br+3VX4oPkqZT4lwmhU1ZnOau1csgI6ozL2UN0DzxRgLv6SwyhF2Y5ro",
+	"NU5lp6er18CQ0JWxk3OUQ9j71jTRwPNOhPBG8FF28W0SjY1i6XvfXJ06Fw+s0iWVX3GPdK+8omZLwFcM",
+	"FAoHaoKjujnnMzqlXfC+fiwIq21oYxfoNCsM7/65luUDLzaRyEaGh0pnk6o7ZIb/ZAZu6XCBFGpmihJT",
+	"h8F1bYobVTTDCEAIaH8tiIDje57RTlnff6TlhH8yg53HZtqTxMtoD7wAp79lenwPSlH92J9hF8n7rpeG",
+	"QSOaAaezU/kiekAZlWF61lSmSlgjRrJoUluQ2U4/vLt4e3Z99tpJp++752/PXncEfiu/S7wQX1lDbkcP",
+	"Sm6JOO2+Pz1zq3mUoCBux1bE105HMzm8keP7bqTx75WCSARw5RrQKD+bGplE2FGWK7FAmXaX3ruLl522",
+	"BDxay64wGmH0h0m8o5WsI75//3j28bFIj+YX0x6175AzsE84k3YLipyrwcSYm4NS2RI7r24oDK0VhO5b",
+	"MZSzsiogFdFpsd7ntuqTXw1TnOK7H4vc7vL2Cp9ZF0uIF7Kbc6W9XpO0Fs8hOrwf8UVBh9QeHCAEC8t+",
+	"HMjOLZQAlSZ1VwVcHwtTUYNzCQbx9BigXKeqnBjupaMXYmDShTvvaubGOxLvsu/QSe6GVZ8zn0bW03jV",
+	"+ADBkswh1/Hzw9oCsfCTXU39PBCE7Qtc10Bh9vS0Gk4oUc2tA4gdaBG8V1Pv/G0PsjINUHbwrtL5PaWt",
+	"ydhNCKkMK0HAbkl3THDrY57RoawhujX+zboQefYzeHGcloSnuUVyLyjHzw8PRcEUbCK3CwalqLyUYnZA",
+	"pY5CkSTB/ALvO1EMEPCC8WeKwBjomo9ob98iOU4ldJPwxJSIb186mhdGi+8vz85q8QL2IylQ6mlwx2rE",
+	"A8RFuTXU4IHQniE0QrqWnckhSu6pKbwAQr7QC88ZXTFz0h4qs6gDuHUrz5TFXHyB0wzztgb6TMgFBJF7",
+	"egRQK0qXRaYopaOPUR3cvP7bTN/0aWeFnZi59b4ITOnILMyxrQsF8+1vO+ZMq9jikkj9mT/l0PPm+6bG",
+	"+5ApjavacPfc6YhpVykt5B9bS41nP9N/nUNyp9Np7q4n1z+ebPv8WvUaayTLmBr45lyWTeDF5st4nN0q",
+	"jRcAOPugHPDolc8hYpQpLKcBzrTKD0l33XJWkhmJWWE+ZyqUNFily2PRf2Ns2U9E/xRZ4+Ct0uNyQn+h",
+	"IfreJc6fYfMSAp9JT/f/qtTsoJtnt8q9en0G/1vILFcF/ae2I1UcnGnULt0fP87GhUzhhbPPMzWEeby5",
+	"vr54fnClAP/Zur9cFObz4uC//+t/u398b4q5LFKV9t1X/37g/80P/P3gUsn84PyCiob+lsk+hoApDg6K",
+	"joL+w1RkHKM29rtQM5n9U4aF90+NuclUvyMuVZoValjanuZtHJk8N3Ms0VQLGD0+HcpUc6qQb5dRq4yi",
+	"lAzQWrI8F88Pj6jXhyoKU/QF1IbNJ4uOONc9TaUs7lxfHh6KPoX3PmXO4qFe6GJWQMKQs+QpASIN0eyG",
+	"OJsMJHr64f37s9Prjnj5/M89vRTmxivq6BCxMhZLsC+YhozppM0xOvcSsc6uCjVxdPzU45RqxjNYo97t",
+	"M8LJY+h0VJ25fE1hmebd9Dv37zKbKlOVe8cvDjere3Fgu6X1DwEjhMJBzMlZuVWDmcG1hS8PX8aA+dwo",
+	"CAWvL1WeyXICKUKMNJP2NI/w/PAwQYUMX4rc/aEQ7FhcX3ZPz7gVqDVTJcZKYzdydz+OKuvL6KNRnHDz",
+	"uUmpGmVQq97llFnw7NYyrDb723Cz1tkthw9ot5BaG+sLj0HfuClb2yy/JM2GxxXkmFnRT2ubXOR9BEDF",
+	"YBKdrbOUAXoOsop+OLvubDyr7xY/qPL3A2s5MDFYuG1cf25OIbnXg3tz1n1da5pNHAg25BYn+sZN6Pcj",
+	"bT9St8Hrz9TAauy9HuuHi+vzD++vtjnBD/T53w+x/RBpO3doALYG4X8FEVx0r0/fbEMCGBz/nQDaCQC2",
+	"8mt8z7/m+D5cbXWpXrgP/354aw7vw9WGa9UZTvd6dB+3O7nq94Nbe3Af157biu21DYSr0unMZLpcAXEN",
+	"TpE0s3Lgm1k0unZ/5A/+pl27tIoz2pJ1Ll6/bXXXbuIxB7AMy6phoUr7W/P40hNhlatktw7lFfKU1K3S",
+	"JVeeY2KiEzwhq/MvVx/eo/+zzxvvXvHexuDWPEZAtzcYefgi/gYAijGUm/u5//eDK1XcZkN1QAMh6BhM",
+	"hMHkGp88OE+XH87YP+de4khi4JXlYa7Uf1ZKD9XKNyufyUq9hG01+EkNy2NxlIjniXgh/vu//vfKcK9V",
+	"nt2qYsHDpfTv5YkZTf3NZVmq6axcnVc21tKJEMBwsxP5/NW3/yP2534Wb951Tw+u3nSfv/rWtx+UcziY",
+	"RNyohUqjtoNAzu4wC0hdU6mAwA9+lj0+GWDnef9PNlW2lNNZ/Ecbzwu7Fl+VUqeySAUTmBu1p7vi+efP",
+	"vIGRHxzS7iDhlTZHpSeiYActJmVSHwPoR0CtHQpFgeo/8Z7Z46g4AoDrXwmb9PQrMc10Il4c4v9/LiaJ",
+	"eOX+5+hQIFKr+48EwIPE//v/PD8U/2dHdMXLo0MWmFTcRURDbWaNSI0YZbcKHTweokTYajhU1p5QnwQO",
+	"OkIWOcMvYj2Zr0DzSwAKBZoDMW60YjojwO1U1buf00HjKyc9XSiM+kHNCGApdJrJm0vWGoZZ+nJHdDUJ",
+	"galcCFkUbtFTREMD7WCISI1nnqtWas5EVHK2JJxtP6lfTHRh+aBqXEQGVbKcdfLqEOrWerqpcM0pL/Uk",
+	"XoJyCzVoyeHhYSQKMu0LtBKvQNQmdNLoTY8/iH0AWvz5WlT6Rps57eZJjNUJDkncKnwErujW/Abawx15",
+	"35dO6FH870tzuAKBtQ6UOrCnR4pwwsnpPSjtHkMBvFTjzEJz+ZWruPEm3px1YZ+RmMyUR8Ipi/vGE3kH",
+	"Fbxc6MKXkhevmYaUBS5mqHezbbr+IICWldBMzRKmg5u2cMedVrmKEaekJbTFtuIc3kLAX+UiLUSRYknS",
+	"HLgqiwXtNc9sb/ck7D/VbqvA7ydAswDTwhvuFlSpxyFcKHf1kxPazL+aYjfVQl5Gac98tgDjR3QeQjcY",
+	"W00r5QM57kpsM0ljKfkwlsamSkK/ukc5Uqon3EoStcVS4lKHukbEKURBPgWdxd1/WdlY0fB0Dql+gzhl",
+	"Di6Rh7g82osdtj2s+yzb/MCdlzCHZYTlUqEwyl23EK2t41gHJTZudR7cD+XEWIDxMXlaoxMas6edEuQe",
+	"ID00Gp/+UosJ91nY9/FeQQurUjUKhJo7M7MwaWzi2ce6zj7B9/Z0/Dz2vdKpGOZKFlb03dCZHl9lTm0G",
+	"pAXEZbtVRd/NjF5e0p9B9c+gblsMVDlXqhHMFsvEHlSbe5SCsTtyYK127BHYcU1FmTdWsFsa/NdXKHdN",
+	"1Wa1+zJS87ZIqOXv7tsltvL3N7Q6niJ2b557zs5LVdQfzKxwyy+V9n1AuRSb08UsmYNY3gYt2SqZ5wtM",
+	"oJhmeZ6tthL1ySlOacOYbBsSb11xypoSTRsEVsTFnCAC03TfyNxT/1mhwqflVO0d78GPe8mWFAz+pffu",
+	"zV9+STZ9nxsJhOrQpgngr1vPYEmdxK4I28wmoCUzmDkkNGcWJZQpyFHQNk0n+WqzHJliKsu94z0nvMAv",
+	"tJfsTeVnzDncO/72ZbJXLma4xgKhIL9ilh5ynWbaNkEoSriPCf4GXdxMDetc3GGTf+Ppy7pZzt2jStQm",
+	"jOnCv/c+BaiBkO+XOo17SYwcIa1nCODESDEDphDnJea5DT1UmB8BvInBhw/vg1tSkyi3wujlCyTPqFMu",
+	"ZsxohVFB9VlOZ7kSAzWUlVWrhrg3vUWd6KhR5UY/pr9X7EpnsbqvoCM+aKykEROp01xZcgU/B4ceDQEV",
+	"GFSyAeR+IrKR6E9NobBHblGpBEchvJxTCSWyopxnQ0XKodAmOhD3A+Qiair/uFEzbED74pCKViAJMdZW",
+	"o8YRS34LdA05cUy2rHeAb3R8bPR0ALk+iF5J31o8ppeQ59DqH8TojRnhqQYmc1rS48SFwWYgjof80sxa",
+	"lRL13oP6SFDDqC7fs9xaae5IdcMBUZi0dABKY6d6sA/Bk4OdWYDRB6accIQ18WWL1NGqsGIodY+S/IU7",
+	"5+OWyFhmAxhtmEXS+PTBBUET9sM7ABSkFTFxU4zLiUQ320RY5XaLsB0kFnd1BIAmA2o02JEU7cIKMqdr",
+	"BWREkkwUiAvoXj1N8ZQWQGaiB/KHPxUHfIPzPSKDR3F2RSDNtTDAPfBWqWy5o+750eXNXYq80Dc6x9ZE",
+	"maWLLxV5dqPAF29i39vimPgrEbkZjzmUhsHBlLusgdPEDWhF3/c6lMLiPR+HBJ26JUtJp9t36z+GC7Qv",
+	"ZJpS0YzIUrB8MkbSgZrhhqsMA6Pb3mXXypYPcpG5Dz0I4MBXxQVqceJHDAxQyQlgcLMFvX1UgBAwimc/",
+	"mQExEw7ytW0b6tv26xIjLrqnf+3+cHb56ers9BLz/sHcROMn2JufD3gZ4WrYW9Z6YnM0sjyPDp832J5r",
+	"QGLynK8Y/mhHXKLfBSLiUIc2I7MewFd9iJ6idKBgH4tZYcaAvu20UycpnL1gleUo+09mwEZBTxt4hApc",
+	"2PH78vDIg77yuqFUOLPWyVdTiHlhWovGTFE+CGjIX8wANPSHrxjL84EcOmVUZbM1oSC3EwHeIBHUSJJQ",
+	"gzH+f2/9/5BmvNoDDQCXb0o3H6M9ibmz/MkMYsYG3CowltwKI/zzQsncaTbuhrRmeKPa4fG64kc1uIJn",
+	"kNDsTMkb1IZOoVp9VI2hyVdphiZHsWdGo2yYyVwM8wxtKlOIv8hbeQUjJ+Jqno3KRPzVlHmmE/FaFmi8",
+	"/mAAbaunfXko2qXDQqVKl25I6kfah4K2PosG7nE0NNOp1GniDV5qb2BjqGPJVfQTVSi+m2VPr+DKJyGP",
+	"hVBf//LjNRy91AzUSrcrNGN0pNCHdJJvvjn1U7adb74RXTGQabwOwKmWWkChqW8JStt4jL34jg7/LP4A",
+	"3Q1V+kf32RevDg/FH0jv/GNHdKNS456eQ6gm+kbujh0HVgUwvNErjdRh/i9eHf5bAvlDALpgKztTOlUp",
+	"Lx8eevnq8HlHRAtzNoHT8RU0U0XtmbwiqEcaxEPIchVaGy5nHhTKVnlpEUMhHIBPHDo6jBYJrg/JIA1J",
+	"jA+BrVULOBPIEjqB9UDKU1hwTY//w8tXhy/+SAd2acwUjuqKG/g6ZS5u3+v79kZLyFLaMequbhXusim4",
+	"3erywrBjgZkpbRmYsKfdV4Cw6AgAPqJQ8sZUJbQzcEqaLZVMEw+gWif5fa8PIh52Vh6L/s+it+fe7u0d",
+	"i96em9un//6v/93bE78AqkRm4d6YGWuzQY4B39DcwBl8DOxM5fG1KeEd5N6ZGMhn1qkYGvhvKuIMXpSF",
+	"UBrS2rr+wHqQMRVRK25JE34RbAD1FW5rJ+x+W6Xrl6+gohTU6BHALLPdqB0lfVlpxBs1B24f8ujOQ2J3",
+	"YxwSOf7l81eJcHqhKWSxaHxttRVxPMARNB0OVkTmOIui+aYA11RWMgQQvFdp35ua1vL86PCQPs2E64xl",
+	"YP2TeDaYAtmnhzrwQJ/PFzJFQfmVpYRIsBxOsOMM3sloolzSrXMRfiDWuyiUVc6A/uYbcUpXhuN/XxmN",
+	"TQngGWQ36DZTGioB9sX/YX0d8SOz6CiXY9H/yWT6U67kLba2WfQ0N992vyD1ws+2I3g+sBm1XXDWHBtU",
+	"jlPOIdm21g0b4AOwhY60LAREpkemI7o97YkaqD8SbB4aYuI0CQHiCL8Usjad+I/fmRXmNksV1nrUdsmW",
+	"srQs2cjRhvcQ3sneW9PeL4f2hy6QcGgBgALdX5BZBvoqIy5YhRANYeLPIW2zNogjYfEu+y5xI/lvaQD/",
+	"hy3EWSvseT2SuVUd8UaBf5f3ipXojl+XM1PRR14ag32uly68xHcKAjcVObThKprLBVMktkvK9Li2aY4o",
+	"uRsXCFdnE6BwnbiZ9fYS0dtzbOD+6B4At4T7x5H4BaQurcBRcZ5TVyXKuVHFWKEfuliI568OxdSeiFeH",
+	"oasTZuiCuHHbFCgBtSRo9MS2kmMQMCucIKY59/TSpGeFSQ9mmV6dd5aGJ/jOgPl7MI/6aWIXPJCHJ4Ij",
+	"Dd6aCMHd7sV5T9NV1pgpi2tiWbHsKztC1b8B9CdArmACgpBBcwW9/H77tOL0NqVG2GpGWLKs2SWE+RFE",
+	"G1Cr002jCYsK0VnuxaBYMhxQ6M2xffQM1RDtdQzhbANBWx9a59FpgIugkKU6gETqveM9x697wa7A9p61",
+	"Po9Z+suzUaZlnv1TPQmPgW89utFjwOt5UI8Bf7Qj+lnK3j3ubIV9rvAWjrvmogAgOBu0SIPXOrRFdLcU",
+	"Jr/o1CnRTsyv9qs0Rbjpw4/UgLZf+xTFQmCgrKTeOaWvkIBzZ+N5AikkPY1wGifUNBJy9SlMEPUMOHRq",
+	"Li6EMAD6bvJ5ZsuPRd5HDUf00wplx5Ua9kF/pgnxOwjj0+nprd0gzRA9YQsJWA4qqwAoDvc5K63KR00S",
+	"7Xui/QfrZUsfhDF+d6f8vMcMtdmdQh5uUjGj89rsUql1hRxOZLtH5b0JbQ61UqnTXjAnjKpKrIgD4Mc+",
+	"ka4PmQB9DpS5Jwgh0L/Jqmn0JDXL4icxtQs6aRnQ6UOXUTlWiZhJAh7O0hq8I1e8SMujh5btft5OCUCM",
+	"Hp40RA2yQpTqc9kGTIjt+d7RIJuyxrrCl7RxfxC2wWkeiVCfh3lls1t1Ah6W6axcCBTCUeEa9g/YPn+K",
+	"Uin2jvemdvzp8Gh69Kf/HB9NJ6PnA/vPo9HNt9M/3b786fPXZFVB1w35OZtW0yjqHQ71iPIkTrjpgSlo",
+	"VU46vTpsWwRe0s2LeHVYn+gLSCwuVeHG+b/+8L+ODv78j/91ePDnf/zPL0fw/+F/vjw/PPzj//w/9hrv",
+	"tt2Vjk9kSfSxvtMgb1jMQLvQoWQaX8rA7kFIuNn+ylQmjxn9NGMu15fd91enH7bSocJSHlSLCp/9DUde",
+	"6kD+O2hGwuP/Hn2JAquecraMv5QBtn3rCIxPTSCMCQboW1dw5RFA6J0LBA91V8Drs7dn12cNqP/4JF7U",
+	"DwDusfEc0ej1B3n/spkmIiTtCX9zA6ii1IsDftIjK9YMXdr0vY1wdaun0whHRxN9GAy6p3QuP5xd7+JQ",
+	"NmDRrZ7K3bDmaP4PBDD3lM7L7dMuDmwz0NzqmbUCydF0Hw497gmdkOZt2cUp7RhGbvWIW2DiaOSADdem",
+	"DX3z7JvtD7OrFzBEY+7YvzRXwzbvhGCagecgrSxu81BvZxLqTTdB9ibwHh2LcLZB0tYIpaf/8PLohei7",
+	"nz6VxnzKZTFWjP3xR3KWmCKCgQFw4lBBB0pZR3Q5jWTfitMPl1diVqhRno0nmDlCZXFgGGhT9jQdH+KK",
+	"vBR9bcpPI1Pp1NcEfLx8i+UXjFhSkJ0B8VqsJXgh+hgs/OTTMRgFHCLDmJnhqIV/bgYOd580BrttRG0w",
+	"nM3TaeqnDZVZwS80zXRVKp54vR0HJGhQ7C7taf8ZaOpxHHXbnqnCDwTel6j3B2LaLLApeAkIEtC8PM3s",
+	"zSdI0f6Um3k/9Oggz+s+xPVuwACTOaDDjKo8b+6L5sXM78LjHoTHh6ud6HDrgQ8b7oqP7Yo1oxn+ftS/",
+	"7qg/7uCkNyQzo60NPN7kAb72EoAyEqEXDoRkUjOsppjeXBX53vHeM9BCaNqrldi3SitrKSFAphn8K+Ti",
+	"DZWFOmByZr1RMi8nDd60q2ysD6oZ5O0TEEHuxNFMWjs3RYpjhkTCeNBu1TjktW+Xm0TSPjSQ93J4lI2r",
+	"QtVGpEapzYNiflfUWomHzLA3djwSNFheHeat0eOD3In8KH3LLrVrMnNNp1SbG3W3bxo1u1XkU8VCwKzA",
+	"RvhuftwtLxoKwwZNI/lImMXiMRoyrLNhtPBOw4B/MQNSSKbyhpt8mhHlQdjsn4RZgRXMVM8URZDiLY16",
+	"/DUfEDUZYfwcPiWr8jzeyVNZytw0DfJBD4zEYKVbPrSjtomANE1TlTbBdJhKl5Bl6nam4hwknaL/s/Yl",
+	"M52qYqha5ls78VkuNRJshaEYpteZXDjGZK4y0M4b/bLRp77LoJiz4UscHuJ8neFElvXjpYg15SFi2hVm",
+	"lVZ2IsZG+Y57PsVxGoJGws2OX0esrJ5GOEMeLOH38dixKzlW4pRZie3pGXZBq9y3EadWYADS0MdMUuvU",
+	"tQKzSY8F/o0mQimmYliVFPWBKrpCDks4Ru7HAbl2bsSfgc2yoRto76i3l/AEztPEbfdPaliep5TxqYSE",
+	"Fju1gBnmImsDO4XqEx/9RDbJkVPAGKYtZl7F/fBd0g3oc1CNQq2T8aTgZ0gQjDMOpU+Uo+RXyIH7caIK",
+	"0Iql7ml/y0PP9eiVCJYzBC3pY6bwn8G02DKa+vJSYTnNy9VEepAmkyCoapwsAxWOkJQVJR1FwoXyZ1bH",
+	"phZKzKxIzO7gKccql6WTKrY2Gj7WMNqFI3VtymwUcvWMkLMZtbuiZPhEDBZMGtHA7u0mcQqpQYAxbfRI",
+	"FUoPIdKsBpmWbjB3FfDMJXVSsSeQtIpbj3wzjUWw0mksy4l3G7+ek3QNOexwFLU8GGOmcW4xRdgdBaYG",
+	"U9Ips6SWi7384JyaBtZKAWD4XAmZ507PICBZvN7g+8dCYupd+E7iqBNSocW0KlUi7MyUaDC6ldxkwxtC",
+	"Rw0W2ViVzlx8IfojUwyyNFW6X6PQdyYlDmhSQaiylRK5gMwHKjd6jH2FOJ8nkrWUy73FDUqns3pg4Ypr",
+	"GuVvJhtiMudtliqDdMHASqKcmxVl6NQ90aJgcZ11DX7ExCrHqrrha9tWh+xiSy4WCaBJL7WhdEYpGbcd",
+	"8R9L/Vij7oIAV6WQtCErmSEYAcB8eTKsNDfIGY4ToQJxdXklpirNJC+sVmHtZQW2pPP5SNEHz53UKqPw",
+	"08ZPcqqME+o+DEbcR0VJjPliipvlTwuj+W6Uw0mma7rkSiysSa902jOr3yT59i0IEh0UOFRT92N5EGuY",
+	"7mEhAc23TcMKQw8rW5opLphVQ1Ih0KvSPDySnN2oYuc5P7oyBDzUMkBuxvw6BpM5sQev1RQIdbq66CrN",
+	"mq5rbMMV2CQS1XRNOj37WMxlOZw43cfO1LBMAIItEYW6NTdq5WO2Vf1e+lzUKRu6vqJM4oz9GzUr43sB",
+	"HGJ1QYXfWytpuLssESftOfDrwJgb2r1ZkQ3pLsEutCsfgTHW6rl2H0Zk0Qgv8PCysopvQGjdj1fw6tZh",
+	"lQLFKjZ8jRRn0s1nSotM3xpYCDWjZKpd+c6gVZuOuUCAlTHO3ZRXhkilnYA10aS6oOWJqo9Tb47FuDDz",
+	"cpJAWjtcg7Q/zuyrrGo4VLAAGgb/DlyDZEybqgSVJZUL1GN8492VJUudzrO01aS2JbRmHEVuRC/Asell",
+	"0BDHKnIMF4j6s3qWC1uq6aZDpDzw0DtvRaBkTmVs2oj3ak4n3SJIpNam0kMFVNIwwDkY6OUiAae5syMs",
+	"MHXmBsaql7HMxcTksZ9i9TtDM53lmaOSzTy/0sEAPhTDtywNPm+/qD+iIbkED+nukHFhKp2Kn8zAoj8Q",
+	"TQRTQJWgu2lWvhMqEjbfDU7Fi3x59tjLFbTM4VYSU6nleJWync4NvqfPB6Uc/1CYaoYuqCUnTfCpgSMo",
+	"iX4A70sSXCaJN48TdkX9wy1iyR8SRgx/ibwbSc0FkQRrIh4LVP54JNbPk1gLTSIdMiHdLWlSDRM0JJNg",
+	"ZCV7UYUH2B21pShep8+pI29HErwR8QtnrQA8SUODnZ9jdRO1n+DMIbdjGGpFi0qa8nrCoN9TVuqKAhOf",
+	"daykJEtKRVLTEJLa5Z4s3b7J6u2Y1O6ypPHOSZZuiGRF3CdLEjpZEbBJXQImS5IsaRRPyaowSZZFQLLK",
+	"q0nMVf/45R+//H8BAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -2530,12 +2530,103 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
 	UpdateRecording(ctx context.Context, id ID, body UpdateRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateRecordingClipWithBody Cut a clip out of a recording
+	//
+	// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+	// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+	// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+	//
+	// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+	// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+	// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+	//
+	// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+	// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+	//
+	// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+	// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+	CreateRecordingClipWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRecordingClip Cut a clip out of a recording
+	//
+	// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+	// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+	// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+	//
+	// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+	// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+	// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+	//
+	// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+	// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+	//
+	// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+	// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+	CreateRecordingClip(ctx context.Context, id ID, body CreateRecordingClipJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetRecordingPlaybackURL Get a URL to watch a recording
 	//
 	// Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
 	//
 	// Corresponds with GET /v1/me/recordings/{id}/playback-url (the `GetRecordingPlaybackURL` operationId).
 	GetRecordingPlaybackURL(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRecordingTextTracks List a recording's text tracks
+	//
+	// Lists the subtitles and captions that players of the recording offer. A DELETED recording has none.
+	//
+	// Corresponds with GET /v1/me/recordings/{id}/text-tracks (the `ListRecordingTextTracks` operationId).
+	ListRecordingTextTracks(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteRecordingTextTrack Delete a recording's text track
+	//
+	// A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
+	// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+	//
+	// Corresponds with DELETE /v1/me/recordings/{id}/text-tracks/{language} (the `DeleteRecordingTextTrack` operationId).
+	DeleteRecordingTextTrack(ctx context.Context, id ID, language string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutRecordingTextTrackWithBody Add or replace a recording's text track
+	//
+	// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+	// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+	// same track again has no effect. Clips don't take over the text tracks of their source.
+	//
+	// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+	//
+	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+	// track, and beyond 50 text tracks.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+	PutRecordingTextTrackWithBody(ctx context.Context, id ID, language string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutRecordingTextTrack Add or replace a recording's text track
+	//
+	// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+	// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+	// same track again has no effect. Clips don't take over the text tracks of their source.
+	//
+	// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+	//
+	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+	// track, and beyond 50 text tracks.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+	PutRecordingTextTrack(ctx context.Context, id ID, language string, body PutRecordingTextTrackJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateTranscodeWithBody Make renditions of a recording
 	//
@@ -8582,6 +8673,68 @@ func (c *Client) UpdateRecording(ctx context.Context, id ID, body UpdateRecordin
 	return c.Client.Do(req)
 }
 
+// CreateRecordingClipWithBody Cut a clip out of a recording
+//
+// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+//
+// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+//
+// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+//
+// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+func (c *Client) CreateRecordingClipWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRecordingClipRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRecordingClip Cut a clip out of a recording
+//
+// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+//
+// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+//
+// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+//
+// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+func (c *Client) CreateRecordingClip(ctx context.Context, id ID, body CreateRecordingClipJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRecordingClipRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetRecordingPlaybackURL Get a URL to watch a recording
 //
 // Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
@@ -8589,6 +8742,95 @@ func (c *Client) UpdateRecording(ctx context.Context, id ID, body UpdateRecordin
 // Corresponds with GET /v1/me/recordings/{id}/playback-url (the `GetRecordingPlaybackURL` operationId).
 func (c *Client) GetRecordingPlaybackURL(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetRecordingPlaybackURLRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRecordingTextTracks List a recording's text tracks
+//
+// Lists the subtitles and captions that players of the recording offer. A DELETED recording has none.
+//
+// Corresponds with GET /v1/me/recordings/{id}/text-tracks (the `ListRecordingTextTracks` operationId).
+func (c *Client) ListRecordingTextTracks(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRecordingTextTracksRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteRecordingTextTrack Delete a recording's text track
+//
+// A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
+// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+//
+// Corresponds with DELETE /v1/me/recordings/{id}/text-tracks/{language} (the `DeleteRecordingTextTrack` operationId).
+func (c *Client) DeleteRecordingTextTrack(ctx context.Context, id ID, language string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRecordingTextTrackRequest(c.Server, id, language)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutRecordingTextTrackWithBody Add or replace a recording's text track
+//
+// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+// same track again has no effect. Clips don't take over the text tracks of their source.
+//
+// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+//
+// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+// track, and beyond 50 text tracks.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+func (c *Client) PutRecordingTextTrackWithBody(ctx context.Context, id ID, language string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutRecordingTextTrackRequestWithBody(c.Server, id, language, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutRecordingTextTrack Add or replace a recording's text track
+//
+// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+// same track again has no effect. Clips don't take over the text tracks of their source.
+//
+// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+//
+// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+// track, and beyond 50 text tracks.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+func (c *Client) PutRecordingTextTrack(ctx context.Context, id ID, language string, body PutRecordingTextTrackJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutRecordingTextTrackRequest(c.Server, id, language, body)
 	if err != nil {
 		return nil, err
 	}
@@ -18848,6 +19090,53 @@ func NewUpdateRecordingRequestWithBody(server string, id ID, contentType string,
 	return req, nil
 }
 
+// NewCreateRecordingClipRequest calls the generic CreateRecordingClip builder with application/json body
+func NewCreateRecordingClipRequest(server string, id ID, body CreateRecordingClipJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateRecordingClipRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreateRecordingClipRequestWithBody constructs an http.Request for the CreateRecordingClip method, with any body, and a specified content type
+func NewCreateRecordingClipRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/clips", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetRecordingPlaybackURLRequest constructs an http.Request for the GetRecordingPlaybackURL method
 func NewGetRecordingPlaybackURLRequest(server string, id ID) (*http.Request, error) {
 	var err error
@@ -18878,6 +19167,135 @@ func NewGetRecordingPlaybackURLRequest(server string, id ID) (*http.Request, err
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListRecordingTextTracksRequest constructs an http.Request for the ListRecordingTextTracks method
+func NewListRecordingTextTracksRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/text-tracks", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteRecordingTextTrackRequest constructs an http.Request for the DeleteRecordingTextTrack method
+func NewDeleteRecordingTextTrackRequest(server string, id ID, language string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "language", language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/text-tracks/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutRecordingTextTrackRequest calls the generic PutRecordingTextTrack builder with application/json body
+func NewPutRecordingTextTrackRequest(server string, id ID, language string, body PutRecordingTextTrackJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutRecordingTextTrackRequestWithBody(server, id, language, "application/json", bodyReader)
+}
+
+// NewPutRecordingTextTrackRequestWithBody constructs an http.Request for the PutRecordingTextTrack method, with any body, and a specified content type
+func NewPutRecordingTextTrackRequestWithBody(server string, id ID, language string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "language", language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/text-tracks/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -25296,6 +25714,48 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
 	UpdateRecordingWithResponse(ctx context.Context, id ID, body UpdateRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRecordingResponse, error)
 
+	// CreateRecordingClipWithBodyWithResponse Cut a clip out of a recording
+	//
+	// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+	// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+	// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+	//
+	// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+	// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+	// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+	//
+	// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+	// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+	//
+	// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+	// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+	CreateRecordingClipWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRecordingClipResponse, error)
+
+	// CreateRecordingClipWithResponse Cut a clip out of a recording
+	//
+	// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+	// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+	// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+	//
+	// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+	// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+	// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+	//
+	// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+	// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+	//
+	// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+	// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+	CreateRecordingClipWithResponse(ctx context.Context, id ID, body CreateRecordingClipJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRecordingClipResponse, error)
+
 	// GetRecordingPlaybackURLWithResponse Get a URL to watch a recording
 	//
 	// Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
@@ -25304,6 +25764,59 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/me/recordings/{id}/playback-url (the `GetRecordingPlaybackURL` operationId).
 	GetRecordingPlaybackURLWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetRecordingPlaybackURLResponse, error)
+
+	// ListRecordingTextTracksWithResponse List a recording's text tracks
+	//
+	// Lists the subtitles and captions that players of the recording offer. A DELETED recording has none.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/recordings/{id}/text-tracks (the `ListRecordingTextTracks` operationId).
+	ListRecordingTextTracksWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ListRecordingTextTracksResponse, error)
+
+	// DeleteRecordingTextTrackWithResponse Delete a recording's text track
+	//
+	// A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
+	// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/recordings/{id}/text-tracks/{language} (the `DeleteRecordingTextTrack` operationId).
+	DeleteRecordingTextTrackWithResponse(ctx context.Context, id ID, language string, reqEditors ...RequestEditorFn) (*DeleteRecordingTextTrackResponse, error)
+
+	// PutRecordingTextTrackWithBodyWithResponse Add or replace a recording's text track
+	//
+	// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+	// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+	// same track again has no effect. Clips don't take over the text tracks of their source.
+	//
+	// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+	//
+	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+	// track, and beyond 50 text tracks.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+	PutRecordingTextTrackWithBodyWithResponse(ctx context.Context, id ID, language string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutRecordingTextTrackResponse, error)
+
+	// PutRecordingTextTrackWithResponse Add or replace a recording's text track
+	//
+	// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+	// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+	// same track again has no effect. Clips don't take over the text tracks of their source.
+	//
+	// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+	//
+	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+	// track, and beyond 50 text tracks.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+	PutRecordingTextTrackWithResponse(ctx context.Context, id ID, language string, body PutRecordingTextTrackJSONRequestBody, reqEditors ...RequestEditorFn) (*PutRecordingTextTrackResponse, error)
 
 	// CreateTranscodeWithBodyWithResponse Make renditions of a recording
 	//
@@ -34722,6 +35235,54 @@ func (r UpdateRecordingResponse) ContentType() string {
 	return ""
 }
 
+type CreateRecordingClipResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Recording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateRecordingClipResponse) GetJSON201() *Recording {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateRecordingClipResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateRecordingClipResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateRecordingClipResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateRecordingClipResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateRecordingClipResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetRecordingPlaybackURLResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -34764,6 +35325,150 @@ func (r GetRecordingPlaybackURLResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetRecordingPlaybackURLResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListRecordingTextTracksResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordingTextTrackList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRecordingTextTracksResponse) GetJSON200() *RecordingTextTrackList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRecordingTextTracksResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRecordingTextTracksResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRecordingTextTracksResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRecordingTextTracksResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRecordingTextTracksResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteRecordingTextTrackResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordingTextTrack
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteRecordingTextTrackResponse) GetJSON200() *RecordingTextTrack {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteRecordingTextTrackResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteRecordingTextTrackResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteRecordingTextTrackResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteRecordingTextTrackResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteRecordingTextTrackResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PutRecordingTextTrackResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecordingTextTrack
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutRecordingTextTrackResponse) GetJSON200() *RecordingTextTrack {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutRecordingTextTrackResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutRecordingTextTrackResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutRecordingTextTrackResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutRecordingTextTrackResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutRecordingTextTrackResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -42799,6 +43504,60 @@ func (c *ClientWithResponses) UpdateRecordingWithResponse(ctx context.Context, i
 	return ParseUpdateRecordingResponse(rsp)
 }
 
+// CreateRecordingClipWithBodyWithResponse Cut a clip out of a recording
+//
+// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+//
+// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+//
+// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+//
+// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+func (c *ClientWithResponses) CreateRecordingClipWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRecordingClipResponse, error) {
+	rsp, err := c.CreateRecordingClipWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRecordingClipResponse(rsp)
+}
+
+// CreateRecordingClipWithResponse Cut a clip out of a recording
+//
+// Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+// copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+// is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+//
+// The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+// pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+// frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+//
+// `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+// any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+//
+// 400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+// recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
+func (c *ClientWithResponses) CreateRecordingClipWithResponse(ctx context.Context, id ID, body CreateRecordingClipJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRecordingClipResponse, error) {
+	rsp, err := c.CreateRecordingClip(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRecordingClipResponse(rsp)
+}
+
 // GetRecordingPlaybackURLWithResponse Get a URL to watch a recording
 //
 // Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
@@ -42812,6 +43571,83 @@ func (c *ClientWithResponses) GetRecordingPlaybackURLWithResponse(ctx context.Co
 		return nil, err
 	}
 	return ParseGetRecordingPlaybackURLResponse(rsp)
+}
+
+// ListRecordingTextTracksWithResponse List a recording's text tracks
+//
+// Lists the subtitles and captions that players of the recording offer. A DELETED recording has none.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/recordings/{id}/text-tracks (the `ListRecordingTextTracks` operationId).
+func (c *ClientWithResponses) ListRecordingTextTracksWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ListRecordingTextTracksResponse, error) {
+	rsp, err := c.ListRecordingTextTracks(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRecordingTextTracksResponse(rsp)
+}
+
+// DeleteRecordingTextTrackWithResponse Delete a recording's text track
+//
+// A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
+// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/recordings/{id}/text-tracks/{language} (the `DeleteRecordingTextTrack` operationId).
+func (c *ClientWithResponses) DeleteRecordingTextTrackWithResponse(ctx context.Context, id ID, language string, reqEditors ...RequestEditorFn) (*DeleteRecordingTextTrackResponse, error) {
+	rsp, err := c.DeleteRecordingTextTrack(ctx, id, language, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteRecordingTextTrackResponse(rsp)
+}
+
+// PutRecordingTextTrackWithBodyWithResponse Add or replace a recording's text track
+//
+// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+// same track again has no effect. Clips don't take over the text tracks of their source.
+//
+// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+//
+// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+// track, and beyond 50 text tracks.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+func (c *ClientWithResponses) PutRecordingTextTrackWithBodyWithResponse(ctx context.Context, id ID, language string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutRecordingTextTrackResponse, error) {
+	rsp, err := c.PutRecordingTextTrackWithBody(ctx, id, language, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutRecordingTextTrackResponse(rsp)
+}
+
+// PutRecordingTextTrackWithResponse Add or replace a recording's text track
+//
+// Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+// rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+// same track again has no effect. Clips don't take over the text tracks of their source.
+//
+// Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+//
+// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+// track, and beyond 50 text tracks.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/recordings/{id}/text-tracks/{language} (the `PutRecordingTextTrack` operationId).
+func (c *ClientWithResponses) PutRecordingTextTrackWithResponse(ctx context.Context, id ID, language string, body PutRecordingTextTrackJSONRequestBody, reqEditors ...RequestEditorFn) (*PutRecordingTextTrackResponse, error) {
+	rsp, err := c.PutRecordingTextTrack(ctx, id, language, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutRecordingTextTrackResponse(rsp)
 }
 
 // CreateTranscodeWithBodyWithResponse Make renditions of a recording
@@ -50505,6 +51341,39 @@ func ParseUpdateRecordingResponse(rsp *http.Response) (*UpdateRecordingResponse,
 	return response, nil
 }
 
+// ParseCreateRecordingClipResponse parses an HTTP response from a CreateRecordingClipWithResponse call
+func ParseCreateRecordingClipResponse(rsp *http.Response) (*CreateRecordingClipResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateRecordingClipResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Recording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetRecordingPlaybackURLResponse parses an HTTP response from a GetRecordingPlaybackURLWithResponse call
 func ParseGetRecordingPlaybackURLResponse(rsp *http.Response) (*GetRecordingPlaybackURLResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -50521,6 +51390,105 @@ func ParseGetRecordingPlaybackURLResponse(rsp *http.Response) (*GetRecordingPlay
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest RecordingPlaybackURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListRecordingTextTracksResponse parses an HTTP response from a ListRecordingTextTracksWithResponse call
+func ParseListRecordingTextTracksResponse(rsp *http.Response) (*ListRecordingTextTracksResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRecordingTextTracksResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordingTextTrackList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteRecordingTextTrackResponse parses an HTTP response from a DeleteRecordingTextTrackWithResponse call
+func ParseDeleteRecordingTextTrackResponse(rsp *http.Response) (*DeleteRecordingTextTrackResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteRecordingTextTrackResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordingTextTrack
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePutRecordingTextTrackResponse parses an HTTP response from a PutRecordingTextTrackWithResponse call
+func ParsePutRecordingTextTrackResponse(rsp *http.Response) (*PutRecordingTextTrackResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutRecordingTextTrackResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecordingTextTrack
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

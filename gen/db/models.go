@@ -456,6 +456,9 @@ type Recording struct {
 	HasStoryboard    bool
 	HasMp4           bool
 	RetentionSet     bool
+	ClipOf           *string
+	ClipFromMs       *int64
+	ClipToMs         *int64
 }
 
 type RecordingInit struct {
@@ -497,6 +500,20 @@ type RecordingTake struct {
 	Reason      *string
 	Key         string
 	TimedOut    bool
+}
+
+type RecordingTextTrack struct {
+	RecordingID string
+	Language    string
+	TenantID    string
+	Name        string
+	Kind        string
+	Hash        []byte
+	Version     string
+	Cues        int32
+	SizeBytes   int64
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
 }
 
 type Refund struct {

@@ -36,6 +36,29 @@ func (q *Queries) CloseTake(ctx context.Context, arg CloseTakeParams) error {
 	return err
 }
 
+const CreateClipTake = `-- name: CreateClipTake :exec
+INSERT INTO recording_takes (recording_id, take, tenant_id, node, opened_at, seen_at, closed_at)
+VALUES ($1, $2, $3, '', $4, $4, $4)
+`
+
+type CreateClipTakeParams struct {
+	RecordingID string
+	Take        int32
+	TenantID    string
+	Now         time.Time
+}
+
+// The clip is locked. Its takes have the numbers of its source's.
+func (q *Queries) CreateClipTake(ctx context.Context, arg CreateClipTakeParams) error {
+	_, err := q.db.Exec(ctx, CreateClipTake,
+		arg.RecordingID,
+		arg.Take,
+		arg.TenantID,
+		arg.Now,
+	)
+	return err
+}
+
 const DeleteTakes = `-- name: DeleteTakes :exec
 WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = $1),
     inits AS (DELETE FROM recording_inits i WHERE i.recording_id = $1)

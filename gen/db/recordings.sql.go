@@ -82,7 +82,7 @@ func (q *Queries) CreateImport(ctx context.Context, arg CreateImportParams) (str
 
 const CreateRecording = `-- name: CreateRecording :one
 INSERT INTO recordings (id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, 'RECORDING', $6, $7, $8, $7, $9, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set
+VALUES ($1, $2, $3, $4, $5, 'RECORDING', $6, $7, $8, $7, $9, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms
 `
 
 type CreateRecordingParams struct {
@@ -142,6 +142,9 @@ func (q *Queries) CreateRecording(ctx context.Context, arg CreateRecordingParams
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }
@@ -171,7 +174,7 @@ func (q *Queries) DeleteRecording(ctx context.Context, arg DeleteRecordingParams
 
 const EndRecording = `-- name: EndRecording :one
 UPDATE recordings SET status = 'PROCESSING', ended_at = $1, incomplete_reason = $2, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set
+WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms
 `
 
 type EndRecordingParams struct {
@@ -224,12 +227,15 @@ func (q *Queries) EndRecording(ctx context.Context, arg EndRecordingParams) (Rec
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }
 
 const FindPlayableRecording = `-- name: FindPlayableRecording :one
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = $1 AND t.status <> 'SUSPENDED'
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = $1 AND t.status <> 'SUSPENDED'
 `
 
 // @sqlc-vet-disable tenant
@@ -269,12 +275,15 @@ func (q *Queries) FindPlayableRecording(ctx context.Context, id string) (Recordi
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }
 
 const FindRecording = `-- name: FindRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE id = $1
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -314,12 +323,15 @@ func (q *Queries) FindRecording(ctx context.Context, id string) (Recording, erro
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }
 
 const GetActiveRecording = `-- name: GetActiveRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND status = 'RECORDING'
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND status = 'RECORDING'
 `
 
 type GetActiveRecordingParams struct {
@@ -362,12 +374,15 @@ func (q *Queries) GetActiveRecording(ctx context.Context, arg GetActiveRecording
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }
 
 const GetAdminRecording = `-- name: GetAdminRecording :one
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, t.name AS tenant_name, s.name AS stream_name
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, t.name AS tenant_name, s.name AS stream_name
 FROM recordings r JOIN tenants t ON t.id = r.tenant_id JOIN streams s ON s.id = r.stream_id WHERE r.id = $1
 `
 
@@ -414,6 +429,9 @@ func (q *Queries) GetAdminRecording(ctx context.Context, id string) (GetAdminRec
 		&i.Recording.HasStoryboard,
 		&i.Recording.HasMp4,
 		&i.Recording.RetentionSet,
+		&i.Recording.ClipOf,
+		&i.Recording.ClipFromMs,
+		&i.Recording.ClipToMs,
 		&i.TenantName,
 		&i.StreamName,
 	)
@@ -421,7 +439,7 @@ func (q *Queries) GetAdminRecording(ctx context.Context, id string) (GetAdminRec
 }
 
 const GetRecording = `-- name: GetRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE tenant_id = $1 AND id = $2
 `
 
 type GetRecordingParams struct {
@@ -464,6 +482,9 @@ func (q *Queries) GetRecording(ctx context.Context, arg GetRecordingParams) (Rec
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }
@@ -531,7 +552,7 @@ func (q *Queries) ListAbandonedImports(ctx context.Context, before time.Time) ([
 }
 
 const ListAdminRecordings = `-- name: ListAdminRecordings :many
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, t.name AS tenant_name, s.name AS stream_name
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, t.name AS tenant_name, s.name AS stream_name
 FROM recordings r JOIN tenants t ON t.id = r.tenant_id JOIN streams s ON s.id = r.stream_id
 WHERE ($1::text IS NULL OR r.tenant_id = $1::text)
     AND ($2::text IS NULL OR r.status = $2::text)
@@ -599,6 +620,9 @@ func (q *Queries) ListAdminRecordings(ctx context.Context, arg ListAdminRecordin
 			&i.Recording.HasStoryboard,
 			&i.Recording.HasMp4,
 			&i.Recording.RetentionSet,
+			&i.Recording.ClipOf,
+			&i.Recording.ClipFromMs,
+			&i.Recording.ClipToMs,
 			&i.TenantName,
 			&i.StreamName,
 		); err != nil {
@@ -658,7 +682,7 @@ func (q *Queries) ListIdleRecordings(ctx context.Context, before time.Time) ([]L
 }
 
 const ListRecordings = `-- name: ListRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings
 WHERE tenant_id = $1 AND status <> 'DELETED' AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
 `
@@ -710,6 +734,9 @@ func (q *Queries) ListRecordings(ctx context.Context, arg ListRecordingsParams) 
 			&i.HasStoryboard,
 			&i.HasMp4,
 			&i.RetentionSet,
+			&i.ClipOf,
+			&i.ClipFromMs,
+			&i.ClipToMs,
 		); err != nil {
 			return nil, err
 		}
@@ -755,7 +782,7 @@ func (q *Queries) ListStrandedRecordings(ctx context.Context) ([]ListStrandedRec
 }
 
 const ListStreamRecordings = `-- name: ListStreamRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings
 WHERE tenant_id = $1 AND stream_id = $2 AND status <> 'DELETED'
     AND ($3::text IS NULL OR id < $3::text)
 ORDER BY id DESC LIMIT $4
@@ -814,6 +841,9 @@ func (q *Queries) ListStreamRecordings(ctx context.Context, arg ListStreamRecord
 			&i.HasStoryboard,
 			&i.HasMp4,
 			&i.RetentionSet,
+			&i.ClipOf,
+			&i.ClipFromMs,
+			&i.ClipToMs,
 		); err != nil {
 			return nil, err
 		}
@@ -853,7 +883,7 @@ func (q *Queries) ListUndeletedRecordings(ctx context.Context, before time.Time)
 
 const ListUnfinishedRecordings = `-- name: ListUnfinishedRecordings :many
 SELECT r.id FROM recordings r
-WHERE r.status = 'PROCESSING' AND r.source = 'builtin'
+WHERE r.status = 'PROCESSING' AND r.source = 'builtin' AND r.clip_of IS NULL
     AND NOT EXISTS (SELECT FROM recording_takes t WHERE t.recording_id = r.id AND t.closed_at IS NULL)
 ORDER BY r.id
 `
@@ -938,7 +968,7 @@ func (q *Queries) ListWantedRecordings(ctx context.Context, node string) ([]List
 }
 
 const LockActiveRecording = `-- name: LockActiveRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND status = 'RECORDING' FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND status = 'RECORDING' FOR UPDATE
 `
 
 type LockActiveRecordingParams struct {
@@ -982,12 +1012,15 @@ func (q *Queries) LockActiveRecording(ctx context.Context, arg LockActiveRecordi
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }
 
 const LockExpiredRecordings = `-- name: LockExpiredRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings
 WHERE status IN ('READY', 'FAILED') AND NOT legal_hold AND retain_until < $1::timestamptz
 ORDER BY retain_until LIMIT $2 FOR UPDATE SKIP LOCKED
 `
@@ -1040,6 +1073,9 @@ func (q *Queries) LockExpiredRecordings(ctx context.Context, arg LockExpiredReco
 			&i.HasStoryboard,
 			&i.HasMp4,
 			&i.RetentionSet,
+			&i.ClipOf,
+			&i.ClipFromMs,
+			&i.ClipToMs,
 		); err != nil {
 			return nil, err
 		}
@@ -1052,7 +1088,7 @@ func (q *Queries) LockExpiredRecordings(ctx context.Context, arg LockExpiredReco
 }
 
 const LockRecording = `-- name: LockRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -1092,12 +1128,15 @@ func (q *Queries) LockRecording(ctx context.Context, id string) (Recording, erro
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }
 
 const LockRecordingOfTenant = `-- name: LockRecordingOfTenant :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set FROM recordings WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockRecordingOfTenantParams struct {
@@ -1140,6 +1179,9 @@ func (q *Queries) LockRecordingOfTenant(ctx context.Context, arg LockRecordingOf
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }
@@ -1147,7 +1189,7 @@ func (q *Queries) LockRecordingOfTenant(ctx context.Context, arg LockRecordingOf
 const SetRecordingAssets = `-- name: SetRecordingAssets :one
 UPDATE recordings SET assets_at = $1::timestamptz, has_poster = $2, has_storyboard = $3, has_mp4 = $4,
     size_bytes = size_bytes + $5::bigint, updated_at = $1
-WHERE tenant_id = $6 AND id = $7 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set
+WHERE tenant_id = $6 AND id = $7 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms
 `
 
 type SetRecordingAssetsParams struct {
@@ -1204,6 +1246,9 @@ func (q *Queries) SetRecordingAssets(ctx context.Context, arg SetRecordingAssets
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }
@@ -1238,7 +1283,8 @@ func (q *Queries) SetRecordingFailed(ctx context.Context, arg SetRecordingFailed
 const SetRecordingFilesDeleted = `-- name: SetRecordingFilesDeleted :execrows
 WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = $2),
     inits AS (DELETE FROM recording_inits i WHERE i.recording_id = $2),
-    takes AS (DELETE FROM recording_takes t WHERE t.recording_id = $2)
+    takes AS (DELETE FROM recording_takes t WHERE t.recording_id = $2),
+    texts AS (DELETE FROM recording_text_tracks x WHERE x.recording_id = $2)
 UPDATE recordings r SET files_deleted_at = $1::timestamptz WHERE r.id = $2 AND r.status = 'DELETED' AND r.files_deleted_at IS NULL
 `
 
@@ -1261,7 +1307,7 @@ const SetRecordingReady = `-- name: SetRecordingReady :one
 UPDATE recordings SET status = 'READY', started_at = $1, ended_at = $2, duration_ms = $3, size_bytes = $4,
     incomplete_reason = $5, playlist_url = $6, product_timeline = $7,
     retain_until = $8, updated_at = $9
-WHERE tenant_id = $10 AND id = $11 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set
+WHERE tenant_id = $10 AND id = $11 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms
 `
 
 type SetRecordingReadyParams struct {
@@ -1326,6 +1372,9 @@ func (q *Queries) SetRecordingReady(ctx context.Context, arg SetRecordingReadyPa
 		&i.HasStoryboard,
 		&i.HasMp4,
 		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
 	)
 	return i, err
 }

@@ -3560,6 +3560,41 @@ export interface paths {
         patch: operations["updateRecording"];
         trace?: never;
     };
+    "/v1/me/recordings/{id}/clips": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cut a clip out of a recording
+         * @description Makes a recording of its own of a part of a READY recording, without encoding it again. It is PROCESSING until its files are
+         *     copied; then `recording.ready` is sent, and later `recording.assets.ready`, as for every recording. It stays when its source
+         *     is deleted. If that happens while the clip is made, the clip is FAILED. Clips can be cut out of clips.
+         *
+         *     The clip begins at the last key frame at or before `fromSec`, and ends with the first picture at or after `toSec` at which
+         *     pictures can be cut off, which is a few pictures later at most if the encoder uses B-frames. Sound alone is cut within one
+         *     frame of sound. Once the clip is READY, its `clipOf` has the real beginning and end; until then the requested ones.
+         *
+         *     `productTimeline` has the entries of the source that are within the clip, counted from its beginning. A clip is kept as long as
+         *     any recording that becomes READY at the same time, and adds nothing to RECORDING_MINUTES. Text tracks are not copied.
+         *
+         *     400 `invalid_input` if `fromSec` is not at least 1 s before `toSec`, or if `toSec` is beyond the end. 409 `conflict` unless the
+         *     recording is READY, and for a recording of an outside recorder. 429 `rate_limited` while 10 clips of the tenant are PROCESSING.
+         */
+        post: operations["createRecordingClip"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/recordings/{id}/playback-url": {
         parameters: {
             query?: never;
@@ -3578,6 +3613,67 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/recordings/{id}/text-tracks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List a recording's text tracks
+         * @description Lists the subtitles and captions that players of the recording offer. A DELETED recording has none.
+         */
+        get: operations["listRecordingTextTracks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/recordings/{id}/text-tracks/{language}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The language as in BCP 47, such as `en`, `pt-BR` or `zh-Hant`. It is stored in its canonical form, so `EN` is `en`. */
+                language: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add or replace a recording's text track
+         * @description Adds subtitles or captions to a READY recording, or replaces those of the same language. Players offer them as a
+         *     rendition of the recording's HLS playlist. A playlist that is loaded 70 seconds later or more has the change. Sending the
+         *     same track again has no effect. Clips don't take over the text tracks of their source.
+         *
+         *     Times in the WebVTT file count from the recording's start. Cues must be in the order of their beginnings. Parts of cues
+         *     beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
+         *
+         *     409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
+         *     track, and beyond 50 text tracks.
+         */
+        put: operations["putRecordingTextTrack"];
+        post?: never;
+        /**
+         * Delete a recording's text track
+         * @description A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
+         *     who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+         */
+        delete: operations["deleteRecordingTextTrack"];
         options?: never;
         head?: never;
         patch?: never;
@@ -10884,6 +10980,8 @@ export interface components {
         };
         /** @description A recording of a stream: one broadcast, or a part of one. */
         Recording: {
+            /** @description The part of another recording that this one was cut out of; null for a recording of a stream. */
+            clipOf: components["schemas"]["RecordingClipSource"] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -10993,6 +11091,47 @@ export interface components {
             occurredAt: string;
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
+        };
+        /** @description A part of a recording. */
+        RecordingClipInput: {
+            /**
+             * Format: double
+             * @description Beginning in seconds since the recording's start.
+             * @example 1.5
+             */
+            fromSec: number;
+            metadata?: components["schemas"]["Metadata"];
+            /**
+             * @description A name for people; up to 200 characters.
+             * @example The best goal
+             */
+            name?: string | null;
+            /**
+             * Format: double
+             * @description End in seconds since the recording's start, the recording's `durationSec` at most.
+             * @example 4
+             */
+            toSec: number;
+        };
+        /** @description A part of a recording. */
+        RecordingClipSource: {
+            /**
+             * Format: double
+             * @description Beginning in seconds since that recording's start, to the millisecond. Until the clip is READY: the requested one.
+             * @example 92
+             */
+            fromSec: number;
+            /**
+             * @description The recording, which may be deleted by now.
+             * @example rec_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            recordingId: string;
+            /**
+             * Format: double
+             * @description End in seconds since that recording's start, to the millisecond. Until the clip is READY: the requested one.
+             * @example 120.04
+             */
+            toSec: number;
         };
         /** @description The reason for a deletion. */
         RecordingDeletionInput: {
@@ -11163,6 +11302,57 @@ export interface components {
          * @enum {string}
          */
         RecordingStatus: "RECORDING" | "PROCESSING" | "READY" | "FAILED" | "DELETED";
+        /** @description Subtitles or captions of a recording in one language. */
+        RecordingTextTrack: {
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * @description Number of cues in the uploaded file.
+             * @example 412
+             */
+            cueCount: number;
+            kind: components["schemas"]["TextTrackKind"];
+            /**
+             * @description The language in the canonical form of BCP 47.
+             * @example pt-BR
+             */
+            language: string;
+            /**
+             * @description The name in players' menus.
+             * @example Português (Brasil)
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description Bytes of its stored files. The recording's `sizeBytes` includes them.
+             * @example 30124
+             */
+            sizeBytes: number;
+            /**
+             * Format: date-time
+             * @description When the track was last replaced.
+             */
+            updatedAt: string;
+        };
+        /** @description A text track. */
+        RecordingTextTrackInput: {
+            /**
+             * @description A WebVTT file of at most 1 MiB.
+             * @example WEBVTT
+             *
+             *     00:00:01.000 --> 00:00:04.000
+             *     Olá!
+             */
+            content: string;
+            kind?: components["schemas"]["TextTrackKind"];
+            /**
+             * @description The name in players' menus, unlike that of the recording's other text tracks; up to 100 characters.
+             * @example Português (Brasil)
+             */
+            name: string;
+        };
+        /** @description Text tracks, by language. */
+        RecordingTextTrackList: components["schemas"]["RecordingTextTrack"][];
         /** @description A refund: completed, pending or failed. */
         Refund: {
             /**
@@ -13639,6 +13829,11 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /**
+         * @description SUBTITLES, the default: the speech, perhaps translated. CAPTIONS: also sounds and speakers, for people who can't hear.
+         * @enum {string}
+         */
+        TextTrackKind: "SUBTITLES" | "CAPTIONS";
         /** @description A tenant's support request. */
         Ticket: {
             /**
@@ -14041,7 +14236,7 @@ export interface components {
         /**
          * @description STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
          *     sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
-         *     recordings at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
+         *     recordings at one time, with all files that are made or uploaded for them, measured every 5 minutes. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
          *     notifications attempted.
          * @enum {string}
          */
@@ -14740,6 +14935,8 @@ export type RecentActivity = components['schemas']['RecentActivity'];
 export type Recording = components['schemas']['Recording'];
 export type RecordingAssetsReadyData = components['schemas']['RecordingAssetsReadyData'];
 export type RecordingAssetsReadyEvent = components['schemas']['RecordingAssetsReadyEvent'];
+export type RecordingClipInput = components['schemas']['RecordingClipInput'];
+export type RecordingClipSource = components['schemas']['RecordingClipSource'];
 export type RecordingDeletionInput = components['schemas']['RecordingDeletionInput'];
 export type RecordingFinalStatus = components['schemas']['RecordingFinalStatus'];
 export type RecordingFinalization = components['schemas']['RecordingFinalization'];
@@ -14752,6 +14949,9 @@ export type RecordingReadyData = components['schemas']['RecordingReadyData'];
 export type RecordingReadyEvent = components['schemas']['RecordingReadyEvent'];
 export type RecordingRetentionPatch = components['schemas']['RecordingRetentionPatch'];
 export type RecordingStatus = components['schemas']['RecordingStatus'];
+export type RecordingTextTrack = components['schemas']['RecordingTextTrack'];
+export type RecordingTextTrackInput = components['schemas']['RecordingTextTrackInput'];
+export type RecordingTextTrackList = components['schemas']['RecordingTextTrackList'];
 export type Refund = components['schemas']['Refund'];
 export type RefundInput = components['schemas']['RefundInput'];
 export type RefundSource = components['schemas']['RefundSource'];
@@ -14896,6 +15096,7 @@ export type TenantStatusCounts = components['schemas']['TenantStatusCounts'];
 export type TenantSubscription = components['schemas']['TenantSubscription'];
 export type TenantSummary = components['schemas']['TenantSummary'];
 export type TenantUser = components['schemas']['TenantUser'];
+export type TextTrackKind = components['schemas']['TextTrackKind'];
 export type Ticket = components['schemas']['Ticket'];
 export type TicketAuthorType = components['schemas']['TicketAuthorType'];
 export type TicketDetail = components['schemas']['TicketDetail'];
@@ -19585,6 +19786,41 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    createRecordingClip: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingClipInput"];
+            };
+        };
+        responses: {
+            /** @description The clip, PROCESSING. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recording"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getRecordingPlaybackUrl: {
         parameters: {
             query?: never;
@@ -19604,6 +19840,86 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RecordingPlaybackUrl"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRecordingTextTracks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text tracks, by language. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingTextTrackList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putRecordingTextTrack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The language as in BCP 47, such as `en`, `pt-BR` or `zh-Hant`. It is stored in its canonical form, so `EN` is `en`. */
+                language: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingTextTrackInput"];
+            };
+        };
+        responses: {
+            /** @description The text track. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingTextTrack"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteRecordingTextTrack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The language as in BCP 47, such as `en`, `pt-BR` or `zh-Hant`. It is stored in its canonical form, so `EN` is `en`. */
+                language: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deleted text track. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingTextTrack"];
                 };
             };
             default: components["responses"]["Problem"];

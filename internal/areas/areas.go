@@ -108,6 +108,10 @@ type Config struct {
 	RecordingAssets recording.AssetMaker
 	// RecordingImporter imports files of SRS servers; nil for none.
 	RecordingImporter recording.Importer
+	// RecordingClips makes the files of clips; nil for none.
+	RecordingClips recording.ClipMaker
+	// RecordingTexts stores the text tracks of recordings; nil if there is no store of files.
+	RecordingTexts recording.TextStore
 	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
 	PasswordMemory uint32
 	// PasswordCommand is the program that hashes passwords, with its arguments; without it, this process does.
@@ -267,7 +271,8 @@ func (a *Areas) openStreams(c Config) {
 	}
 	a.Recordings = recording.New(recording.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets,
-		Importer: c.RecordingImporter, Pins: pins{a}, Products: products{a}, Plans: a.Quotas, Usage: a.Usage,
+		Clips: c.RecordingClips, Texts: c.RecordingTexts, Importer: c.RecordingImporter,
+		Pins: pins{a}, Products: products{a}, Plans: a.Quotas, Usage: a.Usage,
 		Node: c.Node, PublicURL: c.PublicURL, Outside: outside, RecorderTimeout: c.RecorderTimeout,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})

@@ -155,5 +155,6 @@ func TestAllSealedColumnsAreKnown(t *testing.T) {
 		// Columns of hashes and bodies.
 		"api_keys.key_hash", "ended_api_keys.key_hash", "streams.key_hash", "signup_forms.code_hash", "signup_tries.email_hash",
 		"password_links.token_hash", "invitations.token_hash", "known_networks.pair_hash", "usage_intervals.key", "captures.body", "idempotency_keys.fingerprint",
+		"recording_text_tracks.hash",
 	}, columns)
 }

@@ -130,9 +130,9 @@ func rules() []rule {
 			packages: "internal/streams/recording",
 			may: []string{
 				"gen/db", "gen/event", "internal/base/...", "internal/tenancy/...", "internal/outflow/event", "internal/streams/stream",
-				"internal/media/recordfile",
+				"internal/media/recordfile", "internal/media/webvtt",
 			},
-			why: "recording may not import the media engines: recordgate implements its interfaces to them; recordfile only names files",
+			why: "recording may not import the media engines: recordgate implements its interfaces to them; recordfile only names files, webvtt only parses text",
 		},
 		{
 			packages: "internal/media/recordfile", may: []string{}, why: "areas and engines import it for the names of files",

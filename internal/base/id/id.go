@@ -27,6 +27,7 @@ const (
 	Publisher    Prefix = "pub"
 	DVRFile      Prefix = "dvr"
 	Recording    Prefix = "rec"
+	TextVersion  Prefix = "text"
 	Event        Prefix = "evt"
 	Webhook      Prefix = "wh"
 	Delivery     Prefix = "del"

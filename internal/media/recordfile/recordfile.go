@@ -70,7 +70,7 @@ func appendSegment(b []byte, number int, of Track) []byte {
 // IsMedia reports whether a name has the form that Init or Segment returns.
 func IsMedia(name string) bool {
 	take, rest, ok := strings.Cut(name, "-")
-	if !ok || !isNumber(take) {
+	if !ok || !IsNumber(take) {
 		return false
 	}
 	number, track, ok := strings.Cut(rest, "-")
@@ -81,7 +81,7 @@ func IsMedia(name string) bool {
 	if digits, init := strings.CutPrefix(number, "init"); init {
 		number, extension = digits, ".mp4"
 	}
-	return isNumber(number) && (track == string(Video)+extension || track == string(Audio)+extension)
+	return IsNumber(number) && (track == string(Video)+extension || track == string(Audio)+extension)
 }
 
 // IsAsset reports whether a name is one of a file that is made of a recording.
@@ -95,11 +95,11 @@ func IsAsset(name string) bool {
 		return false
 	}
 	digits, ok = strings.CutSuffix(digits, ".jpg")
-	return ok && isNumber(digits)
+	return ok && IsNumber(digits)
 }
 
-// isNumber reports whether a text is a decimal number from 1 without leading zeros, so that each file has one name.
-func isNumber(s string) bool {
+// IsNumber reports whether a text is a decimal number from 1 without leading zeros, so that each file has one name.
+func IsNumber(s string) bool {
 	const longest = 10
 	if s == "" || len(s) > longest || s[0] == '0' {
 		return false

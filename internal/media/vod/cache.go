@@ -223,6 +223,9 @@ func (e *entry) render(name string) []byte {
 	if len(e.media.Segments) == 0 {
 		return nil
 	}
+	if language, ok := textLanguage(name); ok {
+		return textPlaylist(&e.media, language)
+	}
 	p := playlist{of: recordfile.Audio, window: e.cache.window}
 	switch name {
 	case indexName:

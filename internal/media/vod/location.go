@@ -91,5 +91,11 @@ func parseFile(name string) (fileKind, bool) {
 	case recordfile.IsMedia(name):
 		return mediaFile, true
 	}
+	if _, ok := textLanguage(name); ok {
+		return playlistFile, true
+	}
+	if isTextName(name) {
+		return mediaFile, true
+	}
 	return 0, false
 }

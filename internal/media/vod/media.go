@@ -17,6 +17,8 @@ type Media struct {
 	Storyboard bool
 	// Chapters are in the order of their times.
 	Chapters []Chapter
+	// Texts are in the order of their languages; none unless Ready is set.
+	Texts []Text
 }
 
 // Init is an initialization section, one file per track.
@@ -68,7 +70,7 @@ func (m *Media) ends() []TakeEnd {
 // called only once for each m.
 func (m *Media) followedBy(more Media) Media {
 	return Media{
-		Ready: more.Ready, Storyboard: more.Storyboard, Chapters: more.Chapters,
+		Ready: more.Ready, Storyboard: more.Storyboard, Chapters: more.Chapters, Texts: more.Texts,
 		Inits: inOrder(m.Inits, more.Inits, func(a, b Init) int { return cmp.Or(a.Take-b.Take, a.Number-b.Number) }),
 		Segments: inOrder(m.Segments, more.Segments, func(a, b Segment) int {
 			return cmp.Or(a.Take-b.Take, a.Number-b.Number)

@@ -21,10 +21,12 @@ func multivariant(m *Media) []byte {
 	if withVideo {
 		b = fmt.Appendf(b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"Sound\",DEFAULT=YES,AUTOSELECT=YES,URI=%q\n", audio)
 	}
+	b = appendTexts(b, m)
 	b = fmt.Appendf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d", max(peak, 1), max(average, 1))
 	if names := codecs(m, withVideo); names != "" {
 		b = fmt.Appendf(b, ",CODECS=%q", names)
 	}
+	b = appendTextGroup(b, m)
 	if !withVideo {
 		return fmt.Appendf(b, "\n%s\n", audio)
 	}

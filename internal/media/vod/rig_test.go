@@ -85,7 +85,7 @@ func (a *archive) Media(_ context.Context, id string, known []vod.TakeEnd) (vod.
 	for _, k := range known {
 		ends[k.Take] = k
 	}
-	more := vod.Media{Ready: m.Ready}
+	more := vod.Media{Ready: m.Ready, Storyboard: m.Storyboard, Chapters: m.Chapters, Texts: m.Texts}
 	for _, x := range m.Inits {
 		if x.Number > ends[x.Take].Init {
 			more.Inits = append(more.Inits, x)

@@ -49,6 +49,9 @@ func toVOD(m recording.Media) vod.Media {
 	for _, c := range m.Chapters {
 		v.Chapters = append(v.Chapters, vod.Chapter(c))
 	}
+	for _, x := range m.Texts {
+		v.Texts = append(v.Texts, vod.Text{Language: x.Language, Name: x.Name, Captions: x.Kind == recording.Captions, Version: x.Version})
+	}
 	return v
 }
 

@@ -32,7 +32,7 @@ func (s *Service) FinishRecording(ctx context.Context, recordingID string) error
 		if err != nil {
 			return fmt.Errorf("lock recording: %w", err)
 		}
-		if r.Status != Processing || r.Source != Builtin {
+		if r.Status != Processing || r.Source != Builtin || r.ClipOf != nil {
 			return nil
 		}
 		open, err := q.HasOpenTake(ctx, r.ID)
@@ -81,6 +81,8 @@ type result struct {
 	size       int64
 	incomplete *string
 	playlist   *string
+	// timeline of a clip; nil to compute it.
+	timeline []Pin
 }
 
 // readyTx makes a locked recording READY.
@@ -93,9 +95,11 @@ func (s *Service) readyTx(ctx context.Context, tx pgx.Tx, r db.Recording, is res
 	if r.EndedAt == nil {
 		r.EndedAt = &now
 	}
-	pins, err := s.computeTimeline(ctx, r, is.spans)
-	if err != nil {
-		return err
+	pins := is.timeline
+	if pins == nil {
+		if pins, err = s.computeTimeline(ctx, r, is.spans); err != nil {
+			return err
+		}
 	}
 	entries, err := json.Marshal(pins)
 	if err != nil {
@@ -187,7 +191,7 @@ func (s *Service) FinalizeRecording(ctx context.Context, recordingID string, rep
 // recordUsage stores the minutes of a READY recording.
 func (s *Service) recordUsage(ctx context.Context, recordingID string) error {
 	r, err := db.New(s.config.Pool).FindRecording(ctx, recordingID)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && (r.Status != Ready && r.Status != Deleted || durationOf(r) == 0) {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && (r.Status != Ready && r.Status != Deleted || durationOf(r) == 0 || r.ClipOf != nil) {
 		return nil
 	}
 	if err != nil {

@@ -24,6 +24,8 @@ type Media struct {
 	Storyboard bool
 	// Chapters are those of a READY recording.
 	Chapters []Chapter
+	// Texts are in the order of their languages; none unless the recording is READY.
+	Texts []TextTrack
 }
 
 // TakeInit is an init of a take.
@@ -89,6 +91,11 @@ func (s *Service) Media(ctx context.Context, recordingID string, known []TakeEnd
 			Number: int(g.Seq), Init: int(g.Init), Discontinuity: g.Discontinuity, StartedAt: g.StartedAt,
 			Duration: micro(g.DurationUs), Video: micro(g.VideoUs), Audio: micro(g.AudioUs), VideoBytes: g.VideoBytes, AudioBytes: g.AudioBytes,
 		}})
+	}
+	if r.Status == Ready {
+		if m.Texts, err = textsOf(ctx, q, r.ID); err != nil {
+			return Media{}, err
+		}
 	}
 	return m, nil
 }

@@ -61,6 +61,8 @@ type Plans interface {
 type Usage interface {
 	// Record stores intervals. Repeating it has no effect.
 	Record(ctx context.Context, list []usage.Interval) (written int64, err error)
+	// RecordStorage stores how many bytes tenants store at a time. Repeating it has no effect.
+	RecordStorage(ctx context.Context, at time.Time, list []usage.Level) error
 }
 
 // Config of a Service.
@@ -72,7 +74,11 @@ type Config struct {
 	Files  Files
 	// Assets makes posters, storyboards and MP4 files; nil for none.
 	Assets AssetMaker
-	Pins   Pins
+	// Clips makes the files of clips; nil for none.
+	Clips ClipMaker
+	// Texts stores text tracks; nil if there is no store of files.
+	Texts TextStore
+	Pins  Pins
 	// Products names the chapters of recordings.
 	Products Products
 	Plans    Plans
@@ -147,6 +153,8 @@ var (
 	_ river.JobArgs = FinalizeArgs{}
 	_ river.JobArgs = DeleteFilesArgs{}
 	_ river.JobArgs = MakeAssetsArgs{}
+	_ river.JobArgs = MakeClipArgs{}
+	_ river.JobArgs = RemoveTextArgs{}
 )
 
 // entity names recordings in the audit log and in intervals of usage.

@@ -19,9 +19,9 @@ import (
 // doesn't keep the others.
 func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(
-		// The first two come first, because the others add jobs of their own.
-		s.finishUnfinished(ctx), s.deleteUndeleted(ctx), s.closeSilent(ctx), s.endStranded(ctx), s.wakeIdle(ctx), s.failUnreported(ctx),
-		s.failAbandoned(ctx),
+		// The first three come first, because the others add jobs of their own.
+		s.finishUnfinished(ctx), s.deleteUndeleted(ctx), s.makeUnmade(ctx),
+		s.closeSilent(ctx), s.endStranded(ctx), s.wakeIdle(ctx), s.failUnreported(ctx), s.failAbandoned(ctx),
 	)
 }
 

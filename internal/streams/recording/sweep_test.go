@@ -180,6 +180,8 @@ func TestSweepAddsLostJobs(t *testing.T) {
 	r.sweep(t)
 	require.Equal(t, []string{"recording_delete_files"}, r.work(t))
 	r.sweep(t)
+	require.Empty(t, r.work(t))
+	r.exec(t, "UPDATE river_job SET state = 'available' WHERE state = 'scheduled'")
 	require.Equal(t, []string{"recording_delete_files"}, r.work(t), "the one of the next day")
 	r.sweep(t)
 	require.Empty(t, r.work(t))

@@ -3,17 +3,15 @@ package usage
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"showfloor/gen/db"
 )
 
-// storageBytes is a meter of the API that has no intervals.
-const storageBytes Meter = "STORAGE_BYTES"
-
 // shown returns the meters that the API shows, in the order of UsageMeter.
 func shown() []Meter {
-	return []Meter{StreamMinutes, ViewerMinutes, ParticipantMinutes, RecordingMinutes, storageBytes, EgressBytes, TranscodeMinutes, Pushes}
+	return []Meter{StreamMinutes, ViewerMinutes, ParticipantMinutes, RecordingMinutes, StorageBytes, EgressBytes, TranscodeMinutes, Pushes}
 }
 
 // Reading is the value of one meter in a period.
@@ -86,6 +84,11 @@ func (s *Service) GetUsage(ctx context.Context, tenantID string) (Period, error)
 	if err != nil {
 		return Period{}, err
 	}
+	highest, err := levels(ctx, q, []string{tenantID}, from, to)
+	if err != nil {
+		return Period{}, err
+	}
+	maps.Copy(used, highest[tenantID])
 	return Period{Plan: plan, From: from, To: to, Readings: included.readings(plan, used)}, nil
 }
 
@@ -130,6 +133,16 @@ func (s *Service) ListTopUsage(ctx context.Context, limit int) (Top, error) {
 			used[x.TenantID] = Amounts{}
 		}
 		used[x.TenantID][Meter(x.Meter)] = x.Amount
+	}
+	highest, err := levels(ctx, q, ids, from, now)
+	if err != nil {
+		return top, err
+	}
+	for id, list := range highest {
+		if used[id] == nil {
+			used[id] = Amounts{}
+		}
+		maps.Copy(used[id], list)
 	}
 	for _, t := range tenants {
 		top.Tenants = append(top.Tenants, TenantUsage{t, included.readings(t.Plan, used[t.ID])})

@@ -18,7 +18,7 @@ func (a Amounts) Units(m Meter) int64 {
 	switch m {
 	case StreamMinutes, ViewerMinutes, ParticipantMinutes, RecordingMinutes, TranscodeMinutes:
 		return (a[m] + 59) / 60
-	case EgressBytes, IngressBytes, Pushes:
+	case StorageBytes, EgressBytes, IngressBytes, Pushes:
 	}
 	return a[m]
 }

@@ -20,12 +20,13 @@ import (
 type Meter string
 
 // The meters. Meters of minutes are stored in seconds. IngressBytes is stored for operators and
-// has no name in the API. STORAGE_BYTES of the API is not stored here: it is a level, not a sum.
+// has no name in the API. StorageBytes is a level, not a sum: RecordStorage stores it, and there are no intervals of it.
 const (
 	StreamMinutes      Meter = "STREAM_MINUTES"
 	ViewerMinutes      Meter = "VIEWER_MINUTES"
 	ParticipantMinutes Meter = "PARTICIPANT_MINUTES"
 	RecordingMinutes   Meter = "RECORDING_MINUTES"
+	StorageBytes       Meter = "STORAGE_BYTES"
 	EgressBytes        Meter = "EGRESS_BYTES"
 	IngressBytes       Meter = "INGRESS_BYTES"
 	TranscodeMinutes   Meter = "TRANSCODE_MINUTES"

@@ -36,6 +36,7 @@ import (
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/metering"
 	"showfloor/internal/media/sfu"
+	"showfloor/internal/media/webvtt"
 	"showfloor/internal/streams/mediagate"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recording"
@@ -83,6 +84,10 @@ type Options struct {
 	RecorderSecret, RecorderURL string
 	// Files is the store of recorded files; one without files by default.
 	Files recording.Files
+	// Clips makes the files of clips; none by default.
+	Clips recording.ClipMaker
+	// Texts stores text tracks; it drops them by default.
+	Texts recording.TextStore
 	// Schedule holds the pauses between delivery attempts; the default schedule if nil.
 	Schedule []time.Duration
 	// SFU starts an SFU on loopback; SFUURL is its address then. The database is one that
@@ -266,7 +271,9 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production,
 		},
 		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node, Engine: mediagate.Engine{Hub: s.Hub},
-		Files: cmp.Or[recording.Files](o.Files, noFiles{}), Processor: s.Sandbox.Client, Realtime: &s.published, CheckEvent: eventCheck(t),
+		Files: cmp.Or[recording.Files](o.Files, noFiles{}), RecordingClips: o.Clips,
+		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
+		Processor:      s.Sandbox.Client, Realtime: &s.published, CheckEvent: eventCheck(t),
 		PasswordMemory: cmp.Or(o.PasswordMemory, 64),
 	})
 	must(t, err)
@@ -281,6 +288,11 @@ type noFiles struct{}
 
 // DeletePrefix implements recording.Files.
 func (noFiles) DeletePrefix(context.Context, string) error { return nil }
+
+// StoreText implements recording.TextStore.
+func (noFiles) StoreText(context.Context, recording.Media, string, *webvtt.File) (int64, error) {
+	return 0, nil
+}
 
 // listenForStops starts the listener and returns when it listens.
 func (s *Server) listenForStops(t testing.TB, log *slog.Logger) {

@@ -1,0 +1,15 @@
+-- name: SumStoredBytes :many
+-- @sqlc-vet-disable tenant
+-- The bytes of each tenant's recordings that are not deleted, without those of outside recorders. Before a recording is READY,
+-- the bytes of its segments and initialization sections count.
+SELECT f.tenant_id, sum(f.bytes)::bigint AS bytes
+FROM (
+    SELECT r.tenant_id, r.size_bytes AS bytes FROM recordings r WHERE r.status = 'READY' AND r.playlist_url IS NULL
+    UNION ALL
+    SELECT s.tenant_id, s.video_bytes + s.audio_bytes FROM recordings r JOIN recording_segments s ON s.recording_id = r.id
+    WHERE r.status IN ('RECORDING', 'PROCESSING')
+    UNION ALL
+    SELECT i.tenant_id, i.video_bytes + i.audio_bytes FROM recordings r JOIN recording_inits i ON i.recording_id = r.id
+    WHERE r.status IN ('RECORDING', 'PROCESSING')
+) f
+GROUP BY f.tenant_id HAVING sum(f.bytes) > 0 ORDER BY f.tenant_id;

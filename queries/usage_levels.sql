@@ -1,0 +1,13 @@
+-- name: RaiseUsageLevels :exec
+-- @sqlc-vet-disable tenant
+-- Covers several tenants, in one order, so two writers can't deadlock.
+INSERT INTO usage_levels (tenant_id, meter, hour, highest)
+SELECT n.tenant_id, @meter, date_trunc('hour', @at::timestamptz, 'UTC'), n.level
+FROM (SELECT unnest(@tenant_ids::text[]) AS tenant_id, unnest(@levels::bigint[]) AS level) n ORDER BY n.tenant_id
+ON CONFLICT (tenant_id, meter, hour) DO UPDATE SET highest = excluded.highest WHERE usage_levels.highest < excluded.highest;
+
+-- name: ListUsageLevels :many
+-- @sqlc-vet-disable tenant
+-- The highest levels of those tenants in whole hours, since one and before another one.
+SELECT tenant_id, meter, max(highest)::bigint AS highest FROM usage_levels
+WHERE tenant_id = ANY (@tenant_ids::text[]) AND hour >= @since::timestamptz AND hour < @until::timestamptz GROUP BY tenant_id, meter;
