@@ -104,7 +104,8 @@ func (m *metrics) watchRecorder(r *recorder.Recorder, v *vod.Server) {
 		func() float64 { return float64(r.Stats().Waiting) })
 	m.gauge("recordings_spool_bytes", "Size of the local files that are being recorded or wait for the storage.",
 		func() float64 { return float64(r.Stats().SpoolBytes) })
-	m.counter("recordings_cut_short_total", "Recordings that ended early because of a full disk, a storage that was away, or an encoder beyond its bounds.",
+	m.counter("recordings_cut_short_total",
+		"Recordings that ended early because of a full disk, a storage that was away, or an encoder beyond its bounds.",
 		func() float64 { return float64(r.Stats().CutShort) })
 	m.gauge("vod_requests", "Requests for recordings that are being served.", func() float64 { return float64(v.Stats().Requests) })
 	m.counter("vod_refused_total", "Requests for recordings that were refused because too many were being served.",

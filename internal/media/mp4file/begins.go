@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"showfloor/internal/media/mp4fragment"
-
 	"github.com/Eyevinn/mp4ff/mp4"
+
+	"showfloor/internal/media/mp4fragment"
 )
 
 // Begins returns the decoding time of a segment's first sample, in units of 1/scale s. It reads the segment no further than the

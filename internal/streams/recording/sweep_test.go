@@ -181,10 +181,16 @@ func TestSweepAddsLostJobs(t *testing.T) {
 	require.Equal(t, []string{"recording_delete_files"}, r.work(t))
 	r.sweep(t)
 	require.Empty(t, r.work(t))
-	r.exec(t, "UPDATE river_job SET state = 'available' WHERE state = 'scheduled'")
+	r.passDay(t)
 	require.Equal(t, []string{"recording_delete_files"}, r.work(t), "the one of the next day")
 	r.sweep(t)
 	require.Empty(t, r.work(t))
+}
+
+// passDay makes the scheduled jobs available.
+func (r *rig) passDay(t *testing.T) {
+	t.Helper()
+	r.exec(t, "UPDATE river_job SET state = 'available' WHERE state = 'scheduled'")
 }
 
 func (r *rig) exec(t *testing.T, sql string, args ...any) {
@@ -233,6 +239,7 @@ func TestDeletionRemovesTheFiles(t *testing.T) {
 	require.WithinDuration(t, r.Clock.Now().Add(24*time.Hour), scheduled, time.Second)
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600)) // an upload that was running
+	r.passDay(t)
 	require.Equal(t, []string{"recording_delete_files"}, r.work(t))
 	require.NoFileExists(t, file)
 	require.Empty(t, r.work(t))
