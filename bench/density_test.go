@@ -69,21 +69,29 @@ func (s *server) cpu(b *testing.B) time.Duration {
 // streamKeys registers a tenant with n streams and returns their keys.
 func (s *server) streamKeys(b *testing.B, n int) []string {
 	b.Helper()
+	keys, _ := s.streams(b, n, false)
+	return keys
+}
+
+// streams registers a tenant with n streams, and returns their keys and the tenant's token.
+func (s *server) streams(b *testing.B, n int, recorded bool) (keys []string, token string) {
+	b.Helper()
 	var account struct {
 		Token string `json:"token"`
 	}
 	s.post(b, "/v1/auth/register", "", map[string]string{
 		"tenantName": "Bench", "name": "Bench", "email": "bench@example.com", "password": "correct horse battery",
 	}, &account)
-	keys := make([]string, n)
+	keys = make([]string, n)
 	for i := range keys {
 		var made struct {
 			StreamKey string `json:"streamKey"`
 		}
-		s.post(b, "/v1/me/streams", account.Token, map[string]string{"name": fmt.Sprint("Stream ", i), "mode": "LOW_LATENCY"}, &made)
+		s.post(b, "/v1/me/streams", account.Token,
+			map[string]any{"name": fmt.Sprint("Stream ", i), "mode": "LOW_LATENCY", "recordingEnabled": recorded}, &made)
 		keys[i] = made.StreamKey
 	}
-	return keys
+	return keys, account.Token
 }
 
 // post makes an API call that creates a resource.
