@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -158,6 +160,19 @@ func checkAssets(t *testing.T, a *tenant, r api.Recording, length float64) {
 	require.InDelta(t, length, seconds, 0.05)
 }
 
+// recordingKills returns how often TestKillWhileRecording kills the server, and how many streams are recorded each time: 4 and 2, or what
+// SHOWFLOOR_KILLS says, such as 50x5.
+func recordingKills(t *testing.T) (rounds, streams int) {
+	t.Helper()
+	text := os.Getenv("SHOWFLOOR_KILLS")
+	if text == "" {
+		return 4, 2
+	}
+	_, err := fmt.Sscanf(text, "%dx%d", &rounds, &streams)
+	require.NoError(t, err, "SHOWFLOOR_KILLS")
+	return rounds, streams
+}
+
 // TestKillWhileRecording kills the server at random instants, with the folder and with S3. After each start every ended
 // recording becomes READY, plays through, and is announced once; one whose encoder reconnects continues.
 func TestKillWhileRecording(t *testing.T) {
@@ -175,14 +190,21 @@ func TestKillWhileRecording(t *testing.T) {
 			a := signUp(t, s)
 			hooks := newSink(t, a, nil, api.EventNameRecordingReady)
 			patient := a.recordedStream(600)
-			const rounds = 4
+			rounds, streams := recordingKills(t)
 			var fragile []api.Stream
 			for range rounds {
-				fragile = append(fragile, a.recordedStream(0))
-				last := fragile[len(fragile)-1]
-				encoders := []*process{encode(t, target(last)), encode(t, target(patient))}
-				a.await(last.ID, api.StreamStatusLIVE)
-				a.await(patient.ID, api.StreamStatusLIVE)
+				on := []api.Stream{patient}
+				for len(on) < streams {
+					on = append(on, a.recordedStream(0))
+				}
+				fragile = append(fragile, on[1:]...)
+				var encoders []*process
+				for _, stream := range on {
+					encoders = append(encoders, encode(t, target(stream)))
+				}
+				for _, stream := range on {
+					a.await(stream.ID, api.StreamStatusLIVE)
+				}
 				// A recording of less than a fragment may be lost.
 				pause(t, 2500*time.Millisecond+time.Duration(rand.Int64N(int64(5*time.Second))))
 				s.kill()
@@ -205,7 +227,7 @@ func TestKillWhileRecording(t *testing.T) {
 				playWhole(t, a.ready(stream.ID))
 				require.Len(t, a.recordings(stream.ID), 1)
 			}
-			require.Len(t, hooks.settled(a), rounds+1)
+			require.Len(t, hooks.settled(a), len(fragile)+1)
 			requireEmptySpool(t.Context(), t, s)
 		})
 	}
