@@ -9,6 +9,20 @@ import (
 	"showfloor/internal/streams/recording"
 )
 
+// Timeouts of the jobs that read or write many files. slowJobs lists them.
+const (
+	importTimeout   = 3 * time.Hour
+	assetsTimeout   = 30 * time.Minute
+	clipTimeout     = 30 * time.Minute
+	deletionTimeout = 10 * time.Minute
+)
+
+// Pauses between the attempts of an import, and of a notice to the outside recorder.
+const (
+	importPause = time.Minute
+	noticePause = 10 * time.Second
+)
+
 // finalizeRecording makes an ended recording READY or FAILED.
 type finalizeRecording struct {
 	river.WorkerDefaults[recording.FinalizeArgs]
@@ -24,6 +38,12 @@ func (w *finalizeRecording) Work(ctx context.Context, job *river.Job[recording.F
 type notifyOutsideRecorder struct {
 	river.WorkerDefaults[recording.NotifyOutsideArgs]
 	recordings *recording.Service
+	clock      clock
+}
+
+// NextRetry returns a time soon after the failure: the recorder should miss as little as possible.
+func (w *notifyOutsideRecorder) NextRetry(*river.Job[recording.NotifyOutsideArgs]) time.Time {
+	return w.clock.now().Add(noticePause)
 }
 
 // Work delivers it.
@@ -35,14 +55,20 @@ func (w *notifyOutsideRecorder) Work(ctx context.Context, job *river.Job[recordi
 type importRecording struct {
 	river.WorkerDefaults[recording.ImportArgs]
 	recordings *recording.Service
+	clock      clock
 }
 
 // Timeout is long enough for a file of a day.
-func (*importRecording) Timeout(*river.Job[recording.ImportArgs]) time.Duration { return 3 * time.Hour }
+func (*importRecording) Timeout(*river.Job[recording.ImportArgs]) time.Duration { return importTimeout }
+
+// NextRetry returns the time after a failure: the file may be there a moment later. The area decides when to stop.
+func (w *importRecording) NextRetry(*river.Job[recording.ImportArgs]) time.Time {
+	return w.clock.now().Add(importPause)
+}
 
 // Work imports it.
 func (w *importRecording) Work(ctx context.Context, job *river.Job[recording.ImportArgs]) error {
-	return outcome(w.recordings.Import(ctx, job.Args, job.Attempt >= job.MaxAttempts))
+	return outcome(w.recordings.Import(ctx, job.Args))
 }
 
 // makeRecordingAssets makes the poster, the storyboard and the MP4 file of a recording.
@@ -53,7 +79,7 @@ type makeRecordingAssets struct {
 
 // Timeout is long enough for a recording of many hours.
 func (*makeRecordingAssets) Timeout(*river.Job[recording.MakeAssetsArgs]) time.Duration {
-	return 30 * time.Minute
+	return assetsTimeout
 }
 
 // Work makes them.
@@ -69,7 +95,7 @@ type deleteRecordingFiles struct {
 
 // Timeout is long enough for the thousands of files of a long recording.
 func (*deleteRecordingFiles) Timeout(*river.Job[recording.DeleteFilesArgs]) time.Duration {
-	return 10 * time.Minute
+	return deletionTimeout
 }
 
 // Work deletes them.
@@ -85,7 +111,7 @@ type makeClip struct {
 
 // Timeout is long enough for a clip of many hours.
 func (*makeClip) Timeout(*river.Job[recording.MakeClipArgs]) time.Duration {
-	return 30 * time.Minute
+	return clipTimeout
 }
 
 // Work makes it.

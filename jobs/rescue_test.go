@@ -29,6 +29,8 @@ func TestLostJobsRunAgain(t *testing.T) {
 			"runs":     "attempted_at = now() - interval '100 seconds', attempt = 1",
 			"lost":     "attempted_at = now() - interval '130 seconds', attempt = 1",
 			"used up":  "attempted_at = now() - interval '130 seconds', attempt = max_attempts",
+			"slow":     "attempted_at = now() - interval '170 minutes', attempt = 1, kind = 'recording_import'",
+			"too slow": "attempted_at = now() - interval '190 minutes', attempt = 1, kind = 'recording_import'",
 			"finished": "attempted_at = now() - interval '1 day', attempt = 1, state = 'completed', finalized_at = now()",
 		} {
 			inserted, err := client.Insert(t.Context(), jobs.RescueArgs{}, nil)
@@ -41,7 +43,7 @@ func TestLostJobsRunAgain(t *testing.T) {
 		}
 		n, err := jobs.RescueLost(t.Context(), pool)
 		require.NoError(t, err)
-		require.EqualValues(t, 2, n)
+		require.EqualValues(t, 3, n)
 		list, err := client.JobList(t.Context(), river.NewJobListParams())
 		require.NoError(t, err)
 		for _, job := range list.Jobs {
@@ -53,6 +55,7 @@ func TestLostJobsRunAgain(t *testing.T) {
 		}
 		require.Equal(t, map[string]string{
 			`{"name": "runs"}`: "running", `{"name": "lost"}`: "available", `{"name": "used up"}`: "discarded", `{"name": "finished"}`: "completed",
+			`{"name": "slow"}`: "running", `{"name": "too slow"}`: "available",
 		}, states)
 	}
 }

@@ -108,9 +108,11 @@ func (t *thumbnails) make(s *Server, unit *hub.Unit) {
 	defer t.mu.Unlock()
 	close(t.making)
 	t.making = nil
-	if errors.Is(err, context.DeadlineExceeded) && t.file != nil {
-		t.until = s.config.Now().Add(thumbnailTime / 10) // the machine is busy; the older file remains meanwhile
-		return
+	if errors.Is(err, context.DeadlineExceeded) {
+		if t.file != nil {
+			t.until = s.config.Now().Add(thumbnailTime / 10) // the machine is busy; the older file remains meanwhile
+		}
+		return // without a file, the waiting requests begin again until their own deadline
 	}
 	sum := sha256.Sum256(file)
 	t.unit, t.file, t.etag = unit, file, `"`+base64.RawURLEncoding.EncodeToString(sum[:12])+`"`

@@ -28,11 +28,17 @@ func (t *take) deliver() {
 	case t.recorder.ctx.Err() != nil && !t.isDropped():
 		return // the next start continues with the spool
 	case ended || t.isDropped() || !complete:
+		if ended {
+			t.drop()
+		}
 		t.cleanUp()
 		return
 	}
 	failed = early != ""
 	err := t.recorder.retry(func(ctx context.Context) error { return t.close(ctx, early, missing) })
+	if errors.Is(err, ErrEnded) {
+		t.drop()
+	}
 	if err == nil || errors.Is(err, ErrEnded) {
 		t.cleanUp()
 	}

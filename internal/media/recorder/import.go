@@ -35,9 +35,11 @@ func Import(ctx context.Context, c Config, recordingID string, read func(to *Imp
 		r.cancel()
 		r.work.Wait()
 	}()
-	t, delivered := r.beginImport(recordingID)
-	to := &Importer{take: t, out: &writer{take: t, err: t.prepare()}}
-	close(t.prepared)
+	t, delivered, err := r.beginImport(recordingID)
+	if err != nil {
+		return 0, err
+	}
+	to := &Importer{take: t, out: &writer{take: t}}
 	to.out.cut = segmenter.New(segmenter.Config{
 		Sink: to.out, NextRun: to.out.nextRun, PartTarget: fragmentTarget, SegmentTarget: segmentTarget, Log: c.Log,
 	})
@@ -71,12 +73,16 @@ func Import(ctx context.Context, c Config, recordingID string, read func(to *Imp
 }
 
 // beginImport starts a take without a stream. delivered is closed when it has ended.
-func (r *Recorder) beginImport(recordingID string) (t *take, delivered chan struct{}) {
+func (r *Recorder) beginImport(recordingID string) (t *take, delivered chan struct{}, err error) {
 	t, delivered = &take{
 		recorder: r, recordingID: recordingID, dir: &spoolDir{}, key: rand.Text(), bound: make(chan struct{}), prepared: make(chan struct{}),
 		recorded: make(chan struct{}), wake: make(chan struct{}, 1),
 	}, make(chan struct{})
+	if err := t.prepare(); err != nil {
+		return nil, nil, err
+	}
 	close(t.bound)
+	close(t.prepared)
 	t.context, t.cancel = context.WithCancel(r.ctx)
 	r.mu.Lock()
 	r.all[t] = struct{}{}
@@ -85,7 +91,7 @@ func (r *Recorder) beginImport(recordingID string) (t *take, delivered chan stru
 		t.deliver()
 		close(delivered)
 	})
-	return t, delivered
+	return t, delivered, nil
 }
 
 // Importer receives the units of an import.

@@ -30,8 +30,14 @@ func (f *File) Segment(at Place) []byte {
 	}
 	for i := range f.Cues {
 		c := &f.Cues[i]
+		if c.From >= at.To {
+			break // cues are in the order of their beginnings
+		}
+		if c.To <= at.From {
+			continue
+		}
 		from, to := stamp(max(c.From, at.From)), stamp(min(c.To, at.To))
-		if c.From >= at.To || c.To <= at.From || from == to {
+		if from == to {
 			continue
 		}
 		b = append(b, '\n')

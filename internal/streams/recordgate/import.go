@@ -65,7 +65,10 @@ func (i *Importer) Import(ctx context.Context, recordingID string, f stream.DVRF
 		}
 		return source.close()
 	})
-	if rtmp.IsMediaError(err) {
+	switch {
+	case errors.Is(err, recorder.ErrEnded):
+		return 0, errors.Join(recording.ErrSuperseded, err)
+	case rtmp.IsMediaError(err):
 		return 0, recording.ImportError("the file that the SRS server wrote can't be used: " + err.Error())
 	}
 	return take, err
@@ -83,7 +86,8 @@ func (i *Importer) open(f stream.DVRFile) (*os.File, error) {
 	}
 	// Without O_NONBLOCK, opening a named pipe would wait for its writer.
 	file, err := i.Root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil && strings.Contains(err.Error(), "escapes") { // the package has no name for this error
+	// The package has no name for this error.
+	if fault, ok := errors.AsType[*fs.PathError](err); ok && strings.Contains(fault.Err.Error(), "escapes") {
 		return nil, recording.ImportError("the file that the SRS server wrote leads out of the folder that SRS_DVR_DIR names")
 	}
 	if err != nil {
@@ -106,7 +110,7 @@ type source struct {
 func openSource(ctx context.Context, file *os.File, info fs.FileInfo) (*source, error) {
 	var head [8]byte
 	if _, err := file.ReadAt(head[:], 0); err != nil {
-		return nil, recording.ImportError("the file that the SRS server wrote is empty")
+		return nil, fmt.Errorf("read the beginning of a file of an SRS server: %w", err) // it may be there later
 	}
 	if string(head[:3]) == "FLV" {
 		return &source{Reader: file, length: flvLength(file, info.Size()), close: func() error { return nil }}, nil
@@ -143,6 +147,9 @@ func openMP4(ctx context.Context, file *os.File) (*source, error) {
 		return nil, recording.ImportError("this server has no ffmpeg, which it needs for MP4 files")
 	}
 	seconds, parseErr := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	if err != nil && !failed(err) {
+		return nil, fmt.Errorf("run ffprobe: %w", err)
+	}
 	if err != nil || parseErr != nil {
 		return nil, recording.ImportError("the MP4 file that the SRS server wrote can't be read")
 	}
@@ -164,11 +171,21 @@ func openMP4(ctx context.Context, file *os.File) (*source, error) {
 		}
 		ended = true
 		_ = stdout.Close() // if it is still writing, it ends now
-		if err := cmd.Wait(); err != nil && ctx.Err() == nil {
+		switch err := cmd.Wait(); {
+		case err == nil:
+			return nil
+		case failed(err):
 			return recording.ImportError("the MP4 file that the SRS server wrote can't be read to its end")
+		default:
+			return fmt.Errorf("run ffmpeg: %w", err)
 		}
-		return nil
 	}}, nil
+}
+
+// failed reports whether a program has ended by itself with an error, which another attempt doesn't change.
+func failed(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && exit.Exited()
 }
 
 // environment has no secrets: the program decodes untrusted media.

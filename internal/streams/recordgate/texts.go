@@ -45,6 +45,9 @@ func (s Texts) StoreText(ctx context.Context, m recording.Media, version string,
 		return 0, err
 	}
 	for i, p := range parts {
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
 		files[i] = text.Segment(webvtt.Place{From: p.From, To: p.To, Clock: clocks[i]})
 		if size += int64(len(files[i])); size > maxTextBytes {
 			return 0, problem.BadField("content", "has too many styles, or too many cues at the same time, for a recording of %d parts", len(parts))

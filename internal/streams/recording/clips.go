@@ -148,6 +148,9 @@ func (s *Service) MakeClip(ctx context.Context, recordingID string) error {
 	if s.config.Clips == nil || !isUnmade(r) {
 		return nil
 	}
+	if s.config.Now().Sub(r.CreatedAt) > clipTime {
+		return s.failClip(ctx, r, "the clip could not be made within 6 hours")
+	}
 	source, err := s.Media(ctx, *r.ClipOf, nil)
 	if _, gone := problem.As(err); gone {
 		return s.failClip(ctx, r, "the recording was deleted while the clip was made")

@@ -400,7 +400,8 @@ func TestTheOutsideRecorderIsNotified(t *testing.T) {
 	require.Nil(t, first.EndedAt)
 	require.Equal(t, "recording.stop", last.Event)
 	require.NotNil(t, last.EndedAt)
-	_, err = r.Recordings.FinalizeRecording(t.Context(), rec.ID, recording.Report{Error: new("it could not")})
+	_, err = r.Recordings.FinalizeRecording(t.Context(), rec.ID,
+		recording.Report{Ready: true, PlaylistURL: new("https://recorder.example/a.m3u8"), DurationSec: new(1.5)})
 	require.NoError(t, err)
 	require.NoError(t, r.Recordings.NotifyOutside(t.Context(), stop.RecordingID, stop.Event), "the result is there")
 	require.Len(t, peer.notices, 2)

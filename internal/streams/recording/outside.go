@@ -61,7 +61,8 @@ func (NotifyOutsideArgs) InsertOpts() river.InsertOpts { return river.InsertOpts
 // HasOutsideRecorder reports whether there is an outside recorder.
 func (s *Service) HasOutsideRecorder() bool { return s.config.Outside != nil }
 
-// NotifyOutside delivers a notice about a recording, unless it has become pointless.
+// NotifyOutside delivers a notice about a recording, unless it has become pointless. A recorder that didn't report in time
+// still gets the stop: the broadcast may go on.
 func (s *Service) NotifyOutside(ctx context.Context, recordingID, event string) error {
 	if s.config.Outside == nil {
 		return nil
@@ -73,7 +74,7 @@ func (s *Service) NotifyOutside(ctx context.Context, recordingID, event string) 
 	if err != nil {
 		return fmt.Errorf("find recording: %w", err)
 	}
-	if isFinal(r.Status) || event == noticeStart && r.Status != Recording {
+	if event == noticeStart && r.Status != Recording || r.Status == Ready || r.Status == Deleted {
 		return nil
 	}
 	return s.config.Outside.Notify(ctx, Notice{

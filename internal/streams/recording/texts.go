@@ -18,6 +18,7 @@ import (
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/base/stored"
 	"showfloor/internal/media/recordfile"
 	"showfloor/internal/media/webvtt"
 	"showfloor/internal/tenancy"
@@ -151,6 +152,7 @@ func (s *Service) storeText(ctx context.Context, recordingID string, file *webvt
 		return "", 0, err
 	}
 	size, err = s.config.Texts.StoreText(ctx, m, version, file)
+	stored.From(ctx).Add(int(size)) // also if it isn't saved: the files stay for textKept
 	return version, size, err
 }
 
