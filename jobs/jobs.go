@@ -21,7 +21,6 @@ import (
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/outflow/webhook"
-	"showfloor/internal/streams/recording"
 	"showfloor/internal/tenancy/mail"
 )
 
@@ -116,13 +115,12 @@ func (c Config) River() *river.Config {
 	// alternative is the driver's interface, which may change with each version.
 	config.Test.Time = riverTime{clock{c.Now}}
 	config.Queues = map[string]river.QueueConfig{
-		river.QueueDefault:  {MaxWorkers: defaultWorkers},
-		webhook.Queue:       {MaxWorkers: webhook.Workers},
-		mail.Queue:          {MaxWorkers: mail.Workers},
-		order.Queue:         {MaxWorkers: order.Workers},
-		processor.Queue:     {MaxWorkers: processor.Workers},
-		retentionQueue:      {MaxWorkers: 1},
-		recording.ClipQueue: {MaxWorkers: recording.ClipWorkers},
+		river.QueueDefault: {MaxWorkers: defaultWorkers},
+		webhook.Queue:      {MaxWorkers: webhook.Workers},
+		mail.Queue:         {MaxWorkers: mail.Workers},
+		order.Queue:        {MaxWorkers: order.Workers},
+		processor.Queue:    {MaxWorkers: processor.Workers},
+		retentionQueue:     {MaxWorkers: 1},
 	}
 	if c.Areas.Recordings != nil {
 		for name, workers := range c.Areas.Recordings.Queues() {

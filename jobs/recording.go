@@ -17,10 +17,12 @@ const (
 	deletionTimeout = 10 * time.Minute
 )
 
-// Pauses between the attempts of an import, and of a notice to the outside recorder.
+// importPause is the pause between the attempts of an import. The pause of a notice to the outside recorder grows with each
+// attempt by noticeStep, up to noticeLimit.
 const (
 	importPause = time.Minute
-	noticePause = 10 * time.Second
+	noticeStep  = 5 * time.Second
+	noticeLimit = 5 * time.Minute
 )
 
 // finalizeRecording makes an ended recording READY or FAILED.
@@ -42,8 +44,8 @@ type notifyOutsideRecorder struct {
 }
 
 // NextRetry returns a time soon after the failure: the recorder should miss as little as possible.
-func (w *notifyOutsideRecorder) NextRetry(*river.Job[recording.NotifyOutsideArgs]) time.Time {
-	return w.clock.now().Add(noticePause)
+func (w *notifyOutsideRecorder) NextRetry(job *river.Job[recording.NotifyOutsideArgs]) time.Time {
+	return w.clock.now().Add(min(time.Duration(job.Attempt)*noticeStep, noticeLimit))
 }
 
 // Work delivers it.

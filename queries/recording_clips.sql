@@ -5,7 +5,12 @@ INSERT INTO recordings (id, tenant_id, stream_id, source, name, status, broadcas
 VALUES (@id, @tenant_id, @stream_id, 'builtin', @name, 'PROCESSING', @broadcast_at, @started_at, @ended_at::timestamptz, '', @now, @metadata,
     @clip_of::text, @clip_from_ms::bigint, @clip_to_ms::bigint, @now, @now) RETURNING *;
 
+-- name: LockClips :exec
+-- Waits until no other transaction counts the tenant's clips. Count in a further statement, which sees what those have committed.
+SELECT pg_advisory_xact_lock(hashtextextended('clips ' || @tenant_id::text, 0));
+
 -- name: CountUnfinishedClips :one
+-- The caller has called LockClips.
 SELECT count(*) FROM recordings WHERE tenant_id = @tenant_id AND status = 'PROCESSING' AND clip_of IS NOT NULL;
 
 -- name: ListUnfinishedClips :many

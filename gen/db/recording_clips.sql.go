@@ -15,6 +15,7 @@ const CountUnfinishedClips = `-- name: CountUnfinishedClips :one
 SELECT count(*) FROM recordings WHERE tenant_id = $1 AND status = 'PROCESSING' AND clip_of IS NOT NULL
 `
 
+// The caller has called LockClips.
 func (q *Queries) CountUnfinishedClips(ctx context.Context, tenantID string) (int64, error) {
 	row := q.db.QueryRow(ctx, CountUnfinishedClips, tenantID)
 	var count int64
@@ -124,6 +125,16 @@ func (q *Queries) ListUnfinishedClips(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	return items, nil
+}
+
+const LockClips = `-- name: LockClips :exec
+SELECT pg_advisory_xact_lock(hashtextextended('clips ' || $1::text, 0))
+`
+
+// Waits until no other transaction counts the tenant's clips. Count in a further statement, which sees what those have committed.
+func (q *Queries) LockClips(ctx context.Context, tenantID string) error {
+	_, err := q.db.Exec(ctx, LockClips, tenantID)
+	return err
 }
 
 const SetClip = `-- name: SetClip :exec

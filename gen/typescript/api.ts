@@ -11203,7 +11203,7 @@ export interface components {
              */
             expiresAt: string;
             /**
-             * @description The recording as one file (MP4), which plays while it loads; null until it exists, and if the codec changes within the recording.
+             * @description The recording as one file (MP4), which plays while it loads; null until it exists, if the codec changes within the recording, and for more than 24 hours.
              * @example http://localhost:8080/vod/cmVjXzAx.../video.mp4
              */
             mp4Url: string | null;

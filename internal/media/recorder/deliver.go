@@ -77,9 +77,7 @@ func (t *take) open() bool {
 	if id.Take > 0 {
 		return true
 	}
-	if err := t.dir.writeNote(takeFile, takeNote{RecordingID: id.RecordingID, Key: t.key}); err != nil {
-		t.recorder.config.Log.Error("a take can't be noted in the spool", "recording", id.RecordingID, "error", err)
-	}
+	t.note(takeNote{RecordingID: id.RecordingID, Key: t.key})
 	err := t.recorder.retry(func(ctx context.Context) (err error) {
 		id.Take, err = t.recorder.config.Reports.OpenTake(ctx, id.RecordingID, t.key)
 		return err
@@ -90,10 +88,18 @@ func (t *take) open() bool {
 	t.mu.Lock()
 	t.number = id.Take
 	t.mu.Unlock()
-	if err := t.dir.writeNote(takeFile, takeNote{RecordingID: id.RecordingID, Key: t.key, Take: id.Take}); err != nil {
-		t.recorder.config.Log.Error("a take can't be noted in the spool", "recording", id.RecordingID, "error", err)
-	}
+	t.note(takeNote{RecordingID: id.RecordingID, Key: t.key, Take: id.Take})
 	return true
+}
+
+// note writes the take's note to the spool. A take that got no folder has none: the disk was full.
+func (t *take) note(n takeNote) {
+	if t.dir.path == "" {
+		return
+	}
+	if err := t.dir.writeNote(takeFile, n); err != nil {
+		t.recorder.config.Log.Error("a take can't be noted in the spool", "recording", n.RecordingID, "error", err)
+	}
 }
 
 // storeAll stores segments until the take is complete. ended: others have closed the take.

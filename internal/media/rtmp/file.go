@@ -19,6 +19,28 @@ const (
 	flvTag    = 4 + 11
 )
 
+// FLVLength is the time of an FLV file's media, as in Arrived of ReadFLV's units. It reads the tags' headers only.
+func FLVLength(r io.ReaderAt) (time.Duration, error) {
+	var head [flvHeader]byte
+	if _, err := r.ReadAt(head[:], 0); err != nil || string(head[:3]) != "FLV" {
+		return 0, ErrFLV
+	}
+	clock, begin := fileClock{}, time.Time{}
+	for at := int64(binary.BigEndian.Uint32(head[5:])); ; {
+		var tag [flvTag]byte
+		if _, err := r.ReadAt(tag[:], at); err != nil {
+			return clock.at.Sub(begin), atEnd(err)
+		}
+		if tag[4] == typeAudio || tag[4] == typeVideo {
+			clock.advance(tagTime(tag))
+		}
+		at += flvTag + int64(uint24(tag[5:]))
+	}
+}
+
+// tagTime is the time of a tag in milliseconds.
+func tagTime(tag [flvTag]byte) uint32 { return uint24(tag[8:]) | uint32(tag[11])<<24 }
+
 // ReadFLV writes the media of an FLV file to out. A unit's Arrived is started, plus its time in the file. A file that is cut off
 // ends with its last whole tag.
 func ReadFLV(r io.Reader, started time.Time, out Output) error {
@@ -45,7 +67,7 @@ func ReadFLV(r io.Reader, started time.Time, out Output) error {
 		if _, err := io.ReadFull(in, body); err != nil {
 			return atEnd(err)
 		}
-		millis := uint24(tag[8:]) | uint32(tag[11])<<24
+		millis := tagTime(tag)
 		var err error
 		switch tag[4] {
 		case typeAudio:

@@ -40,6 +40,9 @@ func TestReadFLV(t *testing.T) {
 	for _, offset := range []string{"0", "3600"} {
 		var got units
 		require.NoError(t, ReadFLV(bytes.NewReader(flvFile(t, offset)), started, &got))
+		length, err := FLVLength(bytes.NewReader(flvFile(t, offset)))
+		require.NoError(t, err)
+		require.InDelta(t, 2, length.Seconds(), 0.1)
 		var pictures, keys int
 		for _, u := range got.list {
 			if u.Track.Codec == hub.H264 {
@@ -79,5 +82,6 @@ func FuzzReadFLV(f *testing.F) {
 	f.Add([]byte("FLV\x01\x05\x00\x00\x00\x09\x00\x00\x00\x00\x08\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\xaf"))
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		_ = ReadFLV(bytes.NewReader(b), time.Time{}, &units{})
+		_, _ = FLVLength(bytes.NewReader(b))
 	})
 }

@@ -25,6 +25,8 @@ const (
 	// posterAt is the time of the picture that becomes the poster, in a recording that is long enough: the first pictures of
 	// a broadcast are often black.
 	posterAt = 5 * time.Second
+	// maxMP4 is the longest recording of which one MP4 file is made: its index takes about 5 MB of memory for each hour.
+	maxMP4 = 24 * time.Hour
 	// tiles bounds the pictures of a storyboard.
 	tiles = 600
 )
@@ -147,8 +149,12 @@ func (a *Assets) picture(ctx context.Context, folder string, inits map[string][]
 	return picture, err
 }
 
-// makeMP4 writes the MP4 file to the local disk first: an upload that fails in the middle is repeated from there.
+// makeMP4 writes the MP4 file to the local disk first: an upload that fails in the middle is repeated from there. A recording
+// that is longer than maxMP4 gets none.
 func (a *Assets) makeMP4(ctx context.Context, folder string, m *vod.Media, made *recording.Assets) error {
+	if m.Length() > maxMP4 {
+		return nil
+	}
 	f, err := mp4file.Prepare(ctx, recordingFiles{a.Files, folder}, m)
 	if errors.Is(err, mp4file.ErrCodecs) || errors.Is(err, mp4file.ErrEmpty) {
 		return nil

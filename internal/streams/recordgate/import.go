@@ -51,7 +51,7 @@ func (i *Importer) Import(ctx context.Context, recordingID string, f stream.DVRF
 	if !info.Mode().IsRegular() {
 		return 0, recording.ImportError("the SRS server reported something that is not a file")
 	}
-	source, err := openSource(ctx, file, info)
+	source, err := openSource(ctx, file)
 	if err != nil {
 		return 0, err
 	}
@@ -107,33 +107,19 @@ type source struct {
 	close  func() error // idempotent; the error of a converter
 }
 
-func openSource(ctx context.Context, file *os.File, info fs.FileInfo) (*source, error) {
+func openSource(ctx context.Context, file *os.File) (*source, error) {
 	var head [8]byte
 	if _, err := file.ReadAt(head[:], 0); err != nil {
 		return nil, fmt.Errorf("read the beginning of a file of an SRS server: %w", err) // it may be there later
 	}
 	if string(head[:3]) == "FLV" {
-		return &source{Reader: file, length: flvLength(file, info.Size()), close: func() error { return nil }}, nil
+		length, err := rtmp.FLVLength(file)
+		return &source{Reader: file, length: length, close: func() error { return nil }}, err
 	}
 	if string(head[4:8]) != "ftyp" {
 		return nil, recording.ImportError("the file that the SRS server wrote is neither FLV nor MP4")
 	}
 	return openMP4(ctx, file)
-}
-
-// flvLength is the time of an FLV file's last tag (FLV 10.1, E.3); 0 if the file is cut off.
-func flvLength(file io.ReaderAt, size int64) time.Duration {
-	var last [4]byte
-	if _, err := file.ReadAt(last[:], size-4); err != nil {
-		return 0
-	}
-	tagSize := int64(last[0])<<24 | int64(last[1])<<16 | int64(last[2])<<8 | int64(last[3])
-	var tag [8]byte
-	if _, err := file.ReadAt(tag[:], size-4-tagSize); err != nil || tag[0] != 8 && tag[0] != 9 {
-		return 0
-	}
-	millis := int64(tag[7])<<24 | int64(tag[4])<<16 | int64(tag[5])<<8 | int64(tag[6])
-	return time.Duration(millis) * time.Millisecond
 }
 
 // openMP4 starts ffmpeg, which gets the open file, so that it needs no path and can read nothing else by one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 
 	"showfloor/gen/db"
 	eventdata "showfloor/gen/event"
@@ -36,6 +37,9 @@ type MakeAssetsArgs struct {
 
 // Kind is the job's name.
 func (MakeAssetsArgs) Kind() string { return "recording_make_assets" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (MakeAssetsArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: filesQueue} }
 
 // MakeAssets makes the assets of a READY recording, once. It isn't one transaction: the files are made first.
 func (s *Service) MakeAssets(ctx context.Context, recordingID string) error {

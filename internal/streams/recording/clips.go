@@ -31,11 +31,8 @@ const (
 	clipTime = 6 * time.Hour
 )
 
-// ClipQueue is the queue of the jobs that make clips, and ClipWorkers how many of them a server runs at a time.
-const (
-	ClipQueue   = "clips"
-	ClipWorkers = 2
-)
+// clipQueue is the queue of the jobs that make clips.
+const clipQueue = "clips"
 
 // ErrStorageFull is returned by a ClipMaker if the storage has no space left.
 var ErrStorageFull = errors.New("the storage is full")
@@ -73,7 +70,7 @@ func (MakeClipArgs) Kind() string { return "recording_make_clip" }
 
 // InsertOpts implements river.JobArgsWithInsertOpts.
 func (MakeClipArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: ClipQueue, UniqueOpts: queue.Unfinished()}
+	return river.InsertOpts{Queue: clipQueue, UniqueOpts: queue.Unfinished()}
 }
 
 // CreateRecordingClip creates a recording of a part of another one. A job makes its files.
@@ -88,6 +85,9 @@ func (s *Service) CreateRecordingClip(ctx context.Context, c tenancy.Caller, rec
 			return err
 		}
 		q, now := db.New(tx), s.config.Now()
+		if err := q.LockClips(ctx, r.TenantID); err != nil {
+			return fmt.Errorf("lock the count of clips: %w", err)
+		}
 		waiting, err := q.CountUnfinishedClips(ctx, r.TenantID)
 		if err != nil {
 			return fmt.Errorf("count clips: %w", err)

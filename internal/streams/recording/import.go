@@ -48,7 +48,7 @@ func (ImportArgs) Kind() string { return "recording_import" }
 const importTime = 2 * time.Hour
 
 // importAttempts is more than the number of attempts in importTime.
-const importAttempts = 1000
+const importAttempts = 300
 
 // importQueue is the queue of imports, which read and write gigabytes.
 const importQueue = "import"

@@ -56,7 +56,12 @@ type NotifyOutsideArgs struct {
 func (NotifyOutsideArgs) Kind() string { return "recording_notify_outside" }
 
 // InsertOpts implements river.JobArgsWithInsertOpts.
-func (NotifyOutsideArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: outsideQueue} }
+func (NotifyOutsideArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: outsideQueue, MaxAttempts: noticeAttempts}
+}
+
+// noticeAttempts is how often a notice is tried: for about a day.
+const noticeAttempts = 300
 
 // HasOutsideRecorder reports whether there is an outside recorder.
 func (s *Service) HasOutsideRecorder() bool { return s.config.Outside != nil }

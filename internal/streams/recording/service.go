@@ -121,9 +121,13 @@ func New(c Config) *Service {
 	return &Service{config: c}
 }
 
-// Queues returns the job queues that this process must work on because of its settings, with the number of workers.
+// filesQueue is the queue of the jobs that read or delete all files of a recording. They take minutes, and must not delay
+// the jobs that make recordings READY.
+const filesQueue = "recording_files"
+
+// Queues returns the job queues that this process must work on, with the number of workers. Some depend on its settings.
 func (s *Service) Queues() map[string]int {
-	queues := map[string]int{}
+	queues := map[string]int{clipQueue: 2, filesQueue: 3}
 	if s.config.Outside != nil {
 		queues[outsideQueue] = 4
 	}
@@ -148,6 +152,9 @@ type DeleteFilesArgs struct {
 
 // Kind is the job's name.
 func (DeleteFilesArgs) Kind() string { return "recording_delete_files" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (DeleteFilesArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: filesQueue} }
 
 var (
 	_ river.JobArgs = FinalizeArgs{}

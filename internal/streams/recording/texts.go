@@ -69,6 +69,9 @@ type RemoveTextArgs struct {
 // Kind is the job's name.
 func (RemoveTextArgs) Kind() string { return "recording_remove_text" }
 
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (RemoveTextArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: filesQueue} }
+
 // textPrefix is the prefix of the keys of a version's files.
 func textPrefix(recordingID, version string) string {
 	return recordfile.Folder(recordingID) + "/text/" + version
