@@ -6,6 +6,8 @@ VALUES (@id, @tenant_id, @stream_id, 'builtin', @name, 'PROCESSING', @broadcast_
     @clip_of::text, @clip_from_ms::bigint, @clip_to_ms::bigint, @now, @now) RETURNING *;
 
 -- name: LockClips :exec
+-- @sqlc-vet-disable tenant
+-- The key of the advisory lock names the tenant.
 -- Waits until no other transaction counts the tenant's clips. Count in a further statement, which sees what those have committed.
 SELECT pg_advisory_xact_lock(hashtextextended('clips ' || @tenant_id::text, 0));
 

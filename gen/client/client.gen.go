@@ -1241,8 +1241,9 @@ type ClientInterface interface {
 
 	// IngestDvrWithBody Report that SRS completed a recorded file
 	//
-	// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
-	// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
+	// Makes a recording of the file if the operator has set the folder of such files (SRS_DVR_DIR): PROCESSING, and READY when the
+	// file is imported. It is FAILED if the file can't be used or is not in the folder. Without that setting, only the name of the
+	// file is stored. A repeated report of the same file has no effect.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1251,8 +1252,9 @@ type ClientInterface interface {
 
 	// IngestDvr Report that SRS completed a recorded file
 	//
-	// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
-	// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
+	// Makes a recording of the file if the operator has set the folder of such files (SRS_DVR_DIR): PROCESSING, and READY when the
+	// file is imported. It is FAILED if the file can't be used or is not in the folder. Without that setting, only the name of the
+	// file is stored. A repeated report of the same file has no effect.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6294,8 +6296,9 @@ func (c *Client) GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn
 
 // IngestDvrWithBody Report that SRS completed a recorded file
 //
-// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
-// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
+// Makes a recording of the file if the operator has set the folder of such files (SRS_DVR_DIR): PROCESSING, and READY when the
+// file is imported. It is FAILED if the file can't be used or is not in the folder. Without that setting, only the name of the
+// file is stored. A repeated report of the same file has no effect.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6314,8 +6317,9 @@ func (c *Client) IngestDvrWithBody(ctx context.Context, contentType string, body
 
 // IngestDvr Report that SRS completed a recorded file
 //
-// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
-// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
+// Makes a recording of the file if the operator has set the folder of such files (SRS_DVR_DIR): PROCESSING, and READY when the
+// file is imported. It is FAILED if the file can't be used or is not in the folder. Without that setting, only the name of the
+// file is stored. A repeated report of the same file has no effect.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -24359,8 +24363,9 @@ type ClientWithResponsesInterface interface {
 
 	// IngestDvrWithBodyWithResponse Report that SRS completed a recorded file
 	//
-	// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
-	// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
+	// Makes a recording of the file if the operator has set the folder of such files (SRS_DVR_DIR): PROCESSING, and READY when the
+	// file is imported. It is FAILED if the file can't be used or is not in the folder. Without that setting, only the name of the
+	// file is stored. A repeated report of the same file has no effect.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24369,8 +24374,9 @@ type ClientWithResponsesInterface interface {
 
 	// IngestDvrWithResponse Report that SRS completed a recorded file
 	//
-	// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
-	// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
+	// Makes a recording of the file if the operator has set the folder of such files (SRS_DVR_DIR): PROCESSING, and READY when the
+	// file is imported. It is FAILED if the file can't be used or is not in the folder. Without that setting, only the name of the
+	// file is stored. A repeated report of the same file has no effect.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -41495,8 +41501,9 @@ func (c *ClientWithResponses) GetReadinessWithResponse(ctx context.Context, reqE
 
 // IngestDvrWithBodyWithResponse Report that SRS completed a recorded file
 //
-// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
-// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
+// Makes a recording of the file if the operator has set the folder of such files (SRS_DVR_DIR): PROCESSING, and READY when the
+// file is imported. It is FAILED if the file can't be used or is not in the folder. Without that setting, only the name of the
+// file is stored. A repeated report of the same file has no effect.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41511,8 +41518,9 @@ func (c *ClientWithResponses) IngestDvrWithBodyWithResponse(ctx context.Context,
 
 // IngestDvrWithResponse Report that SRS completed a recorded file
 //
-// Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
-// file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
+// Makes a recording of the file if the operator has set the folder of such files (SRS_DVR_DIR): PROCESSING, and READY when the
+// file is imported. It is FAILED if the file can't be used or is not in the folder. Without that setting, only the name of the
+// file is stored. A repeated report of the same file has no effect.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -131,6 +131,8 @@ const LockClips = `-- name: LockClips :exec
 SELECT pg_advisory_xact_lock(hashtextextended('clips ' || $1::text, 0))
 `
 
+// @sqlc-vet-disable tenant
+// The key of the advisory lock names the tenant.
 // Waits until no other transaction counts the tenant's clips. Count in a further statement, which sees what those have committed.
 func (q *Queries) LockClips(ctx context.Context, tenantID string) error {
 	_, err := q.db.Exec(ctx, LockClips, tenantID)

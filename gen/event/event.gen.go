@@ -1272,7 +1272,7 @@ type RecordingAssetsReadyData struct {
 	// Example: {"campaign":"spring"}
 	Metadata json.RawMessage `json:"metadata"`
 
-	// Mp4URL The recording as one file (MP4); null if its codec changes.
+	// Mp4URL The recording as one file (MP4); null if its codec changes, and for more than 24 hours.
 	//
 	// Example: http://localhost:8080/vod/cmVjXzAx.../video.mp4
 	Mp4URL *string `json:"mp4Url"`

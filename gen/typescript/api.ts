@@ -2023,8 +2023,9 @@ export interface paths {
         put?: never;
         /**
          * Report that SRS completed a recorded file
-         * @description Makes a recording of the file if it is in the folder that the operator has set (SRS_DVR_DIR): PROCESSING, and READY when the
-         *     file is imported. Without that setting, only the name of the file is stored. A repeated report of the same file has no effect.
+         * @description Makes a recording of the file if the operator has set the folder of such files (SRS_DVR_DIR): PROCESSING, and READY when the
+         *     file is imported. It is FAILED if the file can't be used or is not in the folder. Without that setting, only the name of the
+         *     file is stored. A repeated report of the same file has no effect.
          */
         post: operations["ingestDvr"];
         delete?: never;
@@ -10083,7 +10084,8 @@ export interface components {
             expiresAt: string;
             /**
              * @description The URL of a JPEG picture of the stream, at most 640 pixels wide. It shows the newest key frame, and is made again at
-             *     most every 10 seconds. 404 while the stream is off air, or has no picture that can be shown. It expires with `url`.
+             *     most every 10 seconds. 404 while the stream is off air, or has no picture that can be shown; 503 while the server is decoding too many
+             *     pictures. It expires with `url`.
              * @example http://localhost:8080/live/c3RyXzAx.../thumbnail.jpg
              */
             thumbnailUrl: string;
@@ -11050,7 +11052,7 @@ export interface components {
         RecordingAssetsReadyData: {
             metadata: components["schemas"]["Metadata"];
             /**
-             * @description The recording as one file (MP4); null if its codec changes.
+             * @description The recording as one file (MP4); null if its codec changes, and for more than 24 hours.
              * @example http://localhost:8080/vod/cmVjXzAx.../video.mp4
              */
             mp4Url: string | null;
@@ -13097,7 +13099,7 @@ export interface components {
              */
             reconnectWindowSec?: number;
             /**
-             * @description Whether each broadcast is recorded from its first key frame to its end. Broadcasts on an SRS server are recorded by the outside recorder (RECORDER_URL), if there is one.
+             * @description Whether each broadcast is recorded from its first key frame to its end. Broadcasts on an SRS server are recorded by the outside recorder (RECORDER_URL), if there is one. Files that an SRS server reports (SRS_DVR_DIR) become recordings regardless of this setting.
              * @default false
              */
             recordingEnabled?: boolean;
@@ -14236,7 +14238,8 @@ export interface components {
         /**
          * @description STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
          *     sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
-         *     recordings at one time, with all files that are made or uploaded for them, measured every 5 minutes. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
+         *     recordings at one time, with the files that are made of them and their text tracks, measured every 5 minutes; without deleted
+         *     recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
          *     notifications attempted.
          * @enum {string}
          */

@@ -72,7 +72,11 @@ func Cut(ctx context.Context, files mp4file.Files, m *vod.Media, from, to time.D
 	if err != nil {
 		return nil, err
 	}
-	end, tail, err := findEnd(ctx, files, m, last, to-starts[last])
+	var loaded *segment
+	if first == last {
+		loaded = head
+	}
+	end, tail, err := findEnd(ctx, files, m, last, to-starts[last], loaded)
 	if err != nil {
 		return nil, err
 	}
@@ -114,15 +118,17 @@ func findBegin(ctx context.Context, files mp4file.Files, m *vod.Media, i int, fr
 	}
 }
 
-// findEnd returns where the clip ends in a segment.
-func findEnd(ctx context.Context, files mp4file.Files, m *vod.Media, i int, to time.Duration) (time.Duration, *segment, error) {
+// findEnd returns where the clip ends in a segment, which is s if that is loaded already.
+func findEnd(ctx context.Context, files mp4file.Files, m *vod.Media, i int, to time.Duration, s *segment) (time.Duration, *segment, error) {
 	length := m.Segments[i].Duration
 	if to >= length-tolerance {
 		return length, nil, nil
 	}
-	s, err := load(ctx, files, &m.Segments[i])
-	if err != nil {
-		return 0, nil, err
+	if s == nil {
+		var err error
+		if s, err = load(ctx, files, &m.Segments[i]); err != nil {
+			return 0, nil, err
+		}
 	}
 	if at, found := s.lead().endAfter(to - tolerance); found && at < length {
 		return at, s, nil

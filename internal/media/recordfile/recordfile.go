@@ -32,6 +32,19 @@ const (
 // Sheet is the name of sheet n of the storyboard, from 1.
 func Sheet(n int) string { return "storyboard-" + strconv.Itoa(n) + ".jpg" }
 
+// TextFolder is the folder of a version of a text track.
+func TextFolder(version string) string { return textFolder + version }
+
+// Text is the name of the file of a version of a text track for a part of the recording, from 1.
+func Text(version string, part int) string {
+	return TextFolder(version) + "/" + strconv.Itoa(part) + textExtension
+}
+
+const (
+	textFolder    = "text/"
+	textExtension = ".vtt"
+)
+
 // InitOfTake is the name within its take of a track of an initialization section, such as init1-v.mp4.
 func InitOfTake(number int, of Track) string { return string(appendInit(nil, number, of)) }
 
@@ -70,7 +83,7 @@ func appendSegment(b []byte, number int, of Track) []byte {
 // IsMedia reports whether a name has the form that Init or Segment returns.
 func IsMedia(name string) bool {
 	take, rest, ok := strings.Cut(name, "-")
-	if !ok || !IsNumber(take) {
+	if !ok || !isNumber(take) {
 		return false
 	}
 	number, track, ok := strings.Cut(rest, "-")
@@ -81,7 +94,7 @@ func IsMedia(name string) bool {
 	if digits, init := strings.CutPrefix(number, "init"); init {
 		number, extension = digits, ".mp4"
 	}
-	return IsNumber(number) && (track == string(Video)+extension || track == string(Audio)+extension)
+	return isNumber(number) && (track == string(Video)+extension || track == string(Audio)+extension)
 }
 
 // IsAsset reports whether a name is one of a file that is made of a recording.
@@ -95,11 +108,27 @@ func IsAsset(name string) bool {
 		return false
 	}
 	digits, ok = strings.CutSuffix(digits, ".jpg")
-	return ok && IsNumber(digits)
+	return ok && isNumber(digits)
 }
 
-// IsNumber reports whether a text is a decimal number from 1 without leading zeros, so that each file has one name.
-func IsNumber(s string) bool {
+// IsText reports whether a name has the form that Text returns.
+func IsText(name string) bool {
+	name, ok := strings.CutPrefix(name, textFolder)
+	if !ok {
+		return false
+	}
+	version, number, ok := strings.Cut(name, "/")
+	if !ok || version == "" || strings.ContainsFunc(version, func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && c != '_'
+	}) {
+		return false
+	}
+	number, ok = strings.CutSuffix(number, textExtension)
+	return ok && isNumber(number)
+}
+
+// isNumber reports whether a text is a decimal number from 1 without leading zeros, so that each file has one name.
+func isNumber(s string) bool {
 	const longest = 10
 	if s == "" || len(s) > longest || s[0] == '0' {
 		return false

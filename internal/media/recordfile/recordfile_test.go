@@ -22,6 +22,10 @@ func TestNames(t *testing.T) {
 		require.True(t, recordfile.IsAsset(name), name)
 		require.False(t, recordfile.IsMedia(name), name)
 	}
+	require.True(t, recordfile.IsText(recordfile.Text("txt_1", 12)))
+	for _, name := range []string{"", "text/1.vtt", "text/a/0.vtt", "text/a/01.vtt", "text/../1.vtt", "text/a/b/1.vtt", "text//1.vtt", "text/a/1.srt"} {
+		require.False(t, recordfile.IsText(name), name)
+	}
 	for _, name := range []string{"", "1-v.m4s", "01-1-v.m4s", "1-1-x.m4s", "1-1-v.mp4", "1-init1-v.m4s", "1-0-v.m4s", "1-+1-v.m4s", "1-1-v.m4s/"} {
 		require.False(t, recordfile.IsMedia(name), name)
 	}

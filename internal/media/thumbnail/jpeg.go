@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strconv"
 	"syscall"
 
+	"showfloor/internal/media/decoder"
 	"showfloor/internal/media/hub"
 )
 
@@ -90,7 +90,7 @@ func (m *Maker) decode(ctx context.Context, codec hub.Codec, filter string,
 	cmd := exec.CommandContext(ctx, "nice", "-n", "10", m.program, "-hide_banner", "-loglevel", "error", "-nostdin", "-threads", "1",
 		"-protocol_whitelist", "pipe", "-f", format, "-r", "1", "-i", "pipe:0", "-fps_mode", "passthrough", "-vf", filter,
 		"-c:v", "mjpeg", "-q:v", "4", "-threads", "1", "-f", "image2pipe", "pipe:1")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
+	cmd.Env = decoder.Environment()
 	cmd.SysProcAttr = endWithParent()
 	var faults bytes.Buffer
 	cmd.Stderr = &limited{&faults, 4 << 10}

@@ -60,11 +60,11 @@ type entry struct {
 
 	size  int // of what is counted; guarded by cache.mu
 	mu    sync.Mutex
-	texts map[string]*text // by name
+	lists map[string]*rendered // by name
 }
 
-// text is a rendered playlist.
-type text struct {
+// rendered is a rendered playlist.
+type rendered struct {
 	mediahttp.Text
 
 	sum uint64 // a hash of Plain
@@ -104,7 +104,7 @@ func (c *cache) find(id string) (e, last *entry, load bool) {
 		}
 		c.remove(last)
 	}
-	e = &entry{cache: c, id: id, done: make(chan struct{}), texts: map[string]*text{}}
+	e = &entry{cache: c, id: id, done: make(chan struct{}), lists: map[string]*rendered{}}
 	c.entries[id] = c.order.PushFront(e)
 	return e, last, true
 }
@@ -193,20 +193,20 @@ func (c *cache) usage() (entries, bytes int) {
 	return len(c.entries), c.bytes
 }
 
-// text returns a playlist, rendered at the first request; nil if there is none of that name.
-func (e *entry) text(name string) *text {
+// list returns a playlist, rendered at the first request; nil if there is none of that name.
+func (e *entry) list(name string) *rendered {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t, ok := e.texts[name]; ok {
+	if t, ok := e.lists[name]; ok {
 		return t
 	}
 	plain := e.render(name)
 	if plain == nil {
 		return nil
 	}
-	t := &text{sum: hashOf(plain)}
+	t := &rendered{sum: hashOf(plain)}
 	t.Plain = plain
-	e.texts[name] = t
+	e.lists[name] = t
 	e.cache.grow(e, len(plain)+len(plain)/4) // and the compressed text
 	return t
 }

@@ -69,7 +69,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *mediahttp.Proble
 
 // servePlaylist answers with a playlist.
 func (s *Server) servePlaylist(v *visit, e *entry) *mediahttp.Problem {
-	t := e.text(v.at.file)
+	t := e.list(v.at.file)
 	if t == nil {
 		p := mediahttp.NotFound() // it may exist in a moment
 		p.Passing = true
@@ -94,7 +94,7 @@ func (s *Server) servePlaylist(v *visit, e *entry) *mediahttp.Problem {
 		return nil
 	}
 	if base != "" {
-		t = &text{Text: mediahttp.Text{Plain: withBase(t.Plain, base)}} // not kept: each viewer has a token
+		t = &rendered{Text: mediahttp.Text{Plain: withBase(t.Plain, base)}} // not kept: each viewer has a token
 	}
 	body := t.Plain
 	if mediahttp.AcceptsGzip(v.r) {

@@ -94,7 +94,7 @@ func parseFile(name string) (fileKind, bool) {
 	if _, ok := textLanguage(name); ok {
 		return playlistFile, true
 	}
-	if isTextName(name) {
+	if recordfile.IsText(name) {
 		return mediaFile, true
 	}
 	return 0, false

@@ -3,14 +3,13 @@ package vod
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
 	"showfloor/internal/media/recordfile"
 )
 
-// Text is a recording's subtitles in one language. Its files are WebVTT, one for each of Media.Parts; see TextName.
+// Text is a recording's subtitles in one language. Its files are WebVTT, one for each of Media.Parts; see recordfile.Text.
 type Text struct {
 	// Language is as in BCP 47, and Name for players' menus.
 	Language, Name string
@@ -41,30 +40,6 @@ func (m *Media) Parts() (list []Part) {
 		last.End, last.To = i+1, at
 	}
 	return list
-}
-
-// TextName is the name of the file of a Text for a part, counted from 1.
-func TextName(version string, part int) string {
-	return textFolder + version + "/" + strconv.Itoa(part) + textExtension
-}
-
-const (
-	textFolder    = "text/"
-	textExtension = ".vtt"
-)
-
-// isTextName reports whether a name is one of TextName.
-func isTextName(name string) bool {
-	name, ok := strings.CutPrefix(name, textFolder)
-	if !ok {
-		return false
-	}
-	version, number, ok := strings.Cut(name, "/")
-	if !ok || !isID(version) {
-		return false
-	}
-	number, ok = strings.CutSuffix(number, textExtension)
-	return ok && recordfile.IsNumber(number)
 }
 
 // textPlaylistName is the name of the playlist of a language.
@@ -148,7 +123,7 @@ func textPlaylist(m *Media, language string) []byte {
 		if i > 0 {
 			b = append(b, "#EXT-X-DISCONTINUITY\n"...)
 		}
-		b = fmt.Appendf(b, "#EXTINF:%.6f,\n%s\n", (p.To - p.From).Seconds(), TextName(text.Version, i+1))
+		b = fmt.Appendf(b, "#EXTINF:%.6f,\n%s\n", (p.To - p.From).Seconds(), recordfile.Text(text.Version, i+1))
 	}
 	return append(b, "#EXT-X-ENDLIST\n"...)
 }

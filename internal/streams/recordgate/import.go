@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"showfloor/internal/media/decoder"
 	"showfloor/internal/media/recorder"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/streams/recording"
@@ -127,7 +128,7 @@ func openMP4(ctx context.Context, file *os.File) (*source, error) {
 	input := []string{"-protocol_whitelist", "file", "-f", "mov", "-i", "/dev/stdin"}
 	probe := exec.CommandContext(ctx, "ffprobe",
 		append([]string{"-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0"}, input...)...)
-	probe.Env, probe.Stdin = environment(), file
+	probe.Env, probe.Stdin = decoder.Environment(), file
 	out, err := probe.Output()
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, recording.ImportError("this server has no ffmpeg, which it needs for MP4 files")
@@ -142,7 +143,7 @@ func openMP4(ctx context.Context, file *os.File) (*source, error) {
 	cmd := exec.CommandContext(ctx, "nice", slices.Concat(
 		[]string{"-n", "10", "ffmpeg", "-hide_banner", "-loglevel", "error", "-nostdin"}, input,
 		[]string{"-map", "0:v:0?", "-map", "0:a:0?", "-c", "copy", "-f", "flv", "-flvflags", "no_duration_filesize", "pipe:1"})...)
-	cmd.Env, cmd.Stdin = environment(), file
+	cmd.Env, cmd.Stdin = decoder.Environment(), file
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, fmt.Errorf("open a pipe: %w", err)
@@ -172,11 +173,6 @@ func openMP4(ctx context.Context, file *os.File) (*source, error) {
 func failed(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	return ok && exit.Exited()
-}
-
-// environment has no secrets: the program decodes untrusted media.
-func environment() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
 }
 
 // importReports are the reports of an import.

@@ -57,7 +57,7 @@ func (s Texts) StoreText(ctx context.Context, m recording.Media, version string,
 	work.SetLimit(filesAtOnce)
 	for i, file := range files {
 		work.Go(func() error {
-			_, err := s.Files.Put(ctx, folder+vod.TextName(version, i+1), bytes.NewReader(file), int64(len(file)))
+			_, err := s.Files.Put(ctx, folder+recordfile.Text(version, i+1), bytes.NewReader(file), int64(len(file)))
 			return err
 		})
 	}

@@ -151,7 +151,7 @@ func (s *Service) MakeClip(ctx context.Context, recordingID string) error {
 	if s.config.Now().Sub(r.CreatedAt) > clipTime {
 		return s.failClip(ctx, r, "the clip could not be made within 6 hours")
 	}
-	source, err := s.Media(ctx, *r.ClipOf, nil)
+	source, err := s.storedMedia(ctx, *r.ClipOf)
 	if _, gone := problem.As(err); gone {
 		return s.failClip(ctx, r, "the recording was deleted while the clip was made")
 	}
@@ -178,8 +178,8 @@ func (s *Service) clipError(ctx context.Context, r db.Recording, cause error) er
 	if errors.Is(cause, ErrStorageFull) {
 		return s.failClip(ctx, r, "the storage was full")
 	}
-	_, err := s.Media(ctx, *r.ClipOf, nil)
-	if _, gone := problem.As(err); gone {
+	source, err := db.New(s.config.Pool).FindRecording(ctx, *r.ClipOf)
+	if err == nil && source.Status == Deleted {
 		return s.failClip(ctx, r, "the recording was deleted while the clip was made")
 	}
 	if s.config.Now().Sub(r.CreatedAt) > clipTime {

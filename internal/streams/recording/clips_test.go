@@ -17,6 +17,7 @@ import (
 
 	"showfloor/internal/base/blob"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/console/platform"
 	"showfloor/internal/media/vod"
 	"showfloor/internal/streams/recordgate"
 	"showfloor/internal/streams/recording"
@@ -229,6 +230,20 @@ func TestAClipIsMadeInSpiteOfKills(t *testing.T) {
 	require.Equal(t, whole, files(v.ID))
 	require.Len(t, r.ready(t), 3)
 	require.Equal(t, want.DurationMs, r.get(t, v.ID).DurationMs)
+}
+
+// TestAClipOfASuspendedTenant is made: a suspension stops the playback, not the jobs.
+func TestAClipOfASuspendedTenant(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, recorded(0))
+	rec := r.filmed(t, recordingtest.Part{Clip: recordingtest.Clip{Seconds: 14}})
+	v := r.clip(t, rec.ID, 0, 8*time.Second)
+	_, err := r.Console.SuspendTenant(t.Context(), platform.Caller{AdminID: "adm_1"}, r.owner.TenantID, "unpaid")
+	require.NoError(t, err)
+	_, err = r.Recordings.Media(t.Context(), rec.ID, nil)
+	require.True(t, problem.Is(err, "not_found"))
+	require.NoError(t, r.Recordings.MakeClip(t.Context(), v.ID))
+	require.Equal(t, recording.Ready, r.get(t, v.ID).Status)
 }
 
 func TestAClipOfADeletedRecordingFails(t *testing.T) {

@@ -54,6 +54,33 @@ func (s *Service) Media(ctx context.Context, recordingID string, known []TakeEnd
 	if err := found(err, "find recording"); err != nil {
 		return Media{}, err
 	}
+	m, err := mediaOf(ctx, q, r, known)
+	if err != nil || r.Status != Ready || r.PlaylistURL != nil {
+		return m, err
+	}
+	m.Storyboard = r.HasStoryboard
+	if m.Chapters, err = s.chapters(ctx, r); err != nil {
+		return Media{}, err
+	}
+	if m.Texts, err = textsOf(ctx, q, r.ID); err != nil {
+		return Media{}, err
+	}
+	return m, nil
+}
+
+// storedMedia returns the inits and segments of a recording for a job, also while the tenant is suspended. An unknown recording,
+// and one that is FAILED or DELETED, is the problem not_found.
+func (s *Service) storedMedia(ctx context.Context, recordingID string) (Media, error) {
+	q := db.New(s.config.Pool)
+	r, err := q.FindRecording(ctx, recordingID)
+	if err := found(err, "find recording"); err != nil {
+		return Media{}, err
+	}
+	return mediaOf(ctx, q, r, nil)
+}
+
+// mediaOf returns the inits and segments of a recording that the caller doesn't know.
+func mediaOf(ctx context.Context, q *db.Queries, r db.Recording, known []TakeEnd) (Media, error) {
 	if r.Status == Failed || r.Status == Deleted {
 		return Media{}, problem.Missing("recording")
 	}
@@ -61,10 +88,6 @@ func (s *Service) Media(ctx context.Context, recordingID string, known []TakeEnd
 	if r.PlaylistURL != nil {
 		m.PlaylistURL = *r.PlaylistURL
 		return m, nil
-	}
-	m.Storyboard = r.HasStoryboard
-	if m.Chapters, err = s.chapters(ctx, r); err != nil {
-		return Media{}, err
 	}
 	// Segments are read first: the init of each of them is stored before or with it.
 	segmentsOf, initsOf := db.ListSegmentsParams{RecordingID: r.ID}, db.ListInitsParams{RecordingID: r.ID}
@@ -91,11 +114,6 @@ func (s *Service) Media(ctx context.Context, recordingID string, known []TakeEnd
 			Number: int(g.Seq), Init: int(g.Init), Discontinuity: g.Discontinuity, StartedAt: g.StartedAt,
 			Duration: micro(g.DurationUs), Video: micro(g.VideoUs), Audio: micro(g.AudioUs), VideoBytes: g.VideoBytes, AudioBytes: g.AudioBytes,
 		}})
-	}
-	if r.Status == Ready {
-		if m.Texts, err = textsOf(ctx, q, r.ID); err != nil {
-			return Media{}, err
-		}
 	}
 	return m, nil
 }

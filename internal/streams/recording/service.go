@@ -91,7 +91,7 @@ type Config struct {
 	Outside OutsideRecorder
 	// Importer imports files of SRS servers; nil for none.
 	Importer Importer
-	// RecorderTimeout is how long the report of an outside recorder may take after the end of the broadcast;
+	// RecorderTimeout is how long the report of an outside recorder may take after the end of the recording;
 	// DefaultRecorderTimeout if it is 0.
 	RecorderTimeout time.Duration
 	// Steady reports whether every live node has had time to write a heartbeat. If it is nil, the answer is always yes.

@@ -74,7 +74,7 @@ func (RemoveTextArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Qu
 
 // textPrefix is the prefix of the keys of a version's files.
 func textPrefix(recordingID, version string) string {
-	return recordfile.Folder(recordingID) + "/text/" + version
+	return recordfile.Key(recordingID, recordfile.TextFolder(version))
 }
 
 // ListRecordingTextTracks returns the text tracks of a recording, by language.
@@ -145,7 +145,7 @@ func (s *Service) storeText(ctx context.Context, recordingID string, file *webvt
 	if s.config.Texts == nil {
 		return "", 0, problem.New(problem.Unavailable, "unavailable", "this server has no store of files")
 	}
-	m, err := s.Media(ctx, recordingID, nil)
+	m, err := s.storedMedia(ctx, recordingID)
 	if err != nil {
 		return "", 0, err
 	}

@@ -79,7 +79,11 @@ func (s *Service) computeTimeline(ctx context.Context, r db.Recording, spans []s
 	if r.EndedAt != nil {
 		until = *r.EndedAt
 	}
-	pins, err := s.config.Pins.ListPins(ctx, r.TenantID, r.StreamID, r.BroadcastAt.Add(-pinLead), until)
+	since := r.BroadcastAt
+	if spans[0].startedAt.Before(since) {
+		since = spans[0].startedAt // an imported file was reported after its end
+	}
+	pins, err := s.config.Pins.ListPins(ctx, r.TenantID, r.StreamID, since.Add(-pinLead), until)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/pion/webrtc/v4/pkg/media/oggreader"
 
 	"showfloor/internal/base/fairshare"
+	"showfloor/internal/media/decoder"
 	"showfloor/internal/media/hub"
 )
 
@@ -105,8 +105,7 @@ func (c *Converters) launch(arguments []string) (*process, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{ctx: ctx, cancel: cancel, said: &tail{}}
 	p.cmd = exec.CommandContext(ctx, c.program, arguments...)
-	// It decodes untrusted media, so its environment has no secrets.
-	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
+	p.cmd.Env = decoder.Environment()
 	p.cmd.Stderr = p.said
 	var errIn, errOut error
 	p.stdin, errIn = p.cmd.StdinPipe()
