@@ -48,7 +48,7 @@ func (s *Server) serveMedia(out *output, m *muxer, at location) *mediahttp.Probl
 		if !ok {
 			return mediahttp.NotFound()
 		}
-		out.media([]*part{{data: data}}, at)
+		out.media([]*part{{size: len(data), data: data}}, at)
 	case segmentFile:
 		parts, next := m.window.segment(at.number)
 		switch {

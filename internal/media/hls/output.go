@@ -70,7 +70,7 @@ func (o *output) write(b []byte) bool {
 func (o *output) media(parts []*part, at location) {
 	size := 0
 	for _, p := range parts {
-		size += len(p.data)
+		size += p.size
 	}
 	h := o.w.Header()
 	h.Set("Content-Type", "video/mp4")
@@ -80,8 +80,11 @@ func (o *output) media(parts []*part, at location) {
 	if o.r.Header.Get("Range") == "" && o.r.Header.Get("If-None-Match") == "" {
 		h.Set("Accept-Ranges", "bytes")
 		h.Set("Content-Length", strconv.Itoa(size))
+		if o.r.Method == http.MethodHead {
+			return
+		}
 		for _, p := range parts {
-			if !o.write(p.data) {
+			if !o.write(p.bytes()) {
 				return
 			}
 		}
@@ -102,12 +105,12 @@ type partsReader struct {
 func (r *partsReader) Read(b []byte) (int, error) {
 	at := r.pos
 	for _, p := range r.parts {
-		if at < int64(len(p.data)) {
-			n := copy(b, p.data[at:])
+		if at < int64(p.size) {
+			n := copy(b, p.bytes()[at:])
 			r.pos += int64(n)
 			return n, nil
 		}
-		at -= int64(len(p.data))
+		at -= int64(p.size)
 	}
 	return 0, io.EOF
 }

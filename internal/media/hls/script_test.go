@@ -101,7 +101,7 @@ func (s *script) decode(w *window) {
 		file := slices.Clone(c.Init)
 		for ; i < len(w.segments) && w.segments[i].config == c; i++ {
 			for _, p := range w.segments[i].parts {
-				file = append(file, p.data...)
+				file = append(file, p.bytes()...)
 			}
 		}
 		cmd := exec.Command("ffmpeg", "-v", "warning", "-nostdin", "-err_detect", "explode", "-i", "-", "-fps_mode", "passthrough", "-enc_time_base", "-1", "-f", "null", "-")

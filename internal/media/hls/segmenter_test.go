@@ -95,7 +95,7 @@ type media struct {
 func (b *bench) tracks(p *part) map[int]media {
 	b.t.Helper()
 	var parts fmp4.Parts
-	if err := parts.Unmarshal(p.data); err != nil {
+	if err := parts.Unmarshal(p.bytes()); err != nil {
 		b.t.Fatalf("part %d: %v", p.id, err)
 	}
 	if len(parts) != 1 {
@@ -169,7 +169,7 @@ func (b *bench) checkParts(w *window, s *segment, id uint64, strict bool) uint64
 			b.t.Errorf("part %d comes as number %d", p.id, id)
 		}
 		id++
-		size += len(p.data)
+		size += len(p.bytes())
 		sum += p.duration
 		if p.duration <= 0 || p.duration > w.partTarget {
 			b.t.Errorf("part %d lasts %v of %v", p.id, p.duration, w.partTarget)

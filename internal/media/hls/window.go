@@ -8,14 +8,28 @@ import (
 	"showfloor/internal/media/segmenter"
 )
 
-// part is the smallest piece of media that can be requested. Its bytes are written once and
-// shared by all responses.
+// part is the smallest piece of media that can be requested. All responses share its bytes.
 type part struct {
 	id          uint64 // unique in the run
-	data        []byte
+	size        int    // of the bytes
 	duration    time.Duration
 	independent bool // decoding can start with it
 	epoch       uint32
+
+	mu    sync.Mutex
+	media segmenter.Part // until the first request; its media are the units' bytes, which the hub may still have for others
+	data  []byte         // from the first request on
+}
+
+// bytes returns the part's bytes, which the first call puts together: most parts of most streams are never requested.
+func (p *part) bytes() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.data == nil {
+		p.data = p.media.Marshal()
+		p.media = segmenter.Part{}
+	}
+	return p.data
 }
 
 // segment is a sequence of parts; its bytes are those of the parts.
@@ -31,10 +45,10 @@ type segment struct {
 	lines         *segmentLines
 }
 
-// Memory of a part and of a segment besides their media, in bytes: their structs and their lines
-// in playlists.
+// Memory of a part and of a segment besides their media, in bytes: their structs, the list of a part's
+// frames, and their lines in playlists.
 const (
-	partOverhead    = 400
+	partOverhead    = 1000
 	segmentOverhead = 1000
 )
 
@@ -144,7 +158,7 @@ func (w *window) Begin(c *segmenter.Configuration, discontinuity bool, wall time
 
 // Add implements segmenter.Sink.
 func (w *window) Add(media segmenter.Part) {
-	p := &part{data: media.Marshal(), duration: media.Duration, independent: media.Independent, epoch: media.Epoch}
+	p := &part{size: media.Size(), media: media, duration: media.Duration, independent: media.Independent, epoch: media.Epoch}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p.id = w.nextID
@@ -153,8 +167,8 @@ func (w *window) Add(media segmenter.Part) {
 	w.dependent = w.dependent || len(s.parts) == 0 && !p.independent
 	s.parts = append(s.parts, p)
 	s.duration += p.duration
-	s.size += len(p.data)
-	w.account(len(p.data) + partOverhead)
+	s.size += p.size
+	w.account(p.size + partOverhead)
 	w.changed = w.changed || w.lowLatency
 	w.forget()
 }

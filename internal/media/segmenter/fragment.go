@@ -74,18 +74,23 @@ const (
 	trunSize  = 20 // without entries
 )
 
-// appendFragment appends a moof and an mdat box to b, which grows at most once, to the exact size.
-// mediacommon's Part does the same by reflection, field by field, and copies the media twice; at
-// five parts a second for each stream, that would be most of a muxer's cost (see
-// BenchmarkFragment).
-func appendFragment(b []byte, sequence uint32, tracks []TrackSamples) []byte {
-	moof := boxHeader + mfhdSize
-	media := 0
+// fragmentSize returns the sizes of the boxes of a fragment: moof, and the media in mdat without its header.
+func fragmentSize(tracks []TrackSamples) (moof, media int) {
+	moof = boxHeader + mfhdSize
 	for i := range tracks {
 		t := &tracks[i]
 		moof += boxHeader + tfhdSize + tfdtSize + trunSize + len(t.samples)*t.entrySize()
 		media += t.bytes()
 	}
+	return moof, media
+}
+
+// appendFragment appends a moof and an mdat box to b, which grows at most once, to the exact size.
+// mediacommon's Part does the same by reflection, field by field, and copies the media twice; at
+// five parts a second for each stream, that would be most of a muxer's cost (see
+// BenchmarkFragment).
+func appendFragment(b []byte, sequence uint32, tracks []TrackSamples) []byte {
+	moof, media := fragmentSize(tracks)
 	if size := moof + boxHeader + media; cap(b)-len(b) < size {
 		b = append(make([]byte, 0, len(b)+size), b...)
 	}

@@ -48,7 +48,13 @@ type Part struct {
 	Epoch       uint32
 }
 
-// Marshal returns the part as one fragment with all its tracks.
+// Size is the number of bytes that Marshal returns.
+func (p Part) Size() int {
+	moof, media := fragmentSize(p.Tracks)
+	return moof + boxHeader + media
+}
+
+// Marshal returns the part as one fragment with all its tracks. It copies the media.
 func (p Part) Marshal() []byte { return appendFragment(nil, p.Sequence, p.Tracks) }
 
 // AppendTrack appends a fragment with one of the part's tracks to b.
