@@ -32,12 +32,9 @@ func (s *server) openRecorder() error {
 		Now: s.clock.Now, Log: s.log,
 	})
 	s.recordGate.Connect(s.recorder)
-	s.assets = &recordgate.Assets{Files: s.files, Pictures: thumbnail.New(), Dir: filepath.Join(s.config.DataDir, "mp4")}
+	s.assets = &recordgate.Assets{Files: s.files, Pictures: thumbnail.New()}
 	if !s.assets.Pictures.Works() {
 		s.log.Warn("there is no ffmpeg on this machine: recordings get neither a poster nor a storyboard")
-	}
-	if err := s.assets.RemoveStale(); err != nil {
-		s.log.Warn("the local files of unfinished MP4 files could not be removed", "error", err)
 	}
 	if err := s.openImporter(); err != nil {
 		return err

@@ -106,6 +106,31 @@ func (f *File) WriteTo(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
+// Reader reads the file, like WriteTo. It must be closed, which may wait for an open file.
+func (f *File) Reader(ctx context.Context) io.ReadCloser {
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.CloseWithError(f.WriteTo(ctx, w)) // is always nil
+	}()
+	return &reader{r, done}
+}
+
+// reader is the end of a pipe into which a goroutine writes.
+type reader struct {
+	*io.PipeReader
+
+	done chan struct{}
+}
+
+// Close ends the goroutine and waits for it.
+func (r *reader) Close() error {
+	err := r.PipeReader.Close()
+	<-r.done
+	return err
+}
+
 // copy writes a segment's media: fragments of pictures and sound in turn, as they are stored.
 func (f *File) copy(ctx context.Context, w io.Writer, s *source, buffer []byte) error {
 	var readers [2]io.ReadCloser

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -35,8 +33,6 @@ const (
 type Assets struct {
 	Files    blob.Store
 	Pictures *thumbnail.Maker
-	// Dir is a folder for one file of the size of the recording.
-	Dir string
 }
 
 // MakeAssets implements recording.AssetMaker. Files that can't be made of the recording are left out; a fault of the storage is an error.
@@ -149,8 +145,7 @@ func (a *Assets) picture(ctx context.Context, folder string, inits map[string][]
 	return picture, err
 }
 
-// makeMP4 writes the MP4 file to the local disk first: an upload that fails in the middle is repeated from there. A recording
-// that is longer than maxMP4 gets none.
+// makeMP4 writes the MP4 file to the storage while it reads the segments. A recording that is longer than maxMP4 gets none.
 func (a *Assets) makeMP4(ctx context.Context, folder string, m *vod.Media, made *recording.Assets) error {
 	if m.Length() > maxMP4 {
 		return nil
@@ -162,33 +157,15 @@ func (a *Assets) makeMP4(ctx context.Context, folder string, m *vod.Media, made 
 	if err != nil {
 		return fmt.Errorf("prepare MP4 file: %w", err)
 	}
-	if err := os.MkdirAll(a.Dir, 0o700); err != nil {
-		return fmt.Errorf("make a folder for MP4 files: %w", err)
-	}
-	temp, err := os.CreateTemp(a.Dir, "*.mp4")
-	if err != nil {
-		return fmt.Errorf("make a local MP4 file: %w", err)
-	}
-	defer os.Remove(temp.Name())
-	if err := errors.Join(f.WriteTo(ctx, temp), temp.Close()); err != nil {
-		return fmt.Errorf("write MP4 file: %w", err)
-	}
-	info, err := a.Files.PutFile(ctx, folder+recordfile.MP4, temp.Name())
+	r := f.Reader(ctx)
+	defer r.Close()
+	info, err := a.Files.Put(ctx, folder+recordfile.MP4, r, f.Size())
 	if err != nil {
 		return fmt.Errorf("store MP4 file: %w", err)
 	}
 	made.MP4 = true
 	made.Bytes += info.Size
 	return nil
-}
-
-// RemoveStale removes the local files of a process that was killed.
-func (a *Assets) RemoveStale() error {
-	list, err := filepath.Glob(filepath.Join(a.Dir, "*.mp4"))
-	for _, path := range list {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
 }
 
 // recordingFiles are the files of one recording.
