@@ -268,6 +268,7 @@ func (m *meeting) attend(r *rand.Rand, user string) {
 			m.mu.Lock()
 			m.stays[user] = &seat{conn: conn}
 			m.mu.Unlock()
+			go keepAlive(conn)
 			return
 		case lost:
 			m.count("lost")
@@ -280,6 +281,13 @@ func (m *meeting) attend(r *rand.Rand, user string) {
 			_ = conn.CloseNow()
 			return
 		}
+	}
+}
+
+// keepAlive sends pings until the connection is closed: the server ends a socket that is silent for 15 s.
+func keepAlive(conn *websocket.Conn) {
+	for conn.Write(context.Background(), websocket.MessageText, []byte(`{"type":"ping","time":1}`)) == nil {
+		<-time.After(5 * time.Second)
 	}
 }
 

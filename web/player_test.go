@@ -130,7 +130,7 @@ func (v *viewer) chooses(item, entry string) {
 	browsertest.Run(v.t, v.tab, chromedp.Click(chromedp.CSS("#"+item)))
 	v.waits(fmt.Sprintf(`(() => {
 		const entries = document.querySelector("#%s [slot=submenu]").shadowRoot.querySelectorAll("media-chrome-menu-item");
-		const entry = [...entries].find((one) => one.innerText.trim().startsWith("%s"));
+		const entry = [...entries].find((one) => one.textContent.trim().startsWith("%s"));
 		entry?.click();
 		return Boolean(entry); })()`, item, entry))
 	v.does(`if (!document.getElementById("settings").hidden) document.getElementById("settings-button").click()`)

@@ -315,11 +315,11 @@ func (f *faultyStorage) tear(t *testing.T, n int64) http.HandlerFunc {
 
 func TestStorageThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	f := newFaultyStorage(t, func(c *blob.Config) { c.Idle = 200 * time.Millisecond })
+	f := newFaultyStorage(t, func(c *blob.Config) { c.Idle = time.Second })
 	content := random(t, 200_000)
 	put(t, f, "a", content)
 
-	// Slow but steady: longer than the limit for silence.
+	// Slow but steady: longer than the limit for silence, with pauses much shorter than it.
 	f.inject(times(1, isMethod(http.MethodGet), func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"x"`)
 		w.Header().Set("Last-Modified", time.Now().UTC().Format(http.TimeFormat))
@@ -328,7 +328,7 @@ func TestStorageThatDoesNotAnswer(t *testing.T) {
 			_, _ = w.Write(chunk)
 			_ = http.NewResponseController(w).Flush()
 			select {
-			case <-time.After(50 * time.Millisecond):
+			case <-time.After(150 * time.Millisecond):
 			case <-r.Context().Done():
 				return
 			}
