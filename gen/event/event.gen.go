@@ -1302,9 +1302,15 @@ type RecordingAssetsReadyData struct {
 
 // RecordingReadyData A stream's recording can be played.
 type RecordingReadyData struct {
+	// ClipOfRecordingID The recording that this one was cut out of; null for a recording of a stream.
+	ClipOfRecordingID *string `json:"clipOfRecordingId"`
+
 	// DurationSec Length in seconds, to the millisecond.
 	DurationSec float64        `json:"durationSec"`
 	EndedAt     timestamp.Time `json:"endedAt"`
+
+	// IncompleteReason Why the recording is not complete, such as a full disk; null if nothing is known to be missing.
+	IncompleteReason *string `json:"incompleteReason"`
 
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
 	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
@@ -1313,6 +1319,11 @@ type RecordingReadyData struct {
 	//
 	// Example: {"campaign":"spring"}
 	Metadata json.RawMessage `json:"metadata"`
+
+	// Name The recording's name; null if it has none.
+	//
+	// Example: Launch
+	Name *string `json:"name"`
 
 	// ProjectID Example: launch-2026
 	ProjectID *string `json:"projectId"`

@@ -11228,14 +11228,24 @@ export interface components {
         };
         /** @description A stream's recording can be played. */
         RecordingReadyData: {
+            /** @description The recording that this one was cut out of; null for a recording of a stream. */
+            clipOfRecordingId: string | null;
             /**
+             * Format: double
              * @description Length in seconds, to the millisecond.
              * @example 1824.52
              */
             durationSec: number;
             /** Format: date-time */
             endedAt: string;
+            /** @description Why the recording is not complete, such as a full disk; null if nothing is known to be missing. */
+            incompleteReason: string | null;
             metadata: components["schemas"]["Metadata"];
+            /**
+             * @description The recording's name; null if it has none.
+             * @example Launch
+             */
+            name: string | null;
             /** @example launch-2026 */
             projectId: string | null;
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */

@@ -151,6 +151,8 @@ func TestAClipIsARecordingOfItsOwn(t *testing.T) {
 	events := r.ready(t)
 	require.Len(t, events, 2)
 	require.Equal(t, v.ID, events[1]["recordingId"])
+	require.Equal(t, rec.ID, events[1]["clipOfRecordingId"])
+	require.Nil(t, events[0]["clipOfRecordingId"])
 	require.NoError(t, r.Recordings.FinishRecording(t.Context(), v.ID))
 	var minutes int
 	require.NoError(t, r.Pool.QueryRow(t.Context(), `SELECT count(*) FROM usage_intervals WHERE resource_id = $1`, v.ID).Scan(&minutes))

@@ -126,9 +126,9 @@ func (s *Service) readyTx(ctx context.Context, tx pgx.Tx, r db.Recording, is res
 	return s.config.Events.EmitTx(ctx, tx, event.Event{
 		TenantID: r.TenantID, Name: event.RecordingReady, Subject: r.ID,
 		Data: eventdata.RecordingReadyData{
-			RecordingID: r.ID, StreamID: r.StreamID, ProjectID: project, URL: p.URL, URLExpiresAt: timestamp.From(p.ExpiresAt),
-			DurationSec: is.duration.Seconds(), SizeBytes: is.size, StartedAt: timestamp.From(r.StartedAt), EndedAt: timestamp.From(*r.EndedAt),
-			Metadata: r.Metadata,
+			RecordingID: r.ID, StreamID: r.StreamID, ProjectID: project, Name: r.Name, URL: p.URL, URLExpiresAt: timestamp.From(p.ExpiresAt),
+			DurationSec: is.duration.Seconds(), SizeBytes: is.size, IncompleteReason: r.IncompleteReason,
+			StartedAt: timestamp.From(r.StartedAt), EndedAt: timestamp.From(*r.EndedAt), ClipOfRecordingID: r.ClipOf, Metadata: r.Metadata,
 		},
 	})
 }

@@ -40,7 +40,9 @@ func TestSweepClosesSilentTakes(t *testing.T) {
 	ended, err := r.Recordings.BeatTakes(t.Context(), []recording.TakeID{take})
 	require.NoError(t, err)
 	require.Equal(t, []recording.TakeID{take}, ended)
-	require.Len(t, r.ready(t), 1)
+	events := r.ready(t)
+	require.Len(t, events, 1)
+	require.Equal(t, "the recorder stopped responding", events[0]["incompleteReason"])
 }
 
 // TestASilentNodeContinuesItsTakes: as long as the recording isn't final.
