@@ -70,6 +70,10 @@ soak: setup-test build sample sdk generators .cache/bin/gotestsum .cache/bin/ver
 setup-test: ## install the system packages that `make test` needs (as root; else list them)
 	@scripts/setup test
 
+.PHONY: setup-bench
+setup-bench:
+	@scripts/setup bench
+
 .PHONY: setup-generate
 setup-generate:
 	@scripts/setup generate
@@ -124,10 +128,10 @@ sdk/typescript/dist/src/index.js: sdk/typescript/node_modules/.package-lock.json
 	@touch $@
 
 .PHONY: bench
-bench: build sample ## run the benchmarks, each against a baseline in the same run
+bench: setup-bench build sample .cache/bin/versitygw ## set up and run the benchmarks, each against a baseline in the same run
 	@$(GO) build -o .cache/bin/testdb ./cmd/testdb
 	@SHOWFLOOR_BIN=$(CURDIR)/bin/showfloor SHOWFLOOR_SAMPLE=$(CURDIR)/sample.mp4 \
-		.cache/bin/testdb -- $(GO) test -run '^$$' -bench . -timeout 30m ./bench/...
+		.cache/bin/testdb -- $(GO) test -run '^$$' -bench . -timeout 90m ./bench/...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (20s)

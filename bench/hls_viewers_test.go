@@ -149,6 +149,8 @@ type hlsCrowdPlan struct {
 	Root    string        `json:"root"`
 	Viewers int           `json:"viewers"`
 	For     time.Duration `json:"for"`
+	// Replay is set if Root is a recording; then segments are counted as parts.
+	Replay bool `json:"replay"`
 }
 
 // hlsCrowd is a process that runs viewers.
@@ -160,7 +162,13 @@ type hlsCrowd struct {
 
 func startHLSViewers(b *testing.B, root string, viewers int, d time.Duration) *hlsCrowd {
 	b.Helper()
-	plan, err := json.Marshal(hlsCrowdPlan{Root: root, Viewers: viewers, For: d})
+	return startHLSCrowd(b, hlsCrowdPlan{Root: root, Viewers: viewers, For: d})
+}
+
+// startHLSCrowd starts the viewers of a plan.
+func startHLSCrowd(b *testing.B, what hlsCrowdPlan) *hlsCrowd {
+	b.Helper()
+	plan, err := json.Marshal(what)
 	require.NoError(b, err)
 	exe, err := os.Executable()
 	require.NoError(b, err)
@@ -225,7 +233,13 @@ func TestHLSViewersProcess(t *testing.T) {
 	var known hlsArrivals
 	var viewers sync.WaitGroup
 	for range plan.Viewers {
-		viewers.Go(func() { watchHLS(ctx, plan.Root, &parts, &known) })
+		viewers.Go(func() {
+			if !plan.Replay {
+				watchHLS(ctx, plan.Root, &parts, &known)
+			} else if err := watchReplay(ctx, plan.Root, &parts); err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		})
 	}
 	questions := bufio.NewScanner(os.Stdin)
 	for questions.Scan() {

@@ -27,6 +27,17 @@ type publisherPlan struct {
 	Keys    []string
 	Clip    string
 	Seconds int
+	// Fast is the time of media that is published at first, fastSpeed times as fast as its times say.
+	Fast time.Duration
+}
+
+// fastSpeed is how many seconds of the fast media are published in a second.
+const fastSpeed = 20
+
+// due returns when the media at a time is published, from the beginning on.
+func (p *publisherPlan) due(media time.Duration) time.Duration {
+	fast := min(media, p.Fast)
+	return fast/fastSpeed + media - fast
 }
 
 const (
@@ -48,7 +59,13 @@ type publishers struct {
 // seconds, or with stop.
 func startPublishers(tb testing.TB, addr string, keys []string, clip string, seconds int) *publishers {
 	tb.Helper()
-	plan, err := json.Marshal(publisherPlan{Addr: addr, Keys: keys, Clip: clip, Seconds: seconds})
+	return publish(tb, publisherPlan{Addr: addr, Keys: keys, Clip: clip, Seconds: seconds})
+}
+
+// publish starts the publishers of a plan and returns when all streams are live.
+func publish(tb testing.TB, what publisherPlan) *publishers {
+	tb.Helper()
+	plan, err := json.Marshal(what)
 	require.NoError(tb, err)
 	exe, err := os.Executable()
 	require.NoError(tb, err)
@@ -77,8 +94,11 @@ func startPublishers(tb testing.TB, addr string, keys []string, clip string, sec
 // stop ends the publishers and waits for them. It may be called again.
 func (p *publishers) stop() {
 	_ = p.stdin.Close()
-	_ = p.cmd.Wait() // its exit code doesn't matter
+	p.wait()
 }
+
+// wait waits for the end of the publishers' time.
+func (p *publishers) wait() { _ = p.cmd.Wait() } // its exit code doesn't matter
 
 // publishClip creates the clip of all media benchmarks: 720p30 H.264 at 2.5
 // Mbit/s, a key frame every 2 s, AAC at 128 kbit/s.
@@ -125,7 +145,7 @@ func TestPublisherProcess(t *testing.T) {
 		offset := time.Duration(i) * 33 * time.Millisecond / time.Duration(len(plan.Keys))
 		wg.Go(func() {
 			defer closeConn()
-			play(ctx, conn, tags, offset, ready.Done)
+			play(ctx, conn, tags, offset, plan.due, ready.Done)
 		})
 	}
 	ready.Wait()
@@ -203,8 +223,8 @@ func chunked(kind byte, body []byte) []byte {
 	return out
 }
 
-// play sends the tags in real time, in a loop, until ctx ends.
-func play(ctx context.Context, conn net.Conn, tags []flvTag, offset time.Duration, onAir func()) {
+// play sends the tags in a loop until ctx ends, each when it is due.
+func play(ctx context.Context, conn net.Conn, tags []flvTag, offset time.Duration, due func(media time.Duration) time.Duration, onAir func()) {
 	onAir = sync.OnceFunc(onAir)
 	defer onAir()
 	length := tags[len(tags)-1].time + 33
@@ -216,7 +236,7 @@ func play(ctx context.Context, conn net.Conn, tags []flvTag, offset time.Duratio
 				continue
 			}
 			clock := round*length + tag.time
-			timer := time.NewTimer(time.Until(start.Add(time.Duration(clock) * time.Millisecond)))
+			timer := time.NewTimer(time.Until(start.Add(due(time.Duration(clock) * time.Millisecond))))
 			select {
 			case <-timer.C:
 			case <-ctx.Done():

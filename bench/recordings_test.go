@@ -2,7 +2,7 @@ package bench
 
 import (
 	"encoding/json"
-	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"testing"
@@ -49,27 +49,46 @@ func runRecorded(b *testing.B, bin, clip string, recorded bool) (cpu, memory flo
 	memory = (s.memory(b, "VmRSS") - idle) / recordedStreams
 	p.stop()
 	if recorded {
-		ready = s.awaitRecordings(b, token, time.Now())
+		ready = s.awaitRecordings(b, token, recordedStreams, time.Now())
 	}
 	s.stop(b)
 	return cpu, memory, ready
 }
 
-// awaitRecordings waits until all recordings are READY, and returns how long after ended each was seen.
-func (s *server) awaitRecordings(b *testing.B, token string, ended time.Time) []time.Duration {
+// recordingRow is what a benchmark reads of a recording.
+type recordingRow struct {
+	ID, Status  string
+	DurationSec float64
+}
+
+// recordings returns the tenant's recordings, at most 100.
+func (s *server) recordings(b *testing.B, token string) (list []recordingRow) {
+	b.Helper()
+	s.get(b, "/v1/me/recordings?limit=100", token, &list)
+	return list
+}
+
+// get makes an API call that reads.
+func (s *server) get(b *testing.B, path, token string, out any) {
+	b.Helper()
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, s.api+path, nil)
+	require.NoError(b, err)
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := client().Do(r)
+	require.NoError(b, err)
+	defer resp.Body.Close()
+	require.Equal(b, http.StatusOK, resp.StatusCode, path)
+	require.NoError(b, json.NewDecoder(resp.Body).Decode(out))
+}
+
+// awaitRecordings waits until the tenant's n recordings are READY, and returns how long after ended each was seen, sorted.
+func (s *server) awaitRecordings(b *testing.B, token string, n int, ended time.Time) []time.Duration {
 	b.Helper()
 	seen := map[string]time.Duration{}
-	for len(seen) < recordedStreams {
+	for len(seen) < n {
 		require.Less(b, time.Since(ended), time.Minute, "%d recordings are READY", len(seen))
-		var list []struct{ ID, Status string }
-		r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, fmt.Sprint(s.api, "/v1/me/recordings?limit=", recordedStreams), nil)
-		require.NoError(b, err)
-		r.Header.Set("Authorization", "Bearer "+token)
-		resp, err := client().Do(r)
-		require.NoError(b, err)
-		require.NoError(b, json.NewDecoder(resp.Body).Decode(&list))
-		resp.Body.Close()
-		require.Len(b, list, recordedStreams)
+		list := s.recordings(b, token)
+		require.Len(b, list, n)
 		for _, x := range list {
 			require.NotEqual(b, "FAILED", x.Status)
 			if _, known := seen[x.ID]; !known && x.Status == "READY" {
@@ -78,10 +97,5 @@ func (s *server) awaitRecordings(b *testing.B, token string, ended time.Time) []
 		}
 		<-time.After(20 * time.Millisecond)
 	}
-	var all []time.Duration
-	for _, d := range seen {
-		all = append(all, d)
-	}
-	slices.Sort(all)
-	return all
+	return slices.Sorted(maps.Values(seen))
 }

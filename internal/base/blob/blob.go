@@ -50,6 +50,7 @@ type Reader interface {
 	Stat(ctx context.Context, key string) (Info, error)
 	// Open reads length bytes from offset on; to the end if length is negative. Beyond the end of the file there are
 	// fewer bytes, or none. All bytes are of one version of the file: if another one replaces it, the read fails.
+	// A folder's reader is an io.Seeker, too.
 	Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
 	// List returns the files whose keys begin with prefix and a slash, by the order of the keys' bytes; all files for "".
 	// It is empty if there is none.

@@ -121,12 +121,12 @@ func (f *folder) Open(ctx context.Context, key string, offset, length int64) (io
 	if rest := info.Size - offset; length < 0 || length > rest {
 		length = rest
 	}
-	return &fileReader{ctx: ctx, Reader: io.NewSectionReader(file, offset, length), Closer: file}, nil
+	return &fileReader{ctx: ctx, SectionReader: io.NewSectionReader(file, offset, length), Closer: file}, nil
 }
 
 // fileReader ends with ctx.
 type fileReader struct {
-	io.Reader
+	*io.SectionReader
 	io.Closer
 
 	ctx context.Context
@@ -137,7 +137,7 @@ func (r *fileReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.Reader.Read(p)
+	return r.SectionReader.Read(p)
 }
 
 // Serve implements Reader.

@@ -113,18 +113,20 @@ func (f *folder) put(ctx context.Context, key string, r io.Reader, size int64) (
 
 // copy copies all of r. From another file the kernel copies, without the bytes passing through this process.
 func (t *temp) copy(ctx context.Context, r io.Reader) (int64, error) {
-	const chunk = 16 << 20
+	const chunk, atOnce = 16 << 20, 1 << 20
+	to := io.Writer(t.file)
+	var buffer []byte
+	if _, isFile := r.(*os.File); !isFile {
+		to, buffer = struct{ io.Writer }{to}, make([]byte, atOnce)
+	}
 	var total int64
 	for {
 		if err := ctx.Err(); err != nil {
 			return total, err
 		}
-		n, err := io.CopyN(t.file, r, chunk)
+		n, err := io.CopyBuffer(to, io.LimitReader(r, chunk), buffer)
 		total += n
-		if errors.Is(err, io.EOF) {
-			return total, nil
-		}
-		if err != nil {
+		if err != nil || n < chunk {
 			return total, err
 		}
 	}

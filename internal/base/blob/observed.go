@@ -98,7 +98,17 @@ func (o *observed) Open(ctx context.Context, key string, offset, length int64) (
 		end(0, 0, err)
 		return nil, err
 	}
-	return &observedReader{ReadCloser: r, end: end}, nil
+	observed := &observedReader{ReadCloser: r, end: end}
+	if seeker, ok := r.(io.Seeker); ok {
+		return &seekableReader{observed, seeker}, nil
+	}
+	return observed, nil
+}
+
+// seekableReader is an observedReader of a local file.
+type seekableReader struct {
+	*observedReader
+	io.Seeker
 }
 
 // observedReader ends the operation when it is closed.

@@ -7,6 +7,7 @@
 package mp4file
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -97,7 +98,7 @@ func (f *File) WriteTo(ctx context.Context, w io.Writer) error {
 	if _, err := w.Write(f.head); err != nil {
 		return err
 	}
-	buffer := make([]byte, 64<<10)
+	buffer := make([]byte, 256<<10)
 	for i := range f.sources {
 		if err := f.copy(ctx, w, &f.sources[i], buffer); err != nil {
 			return err
@@ -106,13 +107,17 @@ func (f *File) WriteTo(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
+// handOver is how many bytes Reader's goroutine hands over at once.
+const handOver = 1 << 20
+
 // Reader reads the file, like WriteTo. It must be closed, which may wait for an open file.
 func (f *File) Reader(ctx context.Context) io.ReadCloser {
 	r, w := io.Pipe()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = w.CloseWithError(f.WriteTo(ctx, w)) // is always nil
+		buffered := bufio.NewWriterSize(w, handOver)
+		_ = w.CloseWithError(errors.Join(f.WriteTo(ctx, buffered), buffered.Flush())) // is always nil
 	}()
 	return &reader{r, done}
 }
