@@ -61,7 +61,7 @@ func TestARecordingOfTwoServers(t *testing.T) {
 	other := r
 	other.URL.Set(strings.Replace(address, nodes[1].url, nodes[0].url, 1))
 	playWhole(t, other)
-	require.Equal(t, []api.EventName{api.EventNameRecordingReady, api.EventNameRecordingAssetsReady}, hooks.await(r.ID, 2))
+	require.Equal(t, []api.EventName{api.EventNameRecordingReady, api.EventNameRecordingAssetsReady}, hooks.await(stream.ID, 2))
 	require.Len(t, hooks.settled(a), 2)
 	for _, node := range nodes {
 		requireEmptySpool(t.Context(), t, node)
