@@ -226,8 +226,12 @@ func TestKillWhileRecording(t *testing.T) {
 			for _, stream := range append(fragile, patient) {
 				playWhole(t, a.ready(stream.ID))
 				require.Len(t, a.recordings(stream.ID), 1)
+				hooks.await(stream.ID, 1)
 			}
-			require.Len(t, hooks.settled(a), len(fragile)+1)
+			hooks.settled(a)
+			for _, stream := range append(fragile, patient) {
+				require.Len(t, hooks.about(stream.ID), 1)
+			}
 			requireEmptySpool(t.Context(), t, s)
 		})
 	}

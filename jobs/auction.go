@@ -23,19 +23,3 @@ func (w *settleAuction) Work(ctx context.Context, job *river.Job[auction.SettleA
 	}
 	return outcome(err)
 }
-
-// SettleOverdueArgs is the periodic job that ends auctions whose own job is lost.
-type SettleOverdueArgs struct{}
-
-// Kind names the job.
-func (SettleOverdueArgs) Kind() string { return "auction_settle_overdue" }
-
-type settleOverdue struct {
-	river.WorkerDefaults[SettleOverdueArgs]
-	auctions *auction.Service
-}
-
-// Work ends them.
-func (w *settleOverdue) Work(ctx context.Context, _ *river.Job[SettleOverdueArgs]) error {
-	return outcome(w.auctions.SettleOverdue(ctx))
-}

@@ -22,20 +22,3 @@ func (w *missCall) Work(ctx context.Context, job *river.Job[call.MissArgs]) erro
 	}
 	return outcome(err)
 }
-
-// MissOverdueArgs is the periodic job that ends the ringing of calls whose own job
-// is lost.
-type MissOverdueArgs struct{}
-
-// Kind names the job.
-func (MissOverdueArgs) Kind() string { return "call_miss_overdue" }
-
-type missOverdue struct {
-	river.WorkerDefaults[MissOverdueArgs]
-	calls *call.Service
-}
-
-// Work ends the ringing.
-func (w *missOverdue) Work(ctx context.Context, _ *river.Job[MissOverdueArgs]) error {
-	return outcome(w.calls.MissOverdue(ctx))
-}

@@ -29,17 +29,11 @@ const defaultWorkers = 16
 
 // Intervals of the periodic jobs.
 const (
-	retentionEvery = 5 * time.Minute  // old rows
-	strandedEvery  = 30 * time.Second // streams and rooms of dead nodes
-	overdueEvery   = 5 * time.Minute  // late deliveries
-	rotationEvery  = time.Hour        // old signing keys
-	reconcileEvery = 15 * time.Second // orders to be checked
-	unsettledEvery = 30 * time.Second // auctions that are not settled
-	ringingEvery   = 30 * time.Second // calls that ring for too long
-	breakoutsEvery = 30 * time.Second // breakout rooms whose time has ended
-	sumsEvery      = 5 * time.Minute  // sums of closed hours
-	sweepEvery     = 10 * time.Second // recordings that no process finishes
-	storageEvery   = 5 * time.Minute  // bytes of recordings
+	retentionEvery = 5 * time.Minute // old rows
+	overdueEvery   = 5 * time.Minute // late deliveries
+	rotationEvery  = time.Hour       // old signing keys
+	sumsEvery      = 5 * time.Minute // sums of closed hours
+	storageEvery   = 5 * time.Minute // bytes of recordings
 )
 
 // Config of the workers.
@@ -128,16 +122,9 @@ func (c Config) River() *river.Config {
 		}
 	}
 	config.PeriodicJobs = []*river.PeriodicJob{
-		every(strandedEvery, EndStrandedArgs{}),
-		every(strandedEvery, EndStrandedSessionsArgs{}),
+		upkeepJob(),
 		every(overdueEvery, EnqueueOverdueArgs{}),
 		every(rotationEvery, RotateKeysArgs{}),
-		every(reconcileEvery, ReconcileOrdersArgs{}),
-		every(unsettledEvery, SettleOverdueArgs{}),
-		every(ringingEvery, MissOverdueArgs{}),
-		every(breakoutsEvery, CloseOverdueBreakoutsArgs{}),
-		every(rescueEvery, RescueArgs{}),
-		every(sweepEvery, SweepRecordingsArgs{}),
 		every(storageEvery, MeasureStorageArgs{}),
 	}
 	config.PeriodicJobs = slices.Concat(config.PeriodicJobs, sumJobs(), retentionJobs(c.Areas.Keepers()))
@@ -159,23 +146,17 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &restart{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Areas.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams, clock: clock})
-	river.AddWorker(workers, &endStranded{streams: c.Areas.Streams})
-	river.AddWorker(workers, &endStrandedSessions{sessions: c.Areas.Sessions})
 	river.AddWorker(workers, &closeDueBreakouts{sessions: c.Areas.Sessions})
-	river.AddWorker(workers, &closeOverdueBreakouts{sessions: c.Areas.Sessions})
 	river.AddWorker(workers, &rotateKeys{keys: c.Areas.Keys})
 	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails, clock: clock})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Areas.Accounts})
 	river.AddWorker(workers, &mailPasswordLink{accounts: c.Areas.Accounts})
 	river.AddWorker(workers, &checkOrder{orders: c.Areas.Orders, clock: clock})
-	river.AddWorker(workers, &reconcileOrders{orders: c.Areas.Orders})
 	river.AddWorker(workers, &handleProcessorEvent{billing: c.Areas.Billing, clock: clock})
 	river.AddWorker(workers, &finishRefund{orders: c.Areas.Orders, clock: clock})
 	river.AddWorker(workers, &cachePrice{products: c.Areas.Catalog})
 	river.AddWorker(workers, &settleAuction{auctions: c.Areas.Auctions})
-	river.AddWorker(workers, &settleOverdue{auctions: c.Areas.Auctions})
 	river.AddWorker(workers, &missCall{calls: c.Areas.Calls})
-	river.AddWorker(workers, &missOverdue{calls: c.Areas.Calls})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers(), clock: clock, log: c.Log})
 	river.AddWorker(workers, &finalizeRecording{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &notifyOutsideRecorder{recordings: c.Areas.Recordings, clock: clock})
@@ -184,9 +165,8 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &deleteRecordingFiles{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &makeClip{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &removeRecordingText{recordings: c.Areas.Recordings})
-	river.AddWorker(workers, &sweepRecordings{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &measureStorage{recordings: c.Areas.Recordings})
-	river.AddWorker(workers, &rescue{pool: c.Pool})
+	river.AddWorker(workers, &upkeep{chores: chores(c.Areas, c.Pool)})
 	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers
 }

@@ -24,26 +24,10 @@ type checkOrder struct {
 func (*checkOrder) Timeout(*river.Job[order.CheckArgs]) time.Duration { return checkTimeout }
 
 // NextRetry returns a time soon after the failure. After the last attempt,
-// ReconcileOrdersArgs finds the order again.
+// the upkeep finds the order again.
 func (w *checkOrder) NextRetry(job *river.Job[order.CheckArgs]) time.Time { return w.soon(job.Attempt) }
 
 // Work updates the order to the processor's state.
 func (w *checkOrder) Work(ctx context.Context, job *river.Job[order.CheckArgs]) error {
 	return outcome(w.orders.CheckOrder(ctx, job.Args.OrderID))
-}
-
-// ReconcileOrdersArgs is the periodic job that looks for orders whose check is due.
-type ReconcileOrdersArgs struct{}
-
-// Kind names the job.
-func (ReconcileOrdersArgs) Kind() string { return "order_reconcile" }
-
-type reconcileOrders struct {
-	river.WorkerDefaults[ReconcileOrdersArgs]
-	orders *order.Service
-}
-
-// Work adds a job for each of them.
-func (w *reconcileOrders) Work(ctx context.Context, _ *river.Job[ReconcileOrdersArgs]) error {
-	return outcome(w.orders.EnqueueDue(ctx))
 }

@@ -132,22 +132,6 @@ func (w *removeRecordingText) Work(ctx context.Context, job *river.Job[recording
 	return outcome(w.recordings.RemoveText(ctx, job.Args.RecordingID, job.Args.Version))
 }
 
-// SweepRecordingsArgs is the periodic job that finishes recordings that no process finishes by itself.
-type SweepRecordingsArgs struct{}
-
-// Kind names the job.
-func (SweepRecordingsArgs) Kind() string { return "recording_sweep" }
-
-type sweepRecordings struct {
-	river.WorkerDefaults[SweepRecordingsArgs]
-	recordings *recording.Service
-}
-
-// Work finishes them.
-func (w *sweepRecordings) Work(ctx context.Context, _ *river.Job[SweepRecordingsArgs]) error {
-	return outcome(w.recordings.Sweep(ctx))
-}
-
 // MeasureStorageArgs is the periodic job that measures how many bytes of recordings tenants store.
 type MeasureStorageArgs struct{}
 

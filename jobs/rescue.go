@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 
 	"showfloor/internal/streams/recording"
 )
@@ -15,8 +14,6 @@ const (
 	// lostAfter is how long a job may be running, and longer than the timeout of every worker that slowJobs doesn't list. So a
 	// job that runs for longer belongs to a dead process.
 	lostAfter = 2 * time.Minute
-	// rescueEvery is the interval between two searches for lost jobs.
-	rescueEvery = 30 * time.Second
 	// never disables the queue's own rescue, which compares the database's times with
 	// this machine's clock. If that clock is ahead, it would run jobs twice that are
 	// still running.
@@ -32,23 +29,6 @@ func slowJobs() map[string]time.Duration {
 		recording.MakeClipArgs{}.Kind():    clipTimeout,
 		recording.DeleteFilesArgs{}.Kind(): deletionTimeout,
 	}
-}
-
-// RescueArgs is the periodic job that makes jobs of killed processes available again.
-type RescueArgs struct{}
-
-// Kind names the job.
-func (RescueArgs) Kind() string { return "job_rescue" }
-
-type rescue struct {
-	river.WorkerDefaults[RescueArgs]
-	pool *pgxpool.Pool
-}
-
-// Work makes the jobs available.
-func (w *rescue) Work(ctx context.Context, _ *river.Job[RescueArgs]) error {
-	_, err := RescueLost(ctx, w.pool)
-	return err
 }
 
 // RescueLost makes jobs available again that have been running for more than 2

@@ -33,7 +33,7 @@ func TestLostJobsRunAgain(t *testing.T) {
 			"too slow": "attempted_at = now() - interval '190 minutes', attempt = 1, kind = 'recording_import'",
 			"finished": "attempted_at = now() - interval '1 day', attempt = 1, state = 'completed', finalized_at = now()",
 		} {
-			inserted, err := client.Insert(t.Context(), jobs.RescueArgs{}, nil)
+			inserted, err := client.Insert(t.Context(), jobs.UpkeepArgs{}, nil)
 			require.NoError(t, err)
 			_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', args = jsonb_build_object('name', $2::text) WHERE id = $1",
 				inserted.Job.ID, name)
