@@ -12,10 +12,10 @@ const (
 	// collections of a small heap cost the API more than the memory is worth, but a server without work doesn't need it.
 	garbageFloor = 48 << 20
 	garbageLeast = 8 << 20
-	// garbageShare is the share of a large heap that may accumulate as garbage.
-	// Most of a large heap is media, which the collector doesn't scan, so
-	// collecting it is cheap.
-	garbageShare = 0.1
+	// mediaHeap is the size in bytes from which on most of the heap is media, which the collector doesn't scan. Collecting it is
+	// cheap, so half of garbageFloor may accumulate, or garbageShare of the heap if that is more.
+	mediaHeap    = 192 << 20
+	garbageShare = 0.075
 	// adjustEvery is how often the collector is adjusted to the heap's size and to the garbage since the last time.
 	adjustEvery = 5 * time.Second
 )
@@ -53,6 +53,10 @@ func gcPercent(live, allocated uint64) int {
 	if live == 0 {
 		return standard
 	}
-	floor := min(max(float64(allocated), garbageLeast), garbageFloor)
+	most := garbageFloor
+	if live > mediaHeap {
+		most = garbageFloor / 2
+	}
+	floor := min(max(float64(allocated), garbageLeast), float64(most))
 	return min(int(max(floor, garbageShare*float64(live))*100/float64(live)), standard)
 }
