@@ -245,3 +245,40 @@ func requireEmptySpool(ctx context.Context, t testing.TB, s *server) {
 		return err == nil && len(out) == 0
 	})
 }
+
+// TestKillWhileClipping kills the server moments after each of several clips was ordered. After the next start each clip becomes READY,
+// plays through, and is announced once.
+func TestKillWhileClipping(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	hooks := newSink(t, a, nil, api.EventNameRecordingReady)
+	stream := a.recordedStream(0)
+	encoder := encode(t, target(stream))
+	a.await(stream.ID, api.StreamStatusLIVE)
+	pause(t, 10*time.Second)
+	encoder.terminate(t)
+	source := a.ready(stream.ID)
+	var clips []string
+	for range 6 {
+		clip := created(a.CreateRecordingClipWithResponse(t.Context(), source.ID, api.RecordingClipInput{FromSec: 1, ToSec: 8}))(t)
+		clips = append(clips, clip.ID)
+		pause(t, time.Duration(rand.Int64N(int64(40*time.Millisecond))))
+		s.kill()
+		s.start(t)
+	}
+	for _, id := range clips {
+		var clip api.Recording
+		until(t, "the clip is READY", func() bool {
+			answer, err := a.GetRecordingWithResponse(t.Context(), id)
+			require.NoError(t, err)
+			require.NotNil(t, answer.JSON200, "%s", answer.Body)
+			clip = *answer.JSON200
+			require.NotEqual(t, api.RecordingStatusFAILED, clip.Status, "%v", clip.Error)
+			return clip.Status == api.RecordingStatusREADY
+		})
+		playWhole(t, clip)
+	}
+	require.Len(t, hooks.await(stream.ID, len(clips)+1), len(clips)+1)
+	require.Len(t, hooks.settled(a), len(clips)+1)
+}
