@@ -3,9 +3,7 @@ package pipeline
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"net/http"
 	"strings"
 
@@ -15,6 +13,7 @@ import (
 	"showfloor/handlers/request"
 	"showfloor/internal/base/netaddr"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/base/secret"
 	"showfloor/internal/console/platform"
 	"showfloor/internal/tenancy"
 )
@@ -291,15 +290,12 @@ func workerSignature(r *http.Request, header, secret string) error {
 }
 
 // isSigned reports whether a signature is the body's HMAC. It reads the body and puts it back for the handler.
-func isSigned(r *http.Request, given, secret string) (bool, error) {
+func isSigned(r *http.Request, given, key string) (bool, error) {
 	body, err := readBody(r)
 	if err != nil {
 		return false, err
 	}
-	m := hmac.New(sha256.New, []byte(secret))
-	m.Write(body)
-	want := "sha256=" + hex.EncodeToString(m.Sum(nil))
-	return hmac.Equal([]byte(given), []byte(want)), nil
+	return hmac.Equal([]byte(given), []byte(secret.Sign([]byte(key), body))), nil
 }
 
 func wrongIngestCredential() error {

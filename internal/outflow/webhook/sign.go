@@ -5,11 +5,12 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"showfloor/internal/base/secret"
 )
 
 // secretPrefix begins every signing secret; base64 follows, as in Standard
@@ -47,22 +48,18 @@ func sign(h http.Header, m message, now time.Time) {
 	h.Set("X-Service-Event-Id", m.EventID)
 	h.Set("X-Service-Sequence", strconv.FormatInt(m.Sequence, 10))
 	h.Set("X-Service-Delivery", m.DeliveryID)
-	h.Set("X-Service-Signature", signature(m.Secret, m.Body))
+	h.Set("X-Service-Signature", secret.Sign([]byte(m.Secret), m.Body))
 
 	seconds := strconv.FormatInt(now.Unix(), 10)
 	signed := append([]byte(m.EventID+"."+seconds+"."), m.Body...)
 	standard := standardSignature(m.Secret, signed)
 	if m.Previous != "" {
-		h.Set("X-Service-Signature-Previous", signature(m.Previous, m.Body))
+		h.Set("X-Service-Signature-Previous", secret.Sign([]byte(m.Previous), m.Body))
 		standard += " " + standardSignature(m.Previous, signed)
 	}
 	h.Set("Webhook-Id", m.EventID)
 	h.Set("Webhook-Timestamp", seconds)
 	h.Set("Webhook-Signature", standard)
-}
-
-func signature(secret string, body []byte) string {
-	return "sha256=" + hex.EncodeToString(mac([]byte(secret), body))
 }
 
 func standardSignature(secret string, signed []byte) string {

@@ -4,15 +4,13 @@ package recorderhook
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
 
+	"showfloor/internal/base/secret"
 	"showfloor/internal/streams/recording"
 )
 
@@ -47,10 +45,8 @@ func (c *Client) Notify(ctx context.Context, n recording.Notice) error {
 	if err != nil {
 		return fmt.Errorf("notify the outside recorder: %w", err)
 	}
-	mac := hmac.New(sha256.New, c.secret)
-	mac.Write(body)
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set(signatureHeader, "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	r.Header.Set(signatureHeader, secret.Sign(c.secret, body))
 	resp, err := c.http.Do(r)
 	if err != nil {
 		return fmt.Errorf("notify the outside recorder: %w", err)
