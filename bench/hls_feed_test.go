@@ -74,6 +74,7 @@ func newHLSClip(b *testing.B) *hlsClip {
 
 func (c *hlsClip) unit(b *testing.B, codec mp4codecs.Codec, n int, data []byte) *hub.Unit {
 	b.Helper()
+	data = slices.Clip(data)
 	switch codec := codec.(type) {
 	case *mp4codecs.H264:
 		if c.video == nil {

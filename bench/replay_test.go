@@ -99,6 +99,10 @@ const (
 // BenchmarkReplay serves one recording of ten minutes from the data folder: its MP4 file in ranges of 1 MiB to 16 connections, in turns
 // with nginx and the same file, and then its segments to 200 players in real time.
 func BenchmarkReplay(b *testing.B) {
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		b.Skip("nginx, the baseline, is missing: scripts/setup bench")
+	}
 	bin, clip := serverBinary(b), publishClip(b, 10)
 	for b.Loop() {
 		dir := publicDir(b)
@@ -108,7 +112,7 @@ func BenchmarkReplay(b *testing.B) {
 		recordingID := s.recordings(b, token)[0].ID
 		ours := s.mp4File(b, token, recordingID)
 		folder := filepath.Join(dir, "files", "recordings", recordingID)
-		theirs := startNginx(b, folder) + "/video.mp4"
+		theirs := startNginx(b, nginx, folder) + "/video.mp4"
 		rate, baseline := takeTurns(func() float64 { return readRanges(b, ours) }, func() float64 { return readRanges(b, theirs) })
 		b.ReportMetric(0, "ns/op")
 		b.ReportMetric(rate, "MiB/s")
@@ -183,12 +187,8 @@ func (f storedFiles) Open(ctx context.Context, name string) (io.ReadCloser, erro
 }
 
 // startNginx serves a folder with one worker, and returns the server's URL.
-func startNginx(b *testing.B, folder string) string {
+func startNginx(b *testing.B, program, folder string) string {
 	b.Helper()
-	program, err := exec.LookPath("nginx")
-	if err != nil {
-		b.Skip("nginx, the baseline, is missing: apt-get install nginx-light")
-	}
 	addr, dir := freePorts(b, 1)[0], b.TempDir()
 	config := filepath.Join(dir, "nginx.conf")
 	require.NoError(b, os.WriteFile(config, []byte(fmt.Sprintf(`daemon off; user root; worker_processes 1; pid %[1]s/pid; error_log %[1]s/error.log;

@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/rooms/session"
 )
 
-// clockAhead is how far ahead of this server's the database's clock may be.
+// clockAhead is the most by which the database's clock may be ahead of this server's. Beyond it the upkeep closes the rooms.
 const clockAhead = 30 * time.Second
 
 // closeDueBreakouts closes breakout rooms whose time has ended.

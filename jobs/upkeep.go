@@ -17,13 +17,13 @@ import (
 const (
 	// upkeepEvery is the interval between two rounds of the upkeep.
 	upkeepEvery = 10 * time.Second
-	// upkeepAttempts is how often a round that fails is tried. Later ones do the same chores.
-	upkeepAttempts = 3
+	// upkeepAttempts is how often a round is tried. The second attempt is for a process that was killed, or that doesn't know the kind:
+	// a chore that failed is done again in a later round.
+	upkeepAttempts = 2
 )
 
-// UpkeepArgs is the periodic job that finds what no process finishes by itself: work whose process died, and what is due but whose own
-// job is lost. It is one job, because an idle server would otherwise spend most of its time on adding, fetching and completing jobs
-// that find nothing.
+// UpkeepArgs is the periodic job for unfinished work: of dead processes, and due work whose own job is lost. It is one job, because an
+// idle server would otherwise spend most of its time on adding, fetching and completing jobs that find nothing.
 type UpkeepArgs struct {
 	// Round counts from 0 at the start of the process that adds the jobs. A chore is done in some of the rounds.
 	Round int `json:"round"`
@@ -65,6 +65,7 @@ func chores(a *areas.Areas, pool *pgxpool.Pool) []chore {
 			_, err := RescueLost(ctx, pool)
 			return err
 		}},
+		{"delete jobs of former kinds", 3, func(ctx context.Context) error { return deleteFormer(ctx, pool) }},
 		{"end streams of dead nodes", 3, a.Streams.EndStranded},
 		{"end sessions of dead nodes", 3, a.Sessions.EndStranded},
 		{"close overdue breakout rooms", 3, a.Sessions.CloseOverdueBreakouts},
@@ -103,4 +104,15 @@ func (w *upkeep) Work(ctx context.Context, job *river.Job[UpkeepArgs]) error {
 	}
 	running.Wait()
 	return errors.Join(failed...)
+}
+
+// deleteFormer deletes jobs that a server of a former version has added, and that no worker of this version knows. The chores do their work.
+func deleteFormer(ctx context.Context, pool *pgxpool.Pool) error {
+	_, err := pool.Exec(ctx, `DELETE FROM river_job WHERE state IN ('available', 'scheduled', 'retryable') AND kind IN ('job_rescue',
+		'stream_end_stranded', 'session_end_stranded', 'session_close_overdue_breakouts', 'call_miss_overdue', 'auction_settle_overdue',
+		'order_reconcile', 'recording_sweep')`)
+	if err != nil {
+		return fmt.Errorf("delete jobs: %w", err)
+	}
+	return nil
 }

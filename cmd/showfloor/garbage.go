@@ -12,10 +12,10 @@ const (
 	// collections of a small heap cost the API more than the memory is worth, but a server without work doesn't need it.
 	garbageFloor = 48 << 20
 	garbageLeast = 8 << 20
-	// mediaHeap is the size in bytes from which on most of the heap is media, which the collector doesn't scan. Collecting it is
-	// cheap, so half of garbageFloor may accumulate, or garbageShare of the heap if that is more.
+	// A heap larger than mediaHeap bytes is assumed to be mostly media, which the collector doesn't scan. Collecting it is cheap, so
+	// half of garbageFloor may accumulate, or garbageShare of the heap if that is more.
 	mediaHeap    = 192 << 20
-	garbageShare = 0.075
+	garbageShare = 0.07
 	// adjustEvery is how often the collector is adjusted to the heap's size and to the garbage since the last time.
 	adjustEvery = 5 * time.Second
 )

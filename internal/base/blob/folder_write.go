@@ -86,7 +86,7 @@ func (f *folder) put(ctx context.Context, key string, r io.Reader, size int64) (
 		return Info{}, err
 	}
 	defer t.discard()
-	n, err := t.copy(ctx, r)
+	n, err := t.copy(ctx, r, size)
 	if err != nil {
 		return Info{}, full(err)
 	}
@@ -111,13 +111,17 @@ func (f *folder) put(ctx context.Context, key string, r io.Reader, size int64) (
 	return fileInfo(key, stat), t.move(key)
 }
 
-// copy copies all of r. From another file the kernel copies, without the bytes passing through this process.
-func (t *temp) copy(ctx context.Context, r io.Reader) (int64, error) {
+// copy copies all of r; size is the expected number of bytes, or -1. From another file the kernel copies, without the bytes passing
+// through this process.
+func (t *temp) copy(ctx context.Context, r io.Reader, size int64) (int64, error) {
 	const chunk, atOnce = 16 << 20, 1 << 20
+	if size < 0 || size > atOnce {
+		size = atOnce
+	}
 	to := io.Writer(t.file)
 	var buffer []byte
 	if _, isFile := r.(*os.File); !isFile {
-		to, buffer = struct{ io.Writer }{to}, make([]byte, atOnce)
+		to, buffer = struct{ io.Writer }{to}, make([]byte, size+1) // room to see the end at once
 	}
 	var total int64
 	for {

@@ -26,7 +26,7 @@ const (
 	abortTime = 2 * time.Second
 )
 
-// Put implements Writer. It holds one part in memory.
+// Put implements Writer. It holds two parts in memory: one is sent while the next one is read.
 func (b *bucket) Put(ctx context.Context, key string, r io.Reader, size int64) (Info, error) {
 	info, err := b.put(ctx, key, r, size)
 	if err != nil {
@@ -37,7 +37,7 @@ func (b *bucket) Put(ctx context.Context, key string, r io.Reader, size int64) (
 
 func (b *bucket) put(ctx context.Context, key string, r io.Reader, size int64) (Info, error) {
 	partSize := b.partSizeOf(size)
-	var part bytes.Buffer
+	part, next := &bytes.Buffer{}, &bytes.Buffer{}
 	if size >= 0 {
 		part.Grow(int(min(size, partSize)) + bytes.MinRead)
 	}
@@ -58,14 +58,11 @@ func (b *bucket) put(ctx context.Context, key string, r io.Reader, size int64) (
 	defer u.abort(ctx)
 	total := int64(0)
 	for number := 1; n > 0; number++ {
-		if err := u.send(ctx, number, bytes.NewReader(part.Bytes()), n); err != nil {
-			return Info{}, err
-		}
 		total += n
-		part.Reset()
-		if n, err = part.ReadFrom(io.LimitReader(r, partSize)); err != nil {
+		if n, err = u.sendWhileReading(ctx, number, part, next, io.LimitReader(r, partSize)); err != nil {
 			return Info{}, err
 		}
+		part, next = next, part
 		if number == maxParts && n > 0 {
 			return Info{}, fmt.Errorf("a file of unknown size may have %d bytes", maxParts*partSize)
 		}
@@ -74,6 +71,20 @@ func (b *bucket) put(ctx context.Context, key string, r io.Reader, size int64) (
 		return Info{}, fmt.Errorf("there were %d bytes instead of %d", total, size)
 	}
 	return u.complete(ctx, total)
+}
+
+// sendWhileReading sends a part and reads the next one, and returns the next one's size.
+func (u *upload) sendWhileReading(ctx context.Context, number int, part, next *bytes.Buffer, r io.Reader) (n int64, err error) {
+	sending, sendCtx := errgroup.WithContext(ctx)
+	sending.Go(func() error { return u.send(sendCtx, number, bytes.NewReader(part.Bytes()), int64(part.Len())) })
+	sending.Go(func() error {
+		next.Reset()
+		var err error
+		n, err = next.ReadFrom(r)
+		return err
+	})
+	err = sending.Wait()
+	return n, err
 }
 
 // PutFile implements Writer. After a fault a part is sent again, not the file.

@@ -124,7 +124,7 @@ func demux(t testing.TB, file []byte) []*hub.Unit {
 		for _, r := range p.Tracks {
 			at, rate := int64(r.BaseTime), rates[r.ID]
 			for _, s := range r.Samples {
-				u := &hub.Unit{Track: tracks[r.ID], DTS: span(at, rate), PTS: span(at+int64(s.PTSOffset), rate), Data: s.Payload}
+				u := &hub.Unit{Track: tracks[r.ID], DTS: span(at, rate), PTS: span(at+int64(s.PTSOffset), rate), Data: slices.Clip(s.Payload)}
 				u.Key = isKey(u)
 				units = append(units, u)
 				at += int64(s.Duration)

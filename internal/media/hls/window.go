@@ -40,21 +40,22 @@ type segment struct {
 	wall          time.Time
 	parts         []*part
 	duration      time.Duration
-	size          int
+	size          int // of the parts' bytes
+	held          int // bytes of memory of the parts
 	complete      bool
 	lines         *segmentLines
 }
 
-// Memory of a part and of a segment besides their media, in bytes: their structs, the list of a part's
-// frames, and their lines in playlists.
+// Memory of a part and of a segment besides their media, in bytes: their structs and their lines
+// in playlists.
 const (
-	partOverhead    = 1000
+	partOverhead    = 500
 	segmentOverhead = 1000
 )
 
 // memory is the segment's use of memory, in bytes.
 func (s *segment) memory() int {
-	return s.size + len(s.parts)*partOverhead + len(s.config.Init) + segmentOverhead
+	return s.held + len(s.config.Init) + segmentOverhead
 }
 
 var _ segmenter.Sink = (*window)(nil)
@@ -168,7 +169,9 @@ func (w *window) Add(media segmenter.Part) {
 	s.parts = append(s.parts, p)
 	s.duration += p.duration
 	s.size += p.size
-	w.account(p.size + partOverhead)
+	held := max(media.Memory(), p.size) + partOverhead
+	s.held += held
+	w.account(held)
 	w.changed = w.changed || w.lowLatency
 	w.forget()
 }

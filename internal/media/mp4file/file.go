@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime/debug"
 	"time"
 
 	"github.com/Eyevinn/mp4ff/mp4"
@@ -107,31 +108,47 @@ func (f *File) WriteTo(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// handOver is how many bytes Reader's goroutine hands over at once.
-const handOver = 1 << 20
+// atOnce is how many bytes Reader's goroutine hands over at once.
+const atOnce = 1 << 20
 
-// Reader reads the file, like WriteTo. It must be closed, which may wait for an open file.
+// Reader reads the file, as WriteTo writes it. It must be closed.
 func (f *File) Reader(ctx context.Context) io.ReadCloser {
-	r, w := io.Pipe()
-	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	in, out := io.Pipe()
+	r := &reader{PipeReader: in, cancel: cancel, done: make(chan struct{})}
 	go func() {
-		defer close(done)
-		buffered := bufio.NewWriterSize(w, handOver)
-		_ = w.CloseWithError(errors.Join(f.WriteTo(ctx, buffered), buffered.Flush())) // is always nil
+		defer close(r.done)
+		_ = out.CloseWithError(f.handOver(ctx, out)) // is always nil
 	}()
-	return &reader{r, done}
+	return r
+}
+
+// handOver writes the file into a pipe, and returns a panic as an error.
+func (f *File) handOver(ctx context.Context, out io.Writer) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+		}
+	}()
+	buffered := bufio.NewWriterSize(out, atOnce)
+	if err := f.WriteTo(ctx, buffered); err != nil {
+		return err
+	}
+	return buffered.Flush()
 }
 
 // reader is the end of a pipe into which a goroutine writes.
 type reader struct {
 	*io.PipeReader
 
-	done chan struct{}
+	cancel context.CancelFunc // ends reads of the files
+	done   chan struct{}
 }
 
 // Close ends the goroutine and waits for it.
 func (r *reader) Close() error {
 	err := r.PipeReader.Close()
+	r.cancel()
 	<-r.done
 	return err
 }

@@ -3,6 +3,7 @@ package segmenter
 import (
 	"log/slog"
 	"time"
+	"unsafe"
 )
 
 // Config of a Segmenter.
@@ -52,6 +53,18 @@ type Part struct {
 func (p Part) Size() int {
 	moof, media := fragmentSize(p.Tracks)
 	return moof + boxHeader + media
+}
+
+// Memory is the number of bytes that the part holds in memory. The units' bytes may be a part of larger allocations.
+func (p Part) Memory() int {
+	const ofSample = int(unsafe.Sizeof(sample{}))
+	n := 0
+	for i := range p.Tracks {
+		for j := range p.Tracks[i].samples {
+			n += cap(p.Tracks[i].samples[j].data) + ofSample
+		}
+	}
+	return n
 }
 
 // Marshal returns the part as one fragment with all its tracks. It copies the media.
