@@ -223,17 +223,23 @@ func TestKillWhileRecording(t *testing.T) {
 			answer, err := a.StopRecordingWithResponse(t.Context(), patient.ID, a.recordings(patient.ID)[0].ID)
 			require.NoError(t, err)
 			require.Equal(t, 201, answer.StatusCode(), "%s", answer.Body)
-			for _, stream := range append(fragile, patient) {
-				playWhole(t, a.ready(stream.ID))
-				require.Len(t, a.recordings(stream.ID), 1)
-				hooks.await(stream.ID, 1)
-			}
-			hooks.settled(a)
-			for _, stream := range append(fragile, patient) {
-				require.Len(t, hooks.about(stream.ID), 1)
-			}
+			requireRecordedOnce(a, hooks, append(fragile, patient))
 			requireEmptySpool(t.Context(), t, s)
 		})
+	}
+}
+
+// requireRecordedOnce waits until each stream's only recording is READY, plays it, and requires one event for each.
+func requireRecordedOnce(a *tenant, hooks *sink, streams []api.Stream) {
+	a.t.Helper()
+	for _, stream := range streams {
+		playWhole(a.t, a.ready(stream.ID))
+		require.Len(a.t, a.recordings(stream.ID), 1)
+		hooks.await(stream.ID, 1)
+	}
+	hooks.settled(a)
+	for _, stream := range streams {
+		require.Len(a.t, hooks.about(stream.ID), 1)
 	}
 }
 

@@ -106,7 +106,8 @@ func (w *upkeep) Work(ctx context.Context, job *river.Job[UpkeepArgs]) error {
 	return errors.Join(failed...)
 }
 
-// deleteFormer deletes jobs that a server of a former version has added, and that no worker of this version knows. The chores do their work.
+// deleteFormer deletes jobs that a server of a former version has added, and that no worker of this version knows. The chores do
+// their work.
 func deleteFormer(ctx context.Context, pool *pgxpool.Pool) error {
 	_, err := pool.Exec(ctx, `DELETE FROM river_job WHERE state IN ('available', 'scheduled', 'retryable') AND kind IN ('job_rescue',
 		'stream_end_stranded', 'session_end_stranded', 'session_close_overdue_breakouts', 'call_miss_overdue', 'auction_settle_overdue',

@@ -19,14 +19,14 @@ func TestUpkeep(t *testing.T) {
 	}
 	w := &upkeep{chores: []chore{
 		{"fail", 1, func(context.Context) error { return errors.New("no database") }},
-		{"panic", 1, func(context.Context) error { panic("a fault") }},
+		{"fall", 1, func(context.Context) error { panic("a fault") }},
 		{"often", 1, count(&often)},
 		{"seldom", 3, count(&seldom)},
 	}}
 	for round := range 7 {
 		err := w.Work(t.Context(), &river.Job[UpkeepArgs]{Args: UpkeepArgs{Round: round}})
 		require.ErrorContains(t, err, "fail: no database")
-		require.ErrorContains(t, err, "panic: panic: a fault")
+		require.ErrorContains(t, err, "fall: panic: a fault")
 	}
 	require.EqualValues(t, 7, often.Load())
 	require.EqualValues(t, 3, seldom.Load(), "rounds 0, 3 and 6")

@@ -63,7 +63,8 @@ func dashManifest(m *vod.Media, base string) string {
 		if i > 0 && m.Inits[i-1].Take != init.Take {
 			at = 0
 		}
-		first, length, timeline := 0, 0.0, ""
+		first, length := 0, 0.0
+		var timeline strings.Builder
 		for _, g := range m.Segments {
 			if g.Take != init.Take || g.Init != init.Number {
 				continue
@@ -71,7 +72,7 @@ func dashManifest(m *vod.Media, base string) string {
 			if first == 0 {
 				first = g.Number
 			}
-			timeline += fmt.Sprintf(`<S t="%d" d="%d"/>`, ticks(at+length), ticks(at+length+g.Duration.Seconds())-ticks(at+length))
+			fmt.Fprintf(&timeline, `<S t="%d" d="%d"/>`, ticks(at+length), ticks(at+length+g.Duration.Seconds())-ticks(at+length))
 			length += g.Duration.Seconds()
 		}
 		fmt.Fprintf(&b, `<Period id="%d" duration="PT%fS">`, i+1, length)
@@ -85,7 +86,7 @@ func dashManifest(m *vod.Media, base string) string {
 				`<SegmentTemplate timescale="%[2]d" presentationTimeOffset="%[3]d" startNumber="%[4]d" initialization="%[5]s" media="%[6]s">`+
 				`<SegmentTimeline>%[7]s</SegmentTimeline></SegmentTemplate>`+
 				`<Representation id="%[1]s" bandwidth="500000" codecs="%[8]s"/></AdaptationSet>`,
-				track.kind, scale, ticks(at), first, recordfile.Init(init.Take, init.Number, track.of), media, timeline, track.codec)
+				track.kind, scale, ticks(at), first, recordfile.Init(init.Take, init.Number, track.of), media, timeline.String(), track.codec)
 		}
 		b.WriteString(`</Period>`)
 		at += length
