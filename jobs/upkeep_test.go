@@ -3,11 +3,17 @@ package jobs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/base/queue"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // TestUpkeep: each chore is done at the start and then in its rounds, also beside chores that fail.
@@ -30,4 +36,24 @@ func TestUpkeep(t *testing.T) {
 	}
 	require.EqualValues(t, 7, often.Load())
 	require.EqualValues(t, 3, seldom.Load(), "rounds 0, 3 and 6")
+}
+
+// TestJobsOfFormerKindsAreDeleted: unless a server of the former version runs them.
+func TestJobsOfFormerKindsAreDeleted(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	client, err := river.NewClient(riverpgxv5.New(pool), queue.Config(slog.New(slog.DiscardHandler)))
+	require.NoError(t, err)
+	for kind, state := range map[string]string{"order_reconcile": "available", "recording_sweep": "retryable", "job_rescue": "running", "mail": "available"} {
+		inserted, err := client.Insert(t.Context(), UpkeepArgs{}, nil)
+		require.NoError(t, err)
+		_, err = pool.Exec(t.Context(), "UPDATE river_job SET kind = $2, state = $3 WHERE id = $1", inserted.Job.ID, kind, state)
+		require.NoError(t, err)
+	}
+	require.NoError(t, deleteFormer(t.Context(), pool))
+	rows, err := pool.Query(t.Context(), "SELECT kind FROM river_job ORDER BY kind")
+	require.NoError(t, err)
+	left, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Equal(t, []string{"job_rescue", "mail"}, left)
 }

@@ -128,11 +128,15 @@ func (v *viewer) chooses(item, entry string) {
 	browsertest.Run(v.t, v.tab, chromedp.Click(chromedp.CSS("#settings-button")))
 	v.waits(`!document.getElementById("settings").hidden`)
 	browsertest.Run(v.t, v.tab, chromedp.Click(chromedp.CSS("#"+item)))
+	// The settings menu may still have moved at the click.
 	v.waits(fmt.Sprintf(`(() => {
-		const entries = document.querySelector("#%s [slot=submenu]").shadowRoot.querySelectorAll("media-chrome-menu-item");
-		const entry = [...entries].find((one) => one.textContent.trim().startsWith("%s"));
-		entry?.click();
-		return Boolean(entry); })()`, item, entry))
+		const menu = document.querySelector("#%[1]s [slot=submenu]");
+		if (menu.hidden) document.getElementById("%[1]s").click();
+		const entries = menu.shadowRoot.querySelectorAll("media-chrome-menu-item");
+		const entry = [...entries].find((one) => one.textContent.trim().startsWith("%[2]s"));
+		if (!entry?.checkVisibility({ visibilityProperty: true })) return false;
+		entry.click();
+		return true; })()`, item, entry))
 	v.does(`if (!document.getElementById("settings").hidden) document.getElementById("settings-button").click()`)
 	v.waits(`document.getElementById("settings").hidden`)
 }

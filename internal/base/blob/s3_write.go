@@ -56,6 +56,7 @@ func (b *bucket) put(ctx context.Context, key string, r io.Reader, size int64) (
 		return Info{}, err
 	}
 	defer u.abort(ctx)
+	next.Grow(part.Cap())
 	total := int64(0)
 	for number := 1; n > 0; number++ {
 		total += n
