@@ -1336,6 +1336,8 @@ func (e RealtimeEncoding) Valid() bool {
 // Defines values for RealtimeType.
 const (
 	RealtimeTypeAuctionBid                 RealtimeType = "auction-bid"
+	RealtimeTypeAuctionEnded               RealtimeType = "auction-ended"
+	RealtimeTypeAuctionStarted             RealtimeType = "auction-started"
 	RealtimeTypeChatDeleted                RealtimeType = "chat.deleted"
 	RealtimeTypeChatEdited                 RealtimeType = "chat.edited"
 	RealtimeTypeChatMessage                RealtimeType = "chat.message"
@@ -1358,6 +1360,7 @@ const (
 	RealtimeTypeSessionStarted             RealtimeType = "session.started"
 	RealtimeTypeSessionSummaryReady        RealtimeType = "session.summary.ready"
 	RealtimeTypeSessionUpdated             RealtimeType = "session.updated"
+	RealtimeTypeShowUpdated                RealtimeType = "show-updated"
 	RealtimeTypeStockTick                  RealtimeType = "stock-tick"
 )
 
@@ -1365,6 +1368,10 @@ const (
 func (e RealtimeType) Valid() bool {
 	switch e {
 	case RealtimeTypeAuctionBid:
+		return true
+	case RealtimeTypeAuctionEnded:
+		return true
+	case RealtimeTypeAuctionStarted:
 		return true
 	case RealtimeTypeChatDeleted:
 		return true
@@ -1409,6 +1416,8 @@ func (e RealtimeType) Valid() bool {
 	case RealtimeTypeSessionSummaryReady:
 		return true
 	case RealtimeTypeSessionUpdated:
+		return true
+	case RealtimeTypeShowUpdated:
 		return true
 	case RealtimeTypeStockTick:
 		return true
@@ -4145,6 +4154,47 @@ type BillingUsage struct {
 
 	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
+}
+
+// Brand How pages and mails for viewers and buyers look.
+type Brand struct {
+	// AccentColor The colour of prices and countdowns, as `#rrggbb`; null for the pages' own.
+	//
+	// Example: #e8a33d
+	AccentColor nullable.Nullable[string] `json:"accentColor"`
+
+	// LogoURL A picture on http or https; null for none.
+	//
+	// Example: https://cdn.acme.example/logo.svg
+	LogoURL nullable.Nullable[string] `json:"logoUrl"`
+
+	// Name The company's name: the tenant's.
+	//
+	// Example: Acme Live
+	Name string `json:"name"`
+
+	// PrimaryColor The colour of buttons and of what is selected, as `#rrggbb`; null for the pages' own.
+	//
+	// Example: #7a2048
+	PrimaryColor nullable.Nullable[string] `json:"primaryColor"`
+}
+
+// BrandPatch Changes of the brand; absent fields don't change, null removes one.
+type BrandPatch struct {
+	// AccentColor The colour of prices and countdowns, as `#rrggbb`. Pages make it darker or lighter where it could not be read.
+	//
+	// Example: #e8a33d
+	AccentColor nullable.Nullable[string] `json:"accentColor,omitempty"`
+
+	// LogoURL A picture on http or https.
+	//
+	// Example: https://cdn.acme.example/logo.svg
+	LogoURL nullable.Nullable[string] `json:"logoUrl,omitempty"`
+
+	// PrimaryColor The colour of buttons and of what is selected, as `#rrggbb`. Pages make it darker or lighter where its text could not be read.
+	//
+	// Example: #7a2048
+	PrimaryColor nullable.Nullable[string] `json:"primaryColor,omitempty"`
 }
 
 // BreakoutAssignments Maps a room's number, from `1` to `count`, to the users who are invited there. 400 for another number, or for a user in
@@ -7941,6 +7991,30 @@ type ProductArchivedEvent struct {
 // ProductArchivedEventEvent defines model for ProductArchivedEvent.Event.
 type ProductArchivedEventEvent string
 
+// ProductFunnel What became of the interest in one product.
+type ProductFunnel struct {
+	// Clicks How often it was opened.
+	//
+	// Example: 210
+	Clicks int64 `json:"clicks"`
+
+	// Name Example: Blue mug
+	Name string `json:"name"`
+
+	// Orders Paid orders with it.
+	//
+	// Example: 40
+	Orders int64 `json:"orders"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// Units Paid units.
+	//
+	// Example: 52
+	Units int64 `json:"units"`
+}
+
 // ProductInput A product of your shop. For an existing SKU, an absent field keeps its value; the defaults here are those of a new
 // product.
 //
@@ -8703,6 +8777,9 @@ type ReadinessCheck struct {
 	Status CheckStatus `json:"status"`
 }
 
+// RealtimeAuction An auction started or ended in the stream.
+type RealtimeAuction = ShowAuction
+
 // RealtimeAuctionBid The new top bid of an auction.
 type RealtimeAuctionBid struct {
 	// AmountCents Example: 4200
@@ -8710,6 +8787,9 @@ type RealtimeAuctionBid struct {
 
 	// AuctionID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
 	AuctionID string `json:"auctionId"`
+
+	// BidID Example: bid_01m18qg1mhf2bsz1fk6m8v4jxe
+	BidID string `json:"bidId"`
 
 	// BidderName Example: Cleo
 	BidderName string `json:"bidderName"`
@@ -8756,7 +8836,7 @@ type RealtimeHearts struct {
 
 // RealtimeProductPin The host shows a product.
 type RealtimeProductPin struct {
-	// ID The product's id.
+	// ID The product's id; empty if no product is shown any more.
 	//
 	// Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
@@ -8770,8 +8850,19 @@ type RealtimePublication struct {
 	// Type What happened. `data` is that of the event of the same name, except for these types. chat.message, chat.edited and
 	// chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
 	// stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
-	// RealtimeAuctionBid.
+	// RealtimeAuctionBid. auction-started, auction-ended: RealtimeAuction. show-updated: RealtimeShow. New types may be added; ignore
+	// those that you don't know.
 	Type RealtimeType `json:"type"`
+}
+
+// RealtimeShow The stream went on or off air, or the number of its viewers changed. Sent at most every 2 seconds.
+type RealtimeShow struct {
+	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder has disconnected, and the reconnect window runs. ENDED: the
+	// broadcast is over; publishing again starts a new one.
+	Status StreamStatus `json:"status"`
+
+	// ViewerCount Example: 214
+	ViewerCount int `json:"viewerCount"`
 }
 
 // RealtimeStockTick The available units of a product changed.
@@ -8788,7 +8879,8 @@ type RealtimeStockTick struct {
 // RealtimeType What happened. `data` is that of the event of the same name, except for these types. chat.message, chat.edited and
 // chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
 // stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
-// RealtimeAuctionBid.
+// RealtimeAuctionBid. auction-started, auction-ended: RealtimeAuction. show-updated: RealtimeShow. New types may be added; ignore
+// those that you don't know.
 type RealtimeType string
 
 // RecentActivity The latest changes.
@@ -9359,6 +9451,91 @@ type RenditionInput struct {
 
 // RenditionVideoCodec H264: plays everywhere. HEVC: needs about a third less data, and plays on newer devices.
 type RenditionVideoCodec string
+
+// Replay All that a page needs to show a recording with its products.
+type Replay struct {
+	// Brand How pages and mails for viewers and buyers look.
+	Brand Brand `json:"brand"`
+
+	// CanBuy Whether the seller can take payments.
+	CanBuy bool `json:"canBuy"`
+
+	// DurationSec Example: 1824.52
+	DurationSec float64 `json:"durationSec"`
+
+	// ID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Name The recording's name, or the stream's if it has none.
+	//
+	// Example: Launch
+	Name string `json:"name"`
+
+	// PosterURL A picture of the recording; null until it exists.
+	PosterURL nullable.Nullable[string] `json:"posterUrl"`
+
+	// ProductTimeline The products that were pinned, each with its second.
+	ProductTimeline []ProductTimelineEntry `json:"productTimeline"`
+
+	// Products The products of the timeline with today's price and stock. Archived ones are here too, with `active` false.
+	Products []ShowProduct `json:"products"`
+
+	// ServerTime The server's clock at this answer.
+	ServerTime timestamp.Time `json:"serverTime"`
+
+	// StartedAt The time of second 0.
+	StartedAt timestamp.Time `json:"startedAt"`
+
+	// StoryboardURL Small pictures for a player's seek bar (WebVTT); null until they exist.
+	StoryboardURL nullable.Nullable[string] `json:"storyboardUrl"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
+	StreamID string `json:"streamId"`
+
+	// URL A signed HLS playlist.
+	//
+	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
+	URL string `json:"url"`
+
+	// URLExpiresAt When `url` expires; read the replay again before that.
+	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
+}
+
+// ReplayGuestToken A token with which somebody without an account buys in a replay.
+type ReplayGuestToken struct {
+	// ExpiresAt When the token expires, 6 hours from now.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// Token A participant token for this recording only.
+	//
+	// Example: eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
+	Token string `json:"token"`
+
+	// UserID The generated id of the buyer.
+	//
+	// Example: guest_01m18qg1mhf2bsz1fk6m8v4jxe
+	UserID string `json:"userId"`
+}
+
+// ReplayMessage A chat message at its second of a recording.
+type ReplayMessage struct {
+	// AuthorName Example: Bo
+	AuthorName string `json:"authorName"`
+
+	// Body Example: Is it dishwasher safe?
+	Body string `json:"body"`
+
+	// ID Example: msg_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// TS Seconds since the recording's start.
+	//
+	// Example: 93.4
+	TS float64 `json:"ts"`
+}
+
+// ReplayMessageList Messages, in the order of their seconds.
+type ReplayMessageList = []ReplayMessage
 
 // RestreamAttached The number of attached targets.
 type RestreamAttached struct {
@@ -10769,6 +10946,475 @@ type SfuTokenInput struct {
 	UserID *string `json:"userId,omitempty"`
 }
 
+// Show All that a page needs to show a stream with its products, at one time.
+type Show struct {
+	// Auctions The auctions that are LIVE, and those that ended in the last 10 minutes, newest first.
+	Auctions []ShowAuction `json:"auctions"`
+
+	// Brand How pages and mails for viewers and buyers look.
+	Brand Brand `json:"brand"`
+
+	// CanBuy Whether the seller can take payments.
+	CanBuy bool `json:"canBuy"`
+
+	// Drops The discount codes that are dropped in this stream and can be used now, newest first.
+	Drops []ShowDrop `json:"drops"`
+
+	// EndedAt End of the last broadcast; null while on air.
+	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
+
+	// ID The stream's id.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Name Example: Launch
+	Name string `json:"name"`
+
+	// PinnedProductID The product that the host shows; null for none.
+	//
+	// Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	PinnedProductID nullable.Nullable[string] `json:"pinnedProductId"`
+
+	// PosterURL The stream's picture while there is no video; null for none.
+	//
+	// Example: https://cdn.acme.example/launch.jpg
+	PosterURL nullable.Nullable[string] `json:"posterUrl"`
+
+	// Products The products of the show, in the stream's order: those of `productIds`, or the newest 200 active ones of the tenant. A product
+	// that is pinned or in an auction is here too.
+	Products []ShowProduct `json:"products"`
+
+	// ReplayID The newest READY recording, if everybody may watch it (see `getReplay`); null otherwise.
+	//
+	// Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
+	ReplayID nullable.Nullable[string] `json:"replayId"`
+
+	// ScheduledAt When the show is planned to start; null if that isn't set.
+	ScheduledAt nullable.Nullable[timestamp.Time] `json:"scheduledAt"`
+
+	// ServerTime The server's clock at this answer. Count down with it, because a device's clock may be wrong.
+	ServerTime timestamp.Time `json:"serverTime"`
+
+	// StartedAt Start of the current or last broadcast.
+	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
+
+	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder has disconnected, and the reconnect window runs. ENDED: the
+	// broadcast is over; publishing again starts a new one.
+	Status StreamStatus `json:"status"`
+
+	// ViewerCount Players and participants that are watching now.
+	//
+	// Example: 214
+	ViewerCount int `json:"viewerCount"`
+}
+
+// ShowAuction An auction as viewers see it.
+type ShowAuction struct {
+	// AntiSnipeSec A bid in the last `antiSnipeSec` seconds extends `endsAt` by that many seconds.
+	//
+	// Example: 10
+	AntiSnipeSec int `json:"antiSnipeSec"`
+
+	// BidCount The number of bids.
+	//
+	// Example: 4
+	BidCount int `json:"bidCount"`
+
+	// BidIncrementCents The minimum step from the top bid to the next bid in cents.
+	//
+	// Example: 100
+	BidIncrementCents int64 `json:"bidIncrementCents"`
+
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
+	//
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// EndsAt When the auction ends. Late bids extend it.
+	EndsAt timestamp.Time `json:"endsAt"`
+
+	// ID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// MinimumBidCents The smallest bid that is accepted now in cents.
+	//
+	// Example: 2700
+	MinimumBidCents int64 `json:"minimumBidCents"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// Status LIVE: accepts bids until endsAt; the status may be shown a moment longer, until the end is processed. ENDED: over, with or
+	// without a winner. SETTLED: the winner has paid. CANCELLED: cancelled before the first bid.
+	Status AuctionStatus `json:"status"`
+
+	// TopBidCents The top bid in cents; null without a bid.
+	//
+	// Example: 2600
+	TopBidCents nullable.Nullable[int64] `json:"topBidCents"`
+
+	// TopBidID The top bid's id, so that a bidder recognises the own bid; null without a bid.
+	//
+	// Example: bid_01m18qg1mhf2bsz1fk6m8v4jxe
+	TopBidID nullable.Nullable[string] `json:"topBidId"`
+
+	// TopBidderName The top bidder's short name; null without a bid.
+	//
+	// Example: Bo
+	TopBidderName nullable.Nullable[string] `json:"topBidderName"`
+}
+
+// ShowAuctionInput An auction in this stream that starts now.
+type ShowAuctionInput struct {
+	// AntiSnipeSec A bid in the last `antiSnipeSec` seconds extends the end by that many seconds.
+	//
+	// Example: 10
+	AntiSnipeSec *int `json:"antiSnipeSec,omitempty"`
+
+	// BidIncrementCents The minimum step between bids in whole cents.
+	//
+	// Example: 100
+	BidIncrementCents int64 `json:"bidIncrementCents"`
+
+	// DurationSec Duration in seconds, up to 7 days. Late bids extend it.
+	//
+	// Example: 120
+	DurationSec int `json:"durationSec"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// ReservePriceCents The reserve price in whole cents; null, the default, for none.
+	//
+	// Example: 2500
+	ReservePriceCents nullable.Nullable[int64] `json:"reservePriceCents,omitempty"`
+
+	// StartingBidCents The minimum first bid in whole cents.
+	//
+	// Example: 1000
+	StartingBidCents int64 `json:"startingBidCents"`
+}
+
+// ShowBidInput A new bid of the token's user.
+type ShowBidInput struct {
+	// AmountCents The bid in whole cents, up to 99 999 999.
+	//
+	// Example: 2600
+	AmountCents int64 `json:"amountCents"`
+
+	// BidderName The bidder's name, if the token has none. Other viewers see it shortened: "Bo Lindqvist" as "Bo L.".
+	//
+	// Example: Bo Lindqvist
+	BidderName nullable.Nullable[string] `json:"bidderName,omitempty"`
+}
+
+// ShowCart A buyer's cart with today's prices. It holds no units: a checkout does. Lines with a `problem` don't count in the sums.
+type ShowCart struct {
+	// Currency The currency of the sums; null for an empty cart.
+	//
+	// Example: usd
+	Currency nullable.Nullable[string] `json:"currency"`
+
+	// DiscountCents The discount in cents.
+	//
+	// Example: 800
+	DiscountCents int64 `json:"discountCents"`
+
+	// DiscountCode The discount code as stored; null for none.
+	//
+	// Example: LAUNCH20
+	DiscountCode nullable.Nullable[string] `json:"discountCode"`
+
+	// DiscountRefusal Why the code can't be used now, as `reason` of `checkDiscount`; null if it can, or if there is none.
+	//
+	// Example: expired
+	DiscountRefusal nullable.Nullable[string] `json:"discountRefusal"`
+
+	// Items The lines, in the order in which they were stored.
+	Items []ShowCartLine `json:"items"`
+
+	// SubtotalCents The sum of the lines in cents.
+	//
+	// Example: 3998
+	SubtotalCents int64 `json:"subtotalCents"`
+
+	// TotalCents The total in cents: subtotal less discount.
+	//
+	// Example: 3198
+	TotalCents int64 `json:"totalCents"`
+
+	// UpdatedAt When the cart was last stored; null if never.
+	UpdatedAt nullable.Nullable[timestamp.Time] `json:"updatedAt"`
+}
+
+// ShowCartInput What the buyer wants; it replaces the cart.
+type ShowCartInput struct {
+	// DiscountCode The discount code; case is ignored; null, the default, for none.
+	//
+	// Example: LAUNCH20
+	DiscountCode nullable.Nullable[string] `json:"discountCode,omitempty"`
+
+	// Items At most 100 lines. Lines of the same product are added up. An empty list empties the cart.
+	Items []CartItem `json:"items"`
+}
+
+// ShowCartLine A number of units of one product.
+type ShowCartLine struct {
+	// LineCents The price of the line in cents; 0 with a `problem`.
+	//
+	// Example: 3998
+	LineCents int64 `json:"lineCents"`
+
+	// Problem Why the line can't be bought now. archived: the product isn't on sale. sold_out: no unit is left. insufficient_stock:
+	// fewer units are left than wanted (`product.remaining`). mixed_currencies: another currency than that of the first line.
+	// null if it can be bought. New values may be added.
+	Problem nullable.Nullable[string] `json:"problem"`
+
+	// Product A product as buyers see it, with today's price.
+	Product ShowProduct `json:"product"`
+
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+
+	// Quantity Units.
+	//
+	// Example: 2
+	Quantity int `json:"quantity"`
+}
+
+// ShowCheckoutInput What is bought, by whom, and where the browser goes afterwards.
+type ShowCheckoutInput struct {
+	// CustomerEmail The address to which the receipt is sent.
+	//
+	// Example: bo@buyer.example
+	CustomerEmail string `json:"customerEmail"`
+
+	// CustomerName The buyer's name, for the host's list of sales.
+	//
+	// Example: Bo Lindqvist
+	CustomerName nullable.Nullable[string] `json:"customerName,omitempty"`
+
+	// DiscountCode The discount code; case is ignored; null, the default, for none.
+	//
+	// Example: LAUNCH20
+	DiscountCode nullable.Nullable[string] `json:"discountCode,omitempty"`
+
+	// Items 1 to 100 lines, all in one currency. Lines of the same product are added up.
+	Items []CartItem `json:"items"`
+
+	// ReturnURL Where the browser goes after payment, with `checkout=success` or `checkout=cancelled` added to its query: a page of this server or of one of the tenant's `embedOrigins`. null, the default, for the hosted page of the show.
+	//
+	//
+	// Example: https://shop.acme.example/live
+	ReturnURL nullable.Nullable[string] `json:"returnUrl,omitempty"`
+}
+
+// ShowClick The counted click.
+type ShowClick struct {
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+}
+
+// ShowClickInput A product that a viewer opened.
+type ShowClickInput struct {
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID string `json:"productId"`
+}
+
+// ShowDrop A discount code with a short validity.
+type ShowDrop struct {
+	// Code Example: FLASH20
+	Code string `json:"code"`
+
+	// EndsAt End of the code's validity, exclusive.
+	EndsAt timestamp.Time `json:"endsAt"`
+
+	// PercentOff Example: 20
+	PercentOff int `json:"percentOff"`
+}
+
+// ShowOrder A buyer's own order.
+type ShowOrder struct {
+	// AuctionID The auction that the buyer won; null for a cart.
+	AuctionID nullable.Nullable[string] `json:"auctionId"`
+
+	// CheckoutURL The hosted payment page; null unless the order is PENDING and the page exists.
+	CheckoutURL nullable.Nullable[string] `json:"checkoutUrl"`
+	CreatedAt   timestamp.Time            `json:"createdAt"`
+
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
+	//
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// DiscountCents Example: 800
+	DiscountCents int64 `json:"discountCents"`
+
+	// DiscountCode Example: LAUNCH20
+	DiscountCode nullable.Nullable[string] `json:"discountCode"`
+
+	// ExpiresAt When the payment page expires; null once the order is paid or expired.
+	ExpiresAt nullable.Nullable[timestamp.Time] `json:"expiresAt"`
+
+	// ID Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Items The lines.
+	Items  []OrderItem                       `json:"items"`
+	PaidAt nullable.Nullable[timestamp.Time] `json:"paidAt"`
+
+	// Status PENDING: awaits payment and holds its units; some payment methods take days. PAID: the processor confirmed the payment,
+	// and the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor; holds nothing.
+	// PARTIALLY_REFUNDED, REFUNDED: refunded in part or in full. REVIEW: the buyer paid less than the total, or in another
+	// currency (see `paymentMismatch`); holds no units. Fulfil the order to accept the payment, or refund it.
+	Status OrderStatus `json:"status"`
+
+	// SubtotalCents Example: 3998
+	SubtotalCents int64 `json:"subtotalCents"`
+
+	// TotalCents Example: 3198
+	TotalCents int64 `json:"totalCents"`
+}
+
+// ShowOrderList The buyer's orders, newest first.
+type ShowOrderList = []ShowOrder
+
+// ShowPin What is pinned now.
+type ShowPin struct {
+	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID nullable.Nullable[string] `json:"productId"`
+}
+
+// ShowPinInput The product to show.
+type ShowPinInput struct {
+	// ProductID The product; null to show none.
+	//
+	// Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ProductID nullable.Nullable[string] `json:"productId"`
+}
+
+// ShowProduct A product as buyers see it, with today's price.
+type ShowProduct struct {
+	// Active Whether the product is on sale; false after it is archived.
+	Active bool `json:"active"`
+
+	// CompareAtCents The list price in cents; null for none.
+	//
+	// Example: 2499
+	CompareAtCents nullable.Nullable[int64] `json:"compareAtCents"`
+
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
+	//
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// Description Example: Stoneware, 350 ml
+	Description string `json:"description"`
+
+	// ID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// ImageURL Example: https://cdn.acme.example/mug-blue.jpg
+	ImageURL nullable.Nullable[string] `json:"imageUrl"`
+
+	// Low Whether few units are left: `remaining` is at most the product's `lowStockAt`.
+	Low bool `json:"low"`
+
+	// Name Example: Blue mug
+	Name string `json:"name"`
+
+	// PriceCents The price of one unit in cents.
+	//
+	// Example: 1999
+	PriceCents int64 `json:"priceCents"`
+
+	// Remaining The units that can be bought now; -1 if they aren't counted.
+	//
+	// Example: 12
+	Remaining int64 `json:"remaining"`
+}
+
+// ShowRevenue An amount in one currency.
+type ShowRevenue struct {
+	// Cents Example: 259038
+	Cents int64 `json:"cents"`
+
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
+	//
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+}
+
+// ShowSale An order as the host sees it, without the buyer's address and e-mail.
+type ShowSale struct {
+	// AuctionID The auction of a winner's order; null for a cart.
+	AuctionID nullable.Nullable[string] `json:"auctionId"`
+
+	// BuyerName The name that the buyer gave; null for none.
+	//
+	// Example: Bo Lindqvist
+	BuyerName nullable.Nullable[string] `json:"buyerName"`
+	CreatedAt timestamp.Time            `json:"createdAt"`
+
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
+	//
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// Items The lines.
+	Items []OrderItem `json:"items"`
+
+	// OrderID Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
+	OrderID string                            `json:"orderId"`
+	PaidAt  nullable.Nullable[timestamp.Time] `json:"paidAt"`
+
+	// Status PENDING: awaits payment and holds its units; some payment methods take days. PAID: the processor confirmed the payment,
+	// and the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor; holds nothing.
+	// PARTIALLY_REFUNDED, REFUNDED: refunded in part or in full. REVIEW: the buyer paid less than the total, or in another
+	// currency (see `paymentMismatch`); holds no units. Fulfil the order to accept the payment, or refund it.
+	Status OrderStatus `json:"status"`
+
+	// TotalCents Example: 3198
+	TotalCents int64 `json:"totalCents"`
+}
+
+// ShowSaleList The orders of the stream, newest first.
+type ShowSaleList = []ShowSale
+
+// ShowState A show's state after a change.
+type ShowState struct {
+	// ID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder has disconnected, and the reconnect window runs. ENDED: the
+	// broadcast is over; publishing again starts a new one.
+	Status StreamStatus `json:"status"`
+}
+
+// ShowStreamKey The address and key for an encoder.
+type ShowStreamKey struct {
+	// IngestURL The encoder's server address.
+	//
+	// Example: rtmp://localhost:1935/live
+	IngestURL string `json:"ingestUrl"`
+
+	// StreamKey The new stream key, whole. It can't be read again.
+	//
+	// Example: live_x2Jd81mfkQpL0aZt9WcR4bQ7
+	StreamKey string `json:"streamKey"`
+}
+
 // SpotlightInput The participant for the spotlight.
 type SpotlightInput struct {
 	// UserID The participant whom all others see large; null clears the spotlight.
@@ -10811,10 +11457,22 @@ type Stream struct {
 	// Name Example: Launch
 	Name string `json:"name"`
 
+	// PosterURL The picture that pages show while there is no video, and in previews of links; null for none.
+	//
+	// Example: https://cdn.acme.example/launch.jpg
+	PosterURL nullable.Nullable[string] `json:"posterUrl"`
+
+	// ProductIds The products of the show, in their order on the shelf; null for the newest 200 active products of the tenant.
+	ProductIds nullable.Nullable[[]string] `json:"productIds"`
+
 	// ProjectID The project that the stream belongs to.
 	//
 	// Example: launch-2026
 	ProjectID nullable.Nullable[string] `json:"projectId"`
+
+	// PublicReplay Whether everybody who knows the id of a recording of this stream may watch it; see `getReplay`. null: only recordings with
+	// products in their timeline.
+	PublicReplay nullable.Nullable[bool] `json:"publicReplay"`
 
 	// ReconnectWindowSec How long a broadcast waits for a disconnected encoder, in seconds; 0 ends it at once.
 	//
@@ -10823,6 +11481,9 @@ type Stream struct {
 
 	// RecordingEnabled Whether each broadcast is recorded from its first key frame to its end.
 	RecordingEnabled bool `json:"recordingEnabled"`
+
+	// ScheduledAt When the show is planned to start; null if that isn't set.
+	ScheduledAt nullable.Nullable[timestamp.Time] `json:"scheduledAt"`
 
 	// StartedAt Start of the current or last broadcast.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
@@ -10968,6 +11629,44 @@ type StreamEndedEvent struct {
 // StreamEndedEventEvent defines model for StreamEndedEvent.Event.
 type StreamEndedEventEvent string
 
+// StreamFunnel What became of a stream's viewers, in whole numbers. Viewers aren't followed: the numbers are those of rows that exist
+// anyway, and of clicks that are counted without a name.
+type StreamFunnel struct {
+	// Carts Carts that have or had a line. Carts are deleted 30 days after their last change.
+	//
+	// Example: 190
+	Carts int64 `json:"carts"`
+
+	// Checkouts Orders in any status, winners' included.
+	//
+	// Example: 95
+	Checkouts int64 `json:"checkouts"`
+
+	// Clicks How often a product was opened, live and in replays.
+	//
+	// Example: 612
+	Clicks int64 `json:"clicks"`
+
+	// Orders Orders that were paid.
+	//
+	// Example: 81
+	Orders int64 `json:"orders"`
+
+	// Plays How often somebody began to watch, live.
+	//
+	// Example: 1840
+	Plays int64 `json:"plays"`
+
+	// Products The 200 products with the most paid units, then clicks.
+	Products []ProductFunnel `json:"products"`
+
+	// Revenue The paid totals less refunds, by currency.
+	Revenue []ShowRevenue `json:"revenue"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+}
+
 // StreamHealth The media from the encoder, averaged over the last five seconds. With several servers the values may be up to 2 seconds
 // old. While nothing arrives, numbers are 0 and codecs null.
 type StreamHealth struct {
@@ -11064,16 +11763,32 @@ type StreamInput struct {
 	// Example: Launch
 	Name string `json:"name"`
 
+	// PosterURL The picture that pages show while there is no video, and in previews of links.
+	//
+	// Example: https://cdn.acme.example/launch.jpg
+	PosterURL nullable.Nullable[string] `json:"posterUrl,omitempty"`
+
+	// ProductIds The products of the show, in their order on the shelf. null, the default, for the newest 200 active products of the tenant.
+	// 404 `not_found`, `product not found`, if one isn't the tenant's.
+	ProductIds nullable.Nullable[[]string] `json:"productIds,omitempty"`
+
 	// ProjectID Your own name for the project; up to 64 characters.
 	//
 	// Example: launch-2026
 	ProjectID *string `json:"projectId,omitempty"`
+
+	// PublicReplay Whether everybody who knows the id of a recording of this stream may watch it; see `getReplay`. null, the default: only
+	// recordings with products in their timeline.
+	PublicReplay nullable.Nullable[bool] `json:"publicReplay,omitempty"`
 
 	// ReconnectWindowSec How long a broadcast waits for a disconnected encoder, in seconds, 0 to 1800; 0 ends it at once. If the encoder reconnects in time, broadcast, recording and restreams continue, and `stream.ended` is not sent.
 	ReconnectWindowSec *int `json:"reconnectWindowSec,omitempty"`
 
 	// RecordingEnabled Whether each broadcast is recorded from its first key frame to its end. Broadcasts on an SRS server are recorded by the outside recorder (RECORDER_URL), if there is one. Files that an SRS server reports (SRS_DVR_DIR) become recordings regardless of this setting.
 	RecordingEnabled *bool `json:"recordingEnabled,omitempty"`
+
+	// ScheduledAt When the show is planned to start; null, the default, if that isn't known.
+	ScheduledAt nullable.Nullable[timestamp.Time] `json:"scheduledAt,omitempty"`
 }
 
 // StreamInspection A stream's measurements.
@@ -11209,6 +11924,22 @@ type StreamPatch struct {
 	//
 	// Example: Launch
 	Name *string `json:"name,omitempty"`
+
+	// PosterURL The picture that pages show while there is no video, and in previews of links.
+	//
+	// Example: https://cdn.acme.example/launch.jpg
+	PosterURL nullable.Nullable[string] `json:"posterUrl,omitempty"`
+
+	// ProductIds The products of the show, in their order on the shelf. null for the newest 200 active products of the tenant.
+	// 404 `not_found`, `product not found`, if one isn't the tenant's.
+	ProductIds nullable.Nullable[[]string] `json:"productIds,omitempty"`
+
+	// PublicReplay Whether everybody who knows the id of a recording of this stream may watch it; see `getReplay`. null: only
+	// recordings with products in their timeline.
+	PublicReplay nullable.Nullable[bool] `json:"publicReplay,omitempty"`
+
+	// ScheduledAt When the show is planned to start; null if that isn't known.
+	ScheduledAt nullable.Nullable[timestamp.Time] `json:"scheduledAt,omitempty"`
 }
 
 // StreamPublisher The connection of a stream's publisher.
@@ -11487,9 +12218,15 @@ type TeamRolePatch struct {
 
 // Tenant A customer of the platform.
 type Tenant struct {
+	// Brand How pages and mails for viewers and buyers look.
+	Brand Brand `json:"brand"`
+
 	// ChargesEnabled Whether the tenant has completed seller onboarding and can take charges.
 	ChargesEnabled bool           `json:"chargesEnabled"`
 	CreatedAt      timestamp.Time `json:"createdAt"`
+
+	// EmbedOrigins The websites that may show this tenant's hosted pages in a frame; empty for none.
+	EmbedOrigins []string `json:"embedOrigins"`
 
 	// ID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
 	ID string `json:"id"`
@@ -11735,6 +12472,13 @@ type TenantPage struct {
 
 // TenantPatch Changes of a tenant.
 type TenantPatch struct {
+	// Brand Changes of the brand; absent fields don't change, null removes one.
+	Brand *BrandPatch `json:"brand,omitempty"`
+
+	// EmbedOrigins The origins of the websites that may show this tenant's hosted pages in a frame, such as `https://shop.acme.example`: scheme,
+	// host and, if it isn't the default, port, without a path. The list replaces the former one.
+	EmbedOrigins []string `json:"embedOrigins,omitempty"`
+
 	// Name The company's name.
 	//
 	// Example: Acme Live
@@ -12673,6 +13417,9 @@ type AdminStatus = string
 // AdminTenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
 type AdminTenantID = string
 
+// AuctionID defines model for AuctionId.
+type AuctionID = string
+
 // CaptureID defines model for CaptureId.
 type CaptureID = string
 
@@ -12694,6 +13441,9 @@ type Limit = int
 // MessageID defines model for MessageId.
 type MessageID = string
 
+// OrderID defines model for OrderId.
+type OrderID = string
+
 // ParticipantUserID defines model for ParticipantUserId.
 type ParticipantUserID = string
 
@@ -12702,6 +13452,12 @@ type ProjectID = string
 
 // RecID defines model for RecId.
 type RecID = string
+
+// ReplayAfter Example: 93.4
+type ReplayAfter = string
+
+// ShowID defines model for ShowId.
+type ShowID = string
 
 // StreamID defines model for StreamId.
 type StreamID = string
@@ -13210,6 +13966,15 @@ type ListRecordingsParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListParticipantReplayMessagesParams defines parameters for ListParticipantReplayMessages.
+type ListParticipantReplayMessagesParams struct {
+	// After The id of a message, exclusive, or a second of the recording; absent for the beginning.
+	After *ReplayAfter `form:"after,omitempty" json:"after,omitempty"`
+
+	// Limit The maximum number of entries.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListRestreamRoutesParams defines parameters for ListRestreamRoutes.
 type ListRestreamRoutesParams struct {
 	// Limit The maximum number of entries.
@@ -13251,6 +14016,24 @@ type ListSessionParticipantsParams struct {
 
 // ListSessionRecordingsParams defines parameters for ListSessionRecordings.
 type ListSessionRecordingsParams struct {
+	// Limit The maximum number of entries.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor An opaque cursor from the `Link` header of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListShowOrdersParams defines parameters for ListShowOrders.
+type ListShowOrdersParams struct {
+	// Limit The maximum number of entries.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor An opaque cursor from the `Link` header of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListShowSalesParams defines parameters for ListShowSales.
+type ListShowSalesParams struct {
 	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -13334,6 +14117,15 @@ type ReportPackageParams struct {
 type FinalizeRecordingParams struct {
 	// XRecorderSignature `sha256=` and the hex HMAC-SHA256 of the raw body, keyed with RECORDER_SECRET.
 	XRecorderSignature string `json:"x-recorder-signature"`
+}
+
+// ListReplayMessagesParams defines parameters for ListReplayMessages.
+type ListReplayMessagesParams struct {
+	// After The id of a message, exclusive, or a second of the recording; absent for the beginning.
+	After *ReplayAfter `form:"after,omitempty" json:"after,omitempty"`
+
+	// Limit The maximum number of entries.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListStreamMessagesParams defines parameters for ListStreamMessages.
@@ -13597,6 +14389,27 @@ type StartSessionRecordingJSONRequestBody = SessionRecordingInput
 // CreateSessionTokenJSONRequestBody defines body for CreateSessionToken for application/json ContentType.
 type CreateSessionTokenJSONRequestBody = SessionTokenInput
 
+// CreateShowAuctionJSONRequestBody defines body for CreateShowAuction for application/json ContentType.
+type CreateShowAuctionJSONRequestBody = ShowAuctionInput
+
+// PlaceShowBidJSONRequestBody defines body for PlaceShowBid for application/json ContentType.
+type PlaceShowBidJSONRequestBody = ShowBidInput
+
+// UpdateShowCartJSONRequestBody defines body for UpdateShowCart for application/json ContentType.
+type UpdateShowCartJSONRequestBody = ShowCartInput
+
+// CreateShowCheckoutJSONRequestBody defines body for CreateShowCheckout for application/json ContentType.
+type CreateShowCheckoutJSONRequestBody = ShowCheckoutInput
+
+// CountShowClickJSONRequestBody defines body for CountShowClick for application/json ContentType.
+type CountShowClickJSONRequestBody = ShowClickInput
+
+// DropShowDiscountJSONRequestBody defines body for DropShowDiscount for application/json ContentType.
+type DropShowDiscountJSONRequestBody = DiscountDropInput
+
+// PinShowProductJSONRequestBody defines body for PinShowProduct for application/json ContentType.
+type PinShowProductJSONRequestBody = ShowPinInput
+
 // CreateStreamJSONRequestBody defines body for CreateStream for application/json ContentType.
 type CreateStreamJSONRequestBody = StreamInput
 
@@ -13849,6 +14662,58 @@ func (t *RealtimeData) FromRealtimeAuctionBid(v RealtimeAuctionBid) error {
 
 // MergeRealtimeAuctionBid performs a merge with any union data inside the RealtimeData, using the provided RealtimeAuctionBid
 func (t *RealtimeData) MergeRealtimeAuctionBid(v RealtimeAuctionBid) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRealtimeAuction returns the union data inside the RealtimeData as a RealtimeAuction
+func (t RealtimeData) AsRealtimeAuction() (RealtimeAuction, error) {
+	var body RealtimeAuction
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRealtimeAuction overwrites any union data inside the RealtimeData as the provided RealtimeAuction
+func (t *RealtimeData) FromRealtimeAuction(v RealtimeAuction) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeRealtimeAuction performs a merge with any union data inside the RealtimeData, using the provided RealtimeAuction
+func (t *RealtimeData) MergeRealtimeAuction(v RealtimeAuction) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRealtimeShow returns the union data inside the RealtimeData as a RealtimeShow
+func (t RealtimeData) AsRealtimeShow() (RealtimeShow, error) {
+	var body RealtimeShow
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRealtimeShow overwrites any union data inside the RealtimeData as the provided RealtimeShow
+func (t *RealtimeData) FromRealtimeShow(v RealtimeShow) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeRealtimeShow performs a merge with any union data inside the RealtimeData, using the provided RealtimeShow
+func (t *RealtimeData) MergeRealtimeShow(v RealtimeShow) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -16593,6 +17458,12 @@ type ServerInterface interface {
 	// CreateTranscode Make renditions of a recording
 	// (POST /v1/me/recordings/{id}/transcode)
 	CreateTranscode(ctx echo.Context, id ID) error
+	// GetParticipantReplay Read a replay as a participant
+	// (GET /v1/me/replays/{id})
+	GetParticipantReplay(ctx echo.Context, id ID) error
+	// ListParticipantReplayMessages Read the chat of a replay as a participant
+	// (GET /v1/me/replays/{id}/chat)
+	ListParticipantReplayMessages(ctx echo.Context, id ID, params ListParticipantReplayMessagesParams) error
 	// ListRestreamRoutes List a stream's restream routes
 	// (GET /v1/me/restream/streams/{streamId})
 	ListRestreamRoutes(ctx echo.Context, streamID StreamID, params ListRestreamRoutesParams) error
@@ -16677,6 +17548,51 @@ type ServerInterface interface {
 	// CreateSessionToken Create a participant token for a session
 	// (POST /v1/me/sessions/{id}/token)
 	CreateSessionToken(ctx echo.Context, id ID) error
+	// CreateShowAuction Start an auction in a show
+	// (POST /v1/me/shows/{id}/auctions)
+	CreateShowAuction(ctx echo.Context, id ID) error
+	// PlaceShowBid Bid in a show
+	// (POST /v1/me/shows/{id}/auctions/{auctionId}/bids)
+	PlaceShowBid(ctx echo.Context, id ID, auctionID AuctionID) error
+	// CancelShowAuction Cancel an auction of a show
+	// (POST /v1/me/shows/{id}/auctions/{auctionId}/cancel)
+	CancelShowAuction(ctx echo.Context, id ID, auctionID AuctionID) error
+	// GetShowCart Read the cart
+	// (GET /v1/me/shows/{id}/cart)
+	GetShowCart(ctx echo.Context, id ShowID) error
+	// UpdateShowCart Store the cart
+	// (PUT /v1/me/shows/{id}/cart)
+	UpdateShowCart(ctx echo.Context, id ShowID) error
+	// CreateShowCheckout Buy in a show
+	// (POST /v1/me/shows/{id}/checkout)
+	CreateShowCheckout(ctx echo.Context, id ShowID) error
+	// CountShowClick Count a click on a product
+	// (POST /v1/me/shows/{id}/clicks)
+	CountShowClick(ctx echo.Context, id ShowID) error
+	// DropShowDiscount Drop a discount code in a show
+	// (POST /v1/me/shows/{id}/drops)
+	DropShowDiscount(ctx echo.Context, id ID) error
+	// EndShow End a show
+	// (POST /v1/me/shows/{id}/end)
+	EndShow(ctx echo.Context, id ID) error
+	// ListShowOrders List the own orders
+	// (GET /v1/me/shows/{id}/orders)
+	ListShowOrders(ctx echo.Context, id ShowID, params ListShowOrdersParams) error
+	// GetShowOrder Get an own order
+	// (GET /v1/me/shows/{id}/orders/{orderId})
+	GetShowOrder(ctx echo.Context, id ShowID, orderID OrderID) error
+	// PinShowProduct Show a product to all viewers
+	// (PUT /v1/me/shows/{id}/pin)
+	PinShowProduct(ctx echo.Context, id ID) error
+	// CreateShowPlaybackURL Create a URL to watch a show
+	// (POST /v1/me/shows/{id}/playback-url)
+	CreateShowPlaybackURL(ctx echo.Context, id ID) error
+	// ListShowSales List the sales of a show
+	// (GET /v1/me/shows/{id}/sales)
+	ListShowSales(ctx echo.Context, id ID, params ListShowSalesParams) error
+	// CreateShowStreamKey Replace the stream key of a show
+	// (POST /v1/me/shows/{id}/stream-key)
+	CreateShowStreamKey(ctx echo.Context, id ID) error
 	// ListStreams List streams
 	// (GET /v1/me/streams)
 	ListStreams(ctx echo.Context, params ListStreamsParams) error
@@ -16692,6 +17608,9 @@ type ServerInterface interface {
 	// SendStreamMessage Send a message to a stream's chat
 	// (POST /v1/me/streams/{id}/chat)
 	SendStreamMessage(ctx echo.Context, id ID) error
+	// GetStreamFunnel Count what became of a stream's viewers
+	// (GET /v1/me/streams/{id}/funnel)
+	GetStreamFunnel(ctx echo.Context, id ID) error
 	// CreatePlaybackURL Create a URL to watch a stream
 	// (POST /v1/me/streams/{id}/playback-url)
 	CreatePlaybackURL(ctx echo.Context, id ID) error
@@ -16809,6 +17728,18 @@ type ServerInterface interface {
 	// FinalizeRecording Report the end of a recording
 	// (POST /v1/recorder/recordings/{id}/finalize)
 	FinalizeRecording(ctx echo.Context, id ID, params FinalizeRecordingParams) error
+	// GetReplay Read a replay
+	// (GET /v1/replays/{id})
+	GetReplay(ctx echo.Context, id ID) error
+	// ListReplayMessages Read the chat of a replay
+	// (GET /v1/replays/{id}/chat)
+	ListReplayMessages(ctx echo.Context, id ID, params ListReplayMessagesParams) error
+	// CreateReplayGuestToken Create a token to buy in a replay
+	// (POST /v1/replays/{id}/guest-token)
+	CreateReplayGuestToken(ctx echo.Context, id ID) error
+	// GetShow Read a show
+	// (GET /v1/shows/{id})
+	GetShow(ctx echo.Context, id ID) error
 	// ListStreamMessages Read a stream's chat
 	// (GET /v1/streams/{id}/chat)
 	ListStreamMessages(ctx echo.Context, id ID, params ListStreamMessagesParams) error
@@ -19868,6 +20799,54 @@ func (w *ServerInterfaceWrapper) CreateTranscode(ctx echo.Context) error {
 	return err
 }
 
+// GetParticipantReplay converts echo context to params.
+func (w *ServerInterfaceWrapper) GetParticipantReplay(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetParticipantReplay(ctx, id)
+	return err
+}
+
+// ListParticipantReplayMessages converts echo context to params.
+func (w *ServerInterfaceWrapper) ListParticipantReplayMessages(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListParticipantReplayMessagesParams
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListParticipantReplayMessages(ctx, id, params)
+	return err
+}
+
 // ListRestreamRoutes converts echo context to params.
 func (w *ServerInterfaceWrapper) ListRestreamRoutes(ctx echo.Context) error {
 	var err error
@@ -20415,6 +21394,302 @@ func (w *ServerInterfaceWrapper) CreateSessionToken(ctx echo.Context) error {
 	return err
 }
 
+// CreateShowAuction converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateShowAuction(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateShowAuction(ctx, id)
+	return err
+}
+
+// PlaceShowBid converts echo context to params.
+func (w *ServerInterfaceWrapper) PlaceShowBid(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "auctionId" -------------
+	var auctionID AuctionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "auctionId", ctx.Param("auctionId"), &auctionID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter auctionId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PlaceShowBid(ctx, id, auctionID)
+	return err
+}
+
+// CancelShowAuction converts echo context to params.
+func (w *ServerInterfaceWrapper) CancelShowAuction(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "auctionId" -------------
+	var auctionID AuctionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "auctionId", ctx.Param("auctionId"), &auctionID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter auctionId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CancelShowAuction(ctx, id, auctionID)
+	return err
+}
+
+// GetShowCart converts echo context to params.
+func (w *ServerInterfaceWrapper) GetShowCart(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ShowID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetShowCart(ctx, id)
+	return err
+}
+
+// UpdateShowCart converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateShowCart(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ShowID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateShowCart(ctx, id)
+	return err
+}
+
+// CreateShowCheckout converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateShowCheckout(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ShowID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateShowCheckout(ctx, id)
+	return err
+}
+
+// CountShowClick converts echo context to params.
+func (w *ServerInterfaceWrapper) CountShowClick(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ShowID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CountShowClick(ctx, id)
+	return err
+}
+
+// DropShowDiscount converts echo context to params.
+func (w *ServerInterfaceWrapper) DropShowDiscount(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DropShowDiscount(ctx, id)
+	return err
+}
+
+// EndShow converts echo context to params.
+func (w *ServerInterfaceWrapper) EndShow(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EndShow(ctx, id)
+	return err
+}
+
+// ListShowOrders converts echo context to params.
+func (w *ServerInterfaceWrapper) ListShowOrders(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ShowID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListShowOrdersParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListShowOrders(ctx, id, params)
+	return err
+}
+
+// GetShowOrder converts echo context to params.
+func (w *ServerInterfaceWrapper) GetShowOrder(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ShowID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "orderId" -------------
+	var orderID OrderID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "orderId", ctx.Param("orderId"), &orderID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter orderId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetShowOrder(ctx, id, orderID)
+	return err
+}
+
+// PinShowProduct converts echo context to params.
+func (w *ServerInterfaceWrapper) PinShowProduct(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.PinShowProduct(ctx, id)
+	return err
+}
+
+// CreateShowPlaybackURL converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateShowPlaybackURL(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateShowPlaybackURL(ctx, id)
+	return err
+}
+
+// ListShowSales converts echo context to params.
+func (w *ServerInterfaceWrapper) ListShowSales(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListShowSalesParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListShowSales(ctx, id, params)
+	return err
+}
+
+// CreateShowStreamKey converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateShowStreamKey(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateShowStreamKey(ctx, id)
+	return err
+}
+
 // ListStreams converts echo context to params.
 func (w *ServerInterfaceWrapper) ListStreams(ctx echo.Context) error {
 	var err error
@@ -20494,6 +21769,22 @@ func (w *ServerInterfaceWrapper) SendStreamMessage(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.SendStreamMessage(ctx, id)
+	return err
+}
+
+// GetStreamFunnel converts echo context to params.
+func (w *ServerInterfaceWrapper) GetStreamFunnel(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetStreamFunnel(ctx, id)
 	return err
 }
 
@@ -21226,6 +22517,86 @@ func (w *ServerInterfaceWrapper) FinalizeRecording(ctx echo.Context) error {
 	return err
 }
 
+// GetReplay converts echo context to params.
+func (w *ServerInterfaceWrapper) GetReplay(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetReplay(ctx, id)
+	return err
+}
+
+// ListReplayMessages converts echo context to params.
+func (w *ServerInterfaceWrapper) ListReplayMessages(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListReplayMessagesParams
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListReplayMessages(ctx, id, params)
+	return err
+}
+
+// CreateReplayGuestToken converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateReplayGuestToken(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateReplayGuestToken(ctx, id)
+	return err
+}
+
+// GetShow converts echo context to params.
+func (w *ServerInterfaceWrapper) GetShow(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetShow(ctx, id)
+	return err
+}
+
 // ListStreamMessages converts echo context to params.
 func (w *ServerInterfaceWrapper) ListStreamMessages(ctx echo.Context) error {
 	var err error
@@ -21626,6 +22997,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/v1/me/recordings/:id/text-tracks/:language", wrapper.DeleteRecordingTextTrack, options.OperationMiddlewares["deleteRecordingTextTrack"]...)
 	router.PUT(options.BaseURL+"/v1/me/recordings/:id/text-tracks/:language", wrapper.PutRecordingTextTrack, options.OperationMiddlewares["putRecordingTextTrack"]...)
 	router.POST(options.BaseURL+"/v1/me/recordings/:id/transcode", wrapper.CreateTranscode, options.OperationMiddlewares["createTranscode"]...)
+	router.GET(options.BaseURL+"/v1/me/replays/:id", wrapper.GetParticipantReplay, options.OperationMiddlewares["getParticipantReplay"]...)
+	router.GET(options.BaseURL+"/v1/me/replays/:id/chat", wrapper.ListParticipantReplayMessages, options.OperationMiddlewares["listParticipantReplayMessages"]...)
 	router.GET(options.BaseURL+"/v1/me/restream/streams/:streamId", wrapper.ListRestreamRoutes, options.OperationMiddlewares["listRestreamRoutes"]...)
 	router.POST(options.BaseURL+"/v1/me/restream/streams/:streamId", wrapper.AttachRestreamTargets, options.OperationMiddlewares["attachRestreamTargets"]...)
 	router.DELETE(options.BaseURL+"/v1/me/restream/streams/:streamId/:targetId", wrapper.DetachRestreamTarget, options.OperationMiddlewares["detachRestreamTarget"]...)
@@ -21654,11 +23027,27 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/me/sessions/:id/recordings", wrapper.ListSessionRecordings, options.OperationMiddlewares["listSessionRecordings"]...)
 	router.GET(options.BaseURL+"/v1/me/sessions/:id/summary", wrapper.GetSessionSummary, options.OperationMiddlewares["getSessionSummary"]...)
 	router.POST(options.BaseURL+"/v1/me/sessions/:id/token", wrapper.CreateSessionToken, options.OperationMiddlewares["createSessionToken"]...)
+	router.POST(options.BaseURL+"/v1/me/shows/:id/auctions", wrapper.CreateShowAuction, options.OperationMiddlewares["createShowAuction"]...)
+	router.POST(options.BaseURL+"/v1/me/shows/:id/auctions/:auctionId/bids", wrapper.PlaceShowBid, options.OperationMiddlewares["placeShowBid"]...)
+	router.POST(options.BaseURL+"/v1/me/shows/:id/auctions/:auctionId/cancel", wrapper.CancelShowAuction, options.OperationMiddlewares["cancelShowAuction"]...)
+	router.GET(options.BaseURL+"/v1/me/shows/:id/cart", wrapper.GetShowCart, options.OperationMiddlewares["getShowCart"]...)
+	router.PUT(options.BaseURL+"/v1/me/shows/:id/cart", wrapper.UpdateShowCart, options.OperationMiddlewares["updateShowCart"]...)
+	router.POST(options.BaseURL+"/v1/me/shows/:id/checkout", wrapper.CreateShowCheckout, options.OperationMiddlewares["createShowCheckout"]...)
+	router.POST(options.BaseURL+"/v1/me/shows/:id/clicks", wrapper.CountShowClick, options.OperationMiddlewares["countShowClick"]...)
+	router.POST(options.BaseURL+"/v1/me/shows/:id/drops", wrapper.DropShowDiscount, options.OperationMiddlewares["dropShowDiscount"]...)
+	router.POST(options.BaseURL+"/v1/me/shows/:id/end", wrapper.EndShow, options.OperationMiddlewares["endShow"]...)
+	router.GET(options.BaseURL+"/v1/me/shows/:id/orders", wrapper.ListShowOrders, options.OperationMiddlewares["listShowOrders"]...)
+	router.GET(options.BaseURL+"/v1/me/shows/:id/orders/:orderId", wrapper.GetShowOrder, options.OperationMiddlewares["getShowOrder"]...)
+	router.PUT(options.BaseURL+"/v1/me/shows/:id/pin", wrapper.PinShowProduct, options.OperationMiddlewares["pinShowProduct"]...)
+	router.POST(options.BaseURL+"/v1/me/shows/:id/playback-url", wrapper.CreateShowPlaybackURL, options.OperationMiddlewares["createShowPlaybackUrl"]...)
+	router.GET(options.BaseURL+"/v1/me/shows/:id/sales", wrapper.ListShowSales, options.OperationMiddlewares["listShowSales"]...)
+	router.POST(options.BaseURL+"/v1/me/shows/:id/stream-key", wrapper.CreateShowStreamKey, options.OperationMiddlewares["createShowStreamKey"]...)
 	router.GET(options.BaseURL+"/v1/me/streams", wrapper.ListStreams, options.OperationMiddlewares["listStreams"]...)
 	router.POST(options.BaseURL+"/v1/me/streams", wrapper.CreateStream, options.OperationMiddlewares["createStream"]...)
 	router.GET(options.BaseURL+"/v1/me/streams/:id", wrapper.GetStream, options.OperationMiddlewares["getStream"]...)
 	router.PATCH(options.BaseURL+"/v1/me/streams/:id", wrapper.UpdateStream, options.OperationMiddlewares["updateStream"]...)
 	router.POST(options.BaseURL+"/v1/me/streams/:id/chat", wrapper.SendStreamMessage, options.OperationMiddlewares["sendStreamMessage"]...)
+	router.GET(options.BaseURL+"/v1/me/streams/:id/funnel", wrapper.GetStreamFunnel, options.OperationMiddlewares["getStreamFunnel"]...)
 	router.POST(options.BaseURL+"/v1/me/streams/:id/playback-url", wrapper.CreatePlaybackURL, options.OperationMiddlewares["createPlaybackUrl"]...)
 	router.GET(options.BaseURL+"/v1/me/streams/:id/recordings", wrapper.ListStreamRecordings, options.OperationMiddlewares["listStreamRecordings"]...)
 	router.POST(options.BaseURL+"/v1/me/streams/:id/recordings/:recId/stop", wrapper.StopRecording, options.OperationMiddlewares["stopRecording"]...)
@@ -21698,6 +23087,10 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/packager/jobs/:id/event", wrapper.ReportPackage, options.OperationMiddlewares["reportPackage"]...)
 	router.GET(options.BaseURL+"/v1/realtime/websocket", wrapper.ConnectRealtime, options.OperationMiddlewares["connectRealtime"]...)
 	router.POST(options.BaseURL+"/v1/recorder/recordings/:id/finalize", wrapper.FinalizeRecording, options.OperationMiddlewares["finalizeRecording"]...)
+	router.GET(options.BaseURL+"/v1/replays/:id", wrapper.GetReplay, options.OperationMiddlewares["getReplay"]...)
+	router.GET(options.BaseURL+"/v1/replays/:id/chat", wrapper.ListReplayMessages, options.OperationMiddlewares["listReplayMessages"]...)
+	router.POST(options.BaseURL+"/v1/replays/:id/guest-token", wrapper.CreateReplayGuestToken, options.OperationMiddlewares["createReplayGuestToken"]...)
+	router.GET(options.BaseURL+"/v1/shows/:id", wrapper.GetShow, options.OperationMiddlewares["getShow"]...)
 	router.GET(options.BaseURL+"/v1/streams/:id/chat", wrapper.ListStreamMessages, options.OperationMiddlewares["listStreamMessages"]...)
 	router.POST(options.BaseURL+"/v1/transcoder/jobs/:id/event", wrapper.ReportTranscode, options.OperationMiddlewares["reportTranscode"]...)
 	router.DELETE(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CaptureDelete, options.OperationMiddlewares["captureDelete"]...)
@@ -28563,6 +29956,95 @@ func (response CreateTranscodedefaultApplicationProblemPlusJSONResponse) VisitCr
 	return err
 }
 
+type GetParticipantReplayRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetParticipantReplayResponseObject interface {
+	VisitGetParticipantReplayResponse(w http.ResponseWriter) error
+}
+
+type GetParticipantReplay200JSONResponse Replay
+
+func (response GetParticipantReplay200JSONResponse) VisitGetParticipantReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetParticipantReplaydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetParticipantReplaydefaultApplicationProblemPlusJSONResponse) VisitGetParticipantReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListParticipantReplayMessagesRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListParticipantReplayMessagesParams
+}
+
+type ListParticipantReplayMessagesResponseObject interface {
+	VisitListParticipantReplayMessagesResponse(w http.ResponseWriter) error
+}
+
+type ListParticipantReplayMessages200ResponseHeaders struct {
+	Link *string
+}
+
+type ListParticipantReplayMessages200JSONResponse struct {
+	Body    ReplayMessageList
+	Headers ListParticipantReplayMessages200ResponseHeaders
+}
+
+func (response ListParticipantReplayMessages200JSONResponse) VisitListParticipantReplayMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListParticipantReplayMessagesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListParticipantReplayMessagesdefaultApplicationProblemPlusJSONResponse) VisitListParticipantReplayMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRestreamRoutesRequestObject struct {
 	StreamID StreamID `json:"streamId"`
 	Params   ListRestreamRoutesParams
@@ -29725,6 +31207,623 @@ func (response CreateSessionTokendefaultApplicationProblemPlusJSONResponse) Visi
 	return err
 }
 
+type CreateShowAuctionRequestObject struct {
+	ID   ID `json:"id"`
+	Body *CreateShowAuctionJSONRequestBody
+}
+
+type CreateShowAuctionResponseObject interface {
+	VisitCreateShowAuctionResponse(w http.ResponseWriter) error
+}
+
+type CreateShowAuction201JSONResponse ShowAuction
+
+func (response CreateShowAuction201JSONResponse) VisitCreateShowAuctionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateShowAuctiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateShowAuctiondefaultApplicationProblemPlusJSONResponse) VisitCreateShowAuctionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlaceShowBidRequestObject struct {
+	ID        ID        `json:"id"`
+	AuctionID AuctionID `json:"auctionId"`
+	Body      *PlaceShowBidJSONRequestBody
+}
+
+type PlaceShowBidResponseObject interface {
+	VisitPlaceShowBidResponse(w http.ResponseWriter) error
+}
+
+type PlaceShowBid201JSONResponse ShowAuction
+
+func (response PlaceShowBid201JSONResponse) VisitPlaceShowBidResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlaceShowBiddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PlaceShowBiddefaultApplicationProblemPlusJSONResponse) VisitPlaceShowBidResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelShowAuctionRequestObject struct {
+	ID        ID        `json:"id"`
+	AuctionID AuctionID `json:"auctionId"`
+}
+
+type CancelShowAuctionResponseObject interface {
+	VisitCancelShowAuctionResponse(w http.ResponseWriter) error
+}
+
+type CancelShowAuction201JSONResponse ShowAuction
+
+func (response CancelShowAuction201JSONResponse) VisitCancelShowAuctionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelShowAuctiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelShowAuctiondefaultApplicationProblemPlusJSONResponse) VisitCancelShowAuctionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetShowCartRequestObject struct {
+	ID ShowID `json:"id"`
+}
+
+type GetShowCartResponseObject interface {
+	VisitGetShowCartResponse(w http.ResponseWriter) error
+}
+
+type GetShowCart200JSONResponse ShowCart
+
+func (response GetShowCart200JSONResponse) VisitGetShowCartResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetShowCartdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetShowCartdefaultApplicationProblemPlusJSONResponse) VisitGetShowCartResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateShowCartRequestObject struct {
+	ID   ShowID `json:"id"`
+	Body *UpdateShowCartJSONRequestBody
+}
+
+type UpdateShowCartResponseObject interface {
+	VisitUpdateShowCartResponse(w http.ResponseWriter) error
+}
+
+type UpdateShowCart200JSONResponse ShowCart
+
+func (response UpdateShowCart200JSONResponse) VisitUpdateShowCartResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateShowCartdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateShowCartdefaultApplicationProblemPlusJSONResponse) VisitUpdateShowCartResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateShowCheckoutRequestObject struct {
+	ID   ShowID `json:"id"`
+	Body *CreateShowCheckoutJSONRequestBody
+}
+
+type CreateShowCheckoutResponseObject interface {
+	VisitCreateShowCheckoutResponse(w http.ResponseWriter) error
+}
+
+type CreateShowCheckout201JSONResponse Checkout
+
+func (response CreateShowCheckout201JSONResponse) VisitCreateShowCheckoutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateShowCheckoutdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateShowCheckoutdefaultApplicationProblemPlusJSONResponse) VisitCreateShowCheckoutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountShowClickRequestObject struct {
+	ID   ShowID `json:"id"`
+	Body *CountShowClickJSONRequestBody
+}
+
+type CountShowClickResponseObject interface {
+	VisitCountShowClickResponse(w http.ResponseWriter) error
+}
+
+type CountShowClick201JSONResponse ShowClick
+
+func (response CountShowClick201JSONResponse) VisitCountShowClickResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountShowClickdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CountShowClickdefaultApplicationProblemPlusJSONResponse) VisitCountShowClickResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DropShowDiscountRequestObject struct {
+	ID   ID `json:"id"`
+	Body *DropShowDiscountJSONRequestBody
+}
+
+type DropShowDiscountResponseObject interface {
+	VisitDropShowDiscountResponse(w http.ResponseWriter) error
+}
+
+type DropShowDiscount201JSONResponse ShowDrop
+
+func (response DropShowDiscount201JSONResponse) VisitDropShowDiscountResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DropShowDiscountdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DropShowDiscountdefaultApplicationProblemPlusJSONResponse) VisitDropShowDiscountResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndShowRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type EndShowResponseObject interface {
+	VisitEndShowResponse(w http.ResponseWriter) error
+}
+
+type EndShow201JSONResponse ShowState
+
+func (response EndShow201JSONResponse) VisitEndShowResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndShowdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response EndShowdefaultApplicationProblemPlusJSONResponse) VisitEndShowResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListShowOrdersRequestObject struct {
+	ID     ShowID `json:"id"`
+	Params ListShowOrdersParams
+}
+
+type ListShowOrdersResponseObject interface {
+	VisitListShowOrdersResponse(w http.ResponseWriter) error
+}
+
+type ListShowOrders200ResponseHeaders struct {
+	Link *string
+}
+
+type ListShowOrders200JSONResponse struct {
+	Body    ShowOrderList
+	Headers ListShowOrders200ResponseHeaders
+}
+
+func (response ListShowOrders200JSONResponse) VisitListShowOrdersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListShowOrdersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListShowOrdersdefaultApplicationProblemPlusJSONResponse) VisitListShowOrdersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetShowOrderRequestObject struct {
+	ID      ShowID  `json:"id"`
+	OrderID OrderID `json:"orderId"`
+}
+
+type GetShowOrderResponseObject interface {
+	VisitGetShowOrderResponse(w http.ResponseWriter) error
+}
+
+type GetShowOrder200JSONResponse ShowOrder
+
+func (response GetShowOrder200JSONResponse) VisitGetShowOrderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetShowOrderdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetShowOrderdefaultApplicationProblemPlusJSONResponse) VisitGetShowOrderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PinShowProductRequestObject struct {
+	ID   ID `json:"id"`
+	Body *PinShowProductJSONRequestBody
+}
+
+type PinShowProductResponseObject interface {
+	VisitPinShowProductResponse(w http.ResponseWriter) error
+}
+
+type PinShowProduct200JSONResponse ShowPin
+
+func (response PinShowProduct200JSONResponse) VisitPinShowProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PinShowProductdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PinShowProductdefaultApplicationProblemPlusJSONResponse) VisitPinShowProductResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateShowPlaybackURLRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type CreateShowPlaybackURLResponseObject interface {
+	VisitCreateShowPlaybackURLResponse(w http.ResponseWriter) error
+}
+
+type CreateShowPlaybackURL201JSONResponse PlaybackURL
+
+func (response CreateShowPlaybackURL201JSONResponse) VisitCreateShowPlaybackURLResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateShowPlaybackURLdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateShowPlaybackURLdefaultApplicationProblemPlusJSONResponse) VisitCreateShowPlaybackURLResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListShowSalesRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListShowSalesParams
+}
+
+type ListShowSalesResponseObject interface {
+	VisitListShowSalesResponse(w http.ResponseWriter) error
+}
+
+type ListShowSales200ResponseHeaders struct {
+	Link *string
+}
+
+type ListShowSales200JSONResponse struct {
+	Body    ShowSaleList
+	Headers ListShowSales200ResponseHeaders
+}
+
+func (response ListShowSales200JSONResponse) VisitListShowSalesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListShowSalesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListShowSalesdefaultApplicationProblemPlusJSONResponse) VisitListShowSalesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateShowStreamKeyRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type CreateShowStreamKeyResponseObject interface {
+	VisitCreateShowStreamKeyResponse(w http.ResponseWriter) error
+}
+
+type CreateShowStreamKey201JSONResponse ShowStreamKey
+
+func (response CreateShowStreamKey201JSONResponse) VisitCreateShowStreamKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateShowStreamKeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateShowStreamKeydefaultApplicationProblemPlusJSONResponse) VisitCreateShowStreamKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListStreamsRequestObject struct {
 	Params ListStreamsParams
 }
@@ -29921,6 +32020,45 @@ type SendStreamMessagedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response SendStreamMessagedefaultApplicationProblemPlusJSONResponse) VisitSendStreamMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamFunnelRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetStreamFunnelResponseObject interface {
+	VisitGetStreamFunnelResponse(w http.ResponseWriter) error
+}
+
+type GetStreamFunnel200JSONResponse StreamFunnel
+
+func (response GetStreamFunnel200JSONResponse) VisitGetStreamFunnelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamFunneldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetStreamFunneldefaultApplicationProblemPlusJSONResponse) VisitGetStreamFunnelResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -31525,6 +33663,173 @@ func (response FinalizeRecordingdefaultApplicationProblemPlusJSONResponse) Visit
 	return err
 }
 
+type GetReplayRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetReplayResponseObject interface {
+	VisitGetReplayResponse(w http.ResponseWriter) error
+}
+
+type GetReplay200JSONResponse Replay
+
+func (response GetReplay200JSONResponse) VisitGetReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReplaydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetReplaydefaultApplicationProblemPlusJSONResponse) VisitGetReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListReplayMessagesRequestObject struct {
+	ID     ID `json:"id"`
+	Params ListReplayMessagesParams
+}
+
+type ListReplayMessagesResponseObject interface {
+	VisitListReplayMessagesResponse(w http.ResponseWriter) error
+}
+
+type ListReplayMessages200ResponseHeaders struct {
+	Link *string
+}
+
+type ListReplayMessages200JSONResponse struct {
+	Body    ReplayMessageList
+	Headers ListReplayMessages200ResponseHeaders
+}
+
+func (response ListReplayMessages200JSONResponse) VisitListReplayMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListReplayMessagesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListReplayMessagesdefaultApplicationProblemPlusJSONResponse) VisitListReplayMessagesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateReplayGuestTokenRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type CreateReplayGuestTokenResponseObject interface {
+	VisitCreateReplayGuestTokenResponse(w http.ResponseWriter) error
+}
+
+type CreateReplayGuestToken201JSONResponse ReplayGuestToken
+
+func (response CreateReplayGuestToken201JSONResponse) VisitCreateReplayGuestTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateReplayGuestTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateReplayGuestTokendefaultApplicationProblemPlusJSONResponse) VisitCreateReplayGuestTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetShowRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetShowResponseObject interface {
+	VisitGetShowResponse(w http.ResponseWriter) error
+}
+
+type GetShow200JSONResponse Show
+
+func (response GetShow200JSONResponse) VisitGetShowResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetShowdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetShowdefaultApplicationProblemPlusJSONResponse) VisitGetShowResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListStreamMessagesRequestObject struct {
 	ID     ID `json:"id"`
 	Params ListStreamMessagesParams
@@ -32400,6 +34705,12 @@ type StrictServerInterface interface {
 	// CreateTranscode Make renditions of a recording
 	// (POST /v1/me/recordings/{id}/transcode)
 	CreateTranscode(ctx context.Context, request CreateTranscodeRequestObject) (CreateTranscodeResponseObject, error)
+	// GetParticipantReplay Read a replay as a participant
+	// (GET /v1/me/replays/{id})
+	GetParticipantReplay(ctx context.Context, request GetParticipantReplayRequestObject) (GetParticipantReplayResponseObject, error)
+	// ListParticipantReplayMessages Read the chat of a replay as a participant
+	// (GET /v1/me/replays/{id}/chat)
+	ListParticipantReplayMessages(ctx context.Context, request ListParticipantReplayMessagesRequestObject) (ListParticipantReplayMessagesResponseObject, error)
 	// ListRestreamRoutes List a stream's restream routes
 	// (GET /v1/me/restream/streams/{streamId})
 	ListRestreamRoutes(ctx context.Context, request ListRestreamRoutesRequestObject) (ListRestreamRoutesResponseObject, error)
@@ -32484,6 +34795,51 @@ type StrictServerInterface interface {
 	// CreateSessionToken Create a participant token for a session
 	// (POST /v1/me/sessions/{id}/token)
 	CreateSessionToken(ctx context.Context, request CreateSessionTokenRequestObject) (CreateSessionTokenResponseObject, error)
+	// CreateShowAuction Start an auction in a show
+	// (POST /v1/me/shows/{id}/auctions)
+	CreateShowAuction(ctx context.Context, request CreateShowAuctionRequestObject) (CreateShowAuctionResponseObject, error)
+	// PlaceShowBid Bid in a show
+	// (POST /v1/me/shows/{id}/auctions/{auctionId}/bids)
+	PlaceShowBid(ctx context.Context, request PlaceShowBidRequestObject) (PlaceShowBidResponseObject, error)
+	// CancelShowAuction Cancel an auction of a show
+	// (POST /v1/me/shows/{id}/auctions/{auctionId}/cancel)
+	CancelShowAuction(ctx context.Context, request CancelShowAuctionRequestObject) (CancelShowAuctionResponseObject, error)
+	// GetShowCart Read the cart
+	// (GET /v1/me/shows/{id}/cart)
+	GetShowCart(ctx context.Context, request GetShowCartRequestObject) (GetShowCartResponseObject, error)
+	// UpdateShowCart Store the cart
+	// (PUT /v1/me/shows/{id}/cart)
+	UpdateShowCart(ctx context.Context, request UpdateShowCartRequestObject) (UpdateShowCartResponseObject, error)
+	// CreateShowCheckout Buy in a show
+	// (POST /v1/me/shows/{id}/checkout)
+	CreateShowCheckout(ctx context.Context, request CreateShowCheckoutRequestObject) (CreateShowCheckoutResponseObject, error)
+	// CountShowClick Count a click on a product
+	// (POST /v1/me/shows/{id}/clicks)
+	CountShowClick(ctx context.Context, request CountShowClickRequestObject) (CountShowClickResponseObject, error)
+	// DropShowDiscount Drop a discount code in a show
+	// (POST /v1/me/shows/{id}/drops)
+	DropShowDiscount(ctx context.Context, request DropShowDiscountRequestObject) (DropShowDiscountResponseObject, error)
+	// EndShow End a show
+	// (POST /v1/me/shows/{id}/end)
+	EndShow(ctx context.Context, request EndShowRequestObject) (EndShowResponseObject, error)
+	// ListShowOrders List the own orders
+	// (GET /v1/me/shows/{id}/orders)
+	ListShowOrders(ctx context.Context, request ListShowOrdersRequestObject) (ListShowOrdersResponseObject, error)
+	// GetShowOrder Get an own order
+	// (GET /v1/me/shows/{id}/orders/{orderId})
+	GetShowOrder(ctx context.Context, request GetShowOrderRequestObject) (GetShowOrderResponseObject, error)
+	// PinShowProduct Show a product to all viewers
+	// (PUT /v1/me/shows/{id}/pin)
+	PinShowProduct(ctx context.Context, request PinShowProductRequestObject) (PinShowProductResponseObject, error)
+	// CreateShowPlaybackURL Create a URL to watch a show
+	// (POST /v1/me/shows/{id}/playback-url)
+	CreateShowPlaybackURL(ctx context.Context, request CreateShowPlaybackURLRequestObject) (CreateShowPlaybackURLResponseObject, error)
+	// ListShowSales List the sales of a show
+	// (GET /v1/me/shows/{id}/sales)
+	ListShowSales(ctx context.Context, request ListShowSalesRequestObject) (ListShowSalesResponseObject, error)
+	// CreateShowStreamKey Replace the stream key of a show
+	// (POST /v1/me/shows/{id}/stream-key)
+	CreateShowStreamKey(ctx context.Context, request CreateShowStreamKeyRequestObject) (CreateShowStreamKeyResponseObject, error)
 	// ListStreams List streams
 	// (GET /v1/me/streams)
 	ListStreams(ctx context.Context, request ListStreamsRequestObject) (ListStreamsResponseObject, error)
@@ -32499,6 +34855,9 @@ type StrictServerInterface interface {
 	// SendStreamMessage Send a message to a stream's chat
 	// (POST /v1/me/streams/{id}/chat)
 	SendStreamMessage(ctx context.Context, request SendStreamMessageRequestObject) (SendStreamMessageResponseObject, error)
+	// GetStreamFunnel Count what became of a stream's viewers
+	// (GET /v1/me/streams/{id}/funnel)
+	GetStreamFunnel(ctx context.Context, request GetStreamFunnelRequestObject) (GetStreamFunnelResponseObject, error)
 	// CreatePlaybackURL Create a URL to watch a stream
 	// (POST /v1/me/streams/{id}/playback-url)
 	CreatePlaybackURL(ctx context.Context, request CreatePlaybackURLRequestObject) (CreatePlaybackURLResponseObject, error)
@@ -32616,6 +34975,18 @@ type StrictServerInterface interface {
 	// FinalizeRecording Report the end of a recording
 	// (POST /v1/recorder/recordings/{id}/finalize)
 	FinalizeRecording(ctx context.Context, request FinalizeRecordingRequestObject) (FinalizeRecordingResponseObject, error)
+	// GetReplay Read a replay
+	// (GET /v1/replays/{id})
+	GetReplay(ctx context.Context, request GetReplayRequestObject) (GetReplayResponseObject, error)
+	// ListReplayMessages Read the chat of a replay
+	// (GET /v1/replays/{id}/chat)
+	ListReplayMessages(ctx context.Context, request ListReplayMessagesRequestObject) (ListReplayMessagesResponseObject, error)
+	// CreateReplayGuestToken Create a token to buy in a replay
+	// (POST /v1/replays/{id}/guest-token)
+	CreateReplayGuestToken(ctx context.Context, request CreateReplayGuestTokenRequestObject) (CreateReplayGuestTokenResponseObject, error)
+	// GetShow Read a show
+	// (GET /v1/shows/{id})
+	GetShow(ctx context.Context, request GetShowRequestObject) (GetShowResponseObject, error)
 	// ListStreamMessages Read a stream's chat
 	// (GET /v1/streams/{id}/chat)
 	ListStreamMessages(ctx context.Context, request ListStreamMessagesRequestObject) (ListStreamMessagesResponseObject, error)
@@ -38406,6 +40777,57 @@ func (sh *strictHandler) CreateTranscode(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// GetParticipantReplay operation middleware
+func (sh *strictHandler) GetParticipantReplay(ctx echo.Context, id ID) error {
+	var request GetParticipantReplayRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetParticipantReplay(ctx.Request().Context(), request.(GetParticipantReplayRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetParticipantReplay")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetParticipantReplayResponseObject); ok {
+		return validResponse.VisitGetParticipantReplayResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListParticipantReplayMessages operation middleware
+func (sh *strictHandler) ListParticipantReplayMessages(ctx echo.Context, id ID, params ListParticipantReplayMessagesParams) error {
+	var request ListParticipantReplayMessagesRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListParticipantReplayMessages(ctx.Request().Context(), request.(ListParticipantReplayMessagesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListParticipantReplayMessages")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListParticipantReplayMessagesResponseObject); ok {
+		return validResponse.VisitListParticipantReplayMessagesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListRestreamRoutes operation middleware
 func (sh *strictHandler) ListRestreamRoutes(ctx echo.Context, streamID StreamID, params ListRestreamRoutesParams) error {
 	var request ListRestreamRoutesRequestObject
@@ -39438,6 +41860,547 @@ func (sh *strictHandler) CreateSessionToken(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// CreateShowAuction operation middleware
+func (sh *strictHandler) CreateShowAuction(ctx echo.Context, id ID) error {
+	var request CreateShowAuctionRequestObject
+
+	request.ID = id
+
+	var body CreateShowAuctionJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateShowAuction(ctx.Request().Context(), request.(CreateShowAuctionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateShowAuction")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateShowAuctionResponseObject); ok {
+		return validResponse.VisitCreateShowAuctionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PlaceShowBid operation middleware
+func (sh *strictHandler) PlaceShowBid(ctx echo.Context, id ID, auctionID AuctionID) error {
+	var request PlaceShowBidRequestObject
+
+	request.ID = id
+	request.AuctionID = auctionID
+
+	var body PlaceShowBidJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PlaceShowBid(ctx.Request().Context(), request.(PlaceShowBidRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PlaceShowBid")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PlaceShowBidResponseObject); ok {
+		return validResponse.VisitPlaceShowBidResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CancelShowAuction operation middleware
+func (sh *strictHandler) CancelShowAuction(ctx echo.Context, id ID, auctionID AuctionID) error {
+	var request CancelShowAuctionRequestObject
+
+	request.ID = id
+	request.AuctionID = auctionID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelShowAuction(ctx.Request().Context(), request.(CancelShowAuctionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelShowAuction")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CancelShowAuctionResponseObject); ok {
+		return validResponse.VisitCancelShowAuctionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetShowCart operation middleware
+func (sh *strictHandler) GetShowCart(ctx echo.Context, id ShowID) error {
+	var request GetShowCartRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetShowCart(ctx.Request().Context(), request.(GetShowCartRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetShowCart")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetShowCartResponseObject); ok {
+		return validResponse.VisitGetShowCartResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateShowCart operation middleware
+func (sh *strictHandler) UpdateShowCart(ctx echo.Context, id ShowID) error {
+	var request UpdateShowCartRequestObject
+
+	request.ID = id
+
+	var body UpdateShowCartJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateShowCart(ctx.Request().Context(), request.(UpdateShowCartRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateShowCart")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateShowCartResponseObject); ok {
+		return validResponse.VisitUpdateShowCartResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateShowCheckout operation middleware
+func (sh *strictHandler) CreateShowCheckout(ctx echo.Context, id ShowID) error {
+	var request CreateShowCheckoutRequestObject
+
+	request.ID = id
+
+	var body CreateShowCheckoutJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateShowCheckout(ctx.Request().Context(), request.(CreateShowCheckoutRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateShowCheckout")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateShowCheckoutResponseObject); ok {
+		return validResponse.VisitCreateShowCheckoutResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CountShowClick operation middleware
+func (sh *strictHandler) CountShowClick(ctx echo.Context, id ShowID) error {
+	var request CountShowClickRequestObject
+
+	request.ID = id
+
+	var body CountShowClickJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CountShowClick(ctx.Request().Context(), request.(CountShowClickRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CountShowClick")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CountShowClickResponseObject); ok {
+		return validResponse.VisitCountShowClickResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DropShowDiscount operation middleware
+func (sh *strictHandler) DropShowDiscount(ctx echo.Context, id ID) error {
+	var request DropShowDiscountRequestObject
+
+	request.ID = id
+
+	var body DropShowDiscountJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DropShowDiscount(ctx.Request().Context(), request.(DropShowDiscountRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DropShowDiscount")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DropShowDiscountResponseObject); ok {
+		return validResponse.VisitDropShowDiscountResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// EndShow operation middleware
+func (sh *strictHandler) EndShow(ctx echo.Context, id ID) error {
+	var request EndShowRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EndShow(ctx.Request().Context(), request.(EndShowRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndShow")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EndShowResponseObject); ok {
+		return validResponse.VisitEndShowResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListShowOrders operation middleware
+func (sh *strictHandler) ListShowOrders(ctx echo.Context, id ShowID, params ListShowOrdersParams) error {
+	var request ListShowOrdersRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListShowOrders(ctx.Request().Context(), request.(ListShowOrdersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListShowOrders")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListShowOrdersResponseObject); ok {
+		return validResponse.VisitListShowOrdersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetShowOrder operation middleware
+func (sh *strictHandler) GetShowOrder(ctx echo.Context, id ShowID, orderID OrderID) error {
+	var request GetShowOrderRequestObject
+
+	request.ID = id
+	request.OrderID = orderID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetShowOrder(ctx.Request().Context(), request.(GetShowOrderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetShowOrder")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetShowOrderResponseObject); ok {
+		return validResponse.VisitGetShowOrderResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// PinShowProduct operation middleware
+func (sh *strictHandler) PinShowProduct(ctx echo.Context, id ID) error {
+	var request PinShowProductRequestObject
+
+	request.ID = id
+
+	var body PinShowProductJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PinShowProduct(ctx.Request().Context(), request.(PinShowProductRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PinShowProduct")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(PinShowProductResponseObject); ok {
+		return validResponse.VisitPinShowProductResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateShowPlaybackURL operation middleware
+func (sh *strictHandler) CreateShowPlaybackURL(ctx echo.Context, id ID) error {
+	var request CreateShowPlaybackURLRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateShowPlaybackURL(ctx.Request().Context(), request.(CreateShowPlaybackURLRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateShowPlaybackURL")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateShowPlaybackURLResponseObject); ok {
+		return validResponse.VisitCreateShowPlaybackURLResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListShowSales operation middleware
+func (sh *strictHandler) ListShowSales(ctx echo.Context, id ID, params ListShowSalesParams) error {
+	var request ListShowSalesRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListShowSales(ctx.Request().Context(), request.(ListShowSalesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListShowSales")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListShowSalesResponseObject); ok {
+		return validResponse.VisitListShowSalesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateShowStreamKey operation middleware
+func (sh *strictHandler) CreateShowStreamKey(ctx echo.Context, id ID) error {
+	var request CreateShowStreamKeyRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateShowStreamKey(ctx.Request().Context(), request.(CreateShowStreamKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateShowStreamKey")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateShowStreamKeyResponseObject); ok {
+		return validResponse.VisitCreateShowStreamKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListStreams operation middleware
 func (sh *strictHandler) ListStreams(ctx echo.Context, params ListStreamsParams) error {
 	var request ListStreamsRequestObject
@@ -39624,6 +42587,31 @@ func (sh *strictHandler) SendStreamMessage(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(SendStreamMessageResponseObject); ok {
 		return validResponse.VisitSendStreamMessageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetStreamFunnel operation middleware
+func (sh *strictHandler) GetStreamFunnel(ctx echo.Context, id ID) error {
+	var request GetStreamFunnelRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetStreamFunnel(ctx.Request().Context(), request.(GetStreamFunnelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetStreamFunnel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetStreamFunnelResponseObject); ok {
+		return validResponse.VisitGetStreamFunnelResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -40935,6 +43923,107 @@ func (sh *strictHandler) FinalizeRecording(ctx echo.Context, id ID, params Final
 	return nil
 }
 
+// GetReplay operation middleware
+func (sh *strictHandler) GetReplay(ctx echo.Context, id ID) error {
+	var request GetReplayRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetReplay(ctx.Request().Context(), request.(GetReplayRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetReplay")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetReplayResponseObject); ok {
+		return validResponse.VisitGetReplayResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListReplayMessages operation middleware
+func (sh *strictHandler) ListReplayMessages(ctx echo.Context, id ID, params ListReplayMessagesParams) error {
+	var request ListReplayMessagesRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListReplayMessages(ctx.Request().Context(), request.(ListReplayMessagesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListReplayMessages")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListReplayMessagesResponseObject); ok {
+		return validResponse.VisitListReplayMessagesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateReplayGuestToken operation middleware
+func (sh *strictHandler) CreateReplayGuestToken(ctx echo.Context, id ID) error {
+	var request CreateReplayGuestTokenRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateReplayGuestToken(ctx.Request().Context(), request.(CreateReplayGuestTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateReplayGuestToken")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateReplayGuestTokenResponseObject); ok {
+		return validResponse.VisitCreateReplayGuestTokenResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetShow operation middleware
+func (sh *strictHandler) GetShow(ctx echo.Context, id ID) error {
+	var request GetShowRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetShow(ctx.Request().Context(), request.(GetShowRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetShow")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetShowResponseObject); ok {
+		return validResponse.VisitGetShowResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListStreamMessages operation middleware
 func (sh *strictHandler) ListStreamMessages(ctx echo.Context, id ID, params ListStreamMessagesParams) error {
 	var request ListStreamMessagesRequestObject
@@ -41199,1753 +44288,1888 @@ func (sh *strictHandler) CapturePut(ctx echo.Context, token CaptureToken) error 
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P2Ncts4migM3wo+facqu/syiiT/xHFq6qxjuzvudmyP7XRmdjLHhkhIwpgC2ARoRTPVVece3ns4F3au",
-	"5C08AEiQAv9kJ92zPV21s7EIEsCDB8//zz8GIV8mnBEmxeDwH4MFwRFJ4Z/nlD2o/x8REaY0kZSzweHg",
-	"dkHQx+tzxGdILghi5ItECZ6TAGGB7j9no9FO+H//9/+Bf5C3KCXxHz4P1KjPg/u3CE8FYRJxBi/HWOiX",
-	"h4NgIMIFWWI1oVwnZHA4EDKlbD745ZdgcI0lOadLKv3rSckSU0bZHKXk54wIKdTyCA4XKFZvIbnAEuEk",
-	"iSkRSHIkF1QgnpAUq6/A0jGKqZCHsK6ExzRcvxCI4SUJ0H16X3wYq9WHJPjMMIvQvbxHgoScRQJlTNIY",
-	"4TguraL4HsIpQfgR0xhPY4LwHFM2RDdZGBIhZlmMMBMrkgq0wI8EqVVzPvzMSqAhX/AyiRV0Pg9CHMck",
-	"/Tx4m/5h/ObNW/mH8SBogt0VrMIPQQCTaAXEzx5AIAUHNVjgJUEsW05JqjeHKNOHcL/KoTRs387Pf5iM",
-	"Rm9Xf5j4t0Nkuj6aSZJu7uTTgsckPw/J0QpTiaZkxhXkUapeHaLTR5Ku0e7kDax8b7SDFlggKvVOBF8S",
-	"tDt6U7PQcTBYUkaX2XJwOMrXR5kkc5IOflErTHCKl0SaW3QULSk7wWvhB7yBF5+hCK8FyhK1bLUOysI4",
-	"ixROSx7hNfq3j7fH/x6gnRGarlFEZjiLZYDCGC8TEqmXxup/dvb3hmh3NEJ0pjCICvZCIoxWABg9l9oY",
-	"VdP/nJF0PQgG6mwHhwM1f83h7IwGwWCJv5wTNpeLweF45DsZ2OmPZH0W+bd6dHWGHojCJhrli0iwXBRr",
-	"eIC3g4FCMpqSaHAo04y4iyqtYrJbu44GarHEX9T5OaAnTKaUiABNmqE7Ho22hS5csBrwTrqD9wrPiX9X",
-	"ioyqiwqrCNAs5Us0Rv+mLqbZz78P0RGK+Yqkdushz5i6yQKN1TP1CYTV1SqoM2cEUYHIMpHrjb1/ZpXN",
-	"A7XybV99umb3416bv6F/9wDgVB8gSkhqmFHpJIdIQegRxxlsxnOsBRXTRBiFnElMmYDf9JvARFZYoEyQ",
-	"CGDxmTUgQiMsYBtPxoYbgtNwsQmOSxavLVLrZZvtaMYnyRf5FoVYADTonPGURHWI+3PNMnG4JOWFTkZN",
-	"K5WSsvmPpIb/CP38hVAUop44NJKG/5GS2eBw8P9/VUg0r/RT8cqZv1iTxDITLdCzMBMwOEAiIbFUN4Yy",
-	"B130zZjxFGGGMvbA+IqZV+rgqp/WALcM2J1JLVxvCcNM+ihuaRcgh8DJq+F1S5L2Y/5FScLuRuPl+ODn",
-	"+Xi5mE2m4u/j2cP+8uBx929fovKS972U+RgnMktJHYMI9ePIyhhNnCLMP9WVW0wOGpZ0yx8Ia1yVEnpf",
-	"KKHigbDAlV5TqcBLFR2NopQIUbNiePPJq5U45vNezC1JeZSFUnTnTIZqDg73RnCoWtrZU9c7l33GHtkn",
-	"GBxnqeAeweyIIZ7gnzOCQhih2ZMC4r3SMu6RVjtyeTklj5RnItcNfOvWXxr0A2Ad6qVE8CwNSRPK0SdL",
-	"JtsIJU89tkmHY/tAhMDz2nu51I+bYLPMv/BEEF3hVNKQJpjJj4KkviX9mWcpUgSWRhZhMuFIXuWVZfor",
-	"T7t3Vyn/Gwll42rUfMACNAbDC4HhFPeJ/cC9WrKQKcFLATJHRB5pSMRbI/rv76JwgVMcKv2hZkv5xxp3",
-	"VRDuGGcsXLycjCb7Xaj0NQnrr0nI00gz6lpcSOH9J+LBDYCobh0agE2LEPb9J66jnsGqdWiO2bQOh6c+",
-	"YR2/qLdFwpkgILBcpXwak6X6p5LsCAOqAgaOEEwarxI94v/5m+DA17qJSfa7MKPv+IEvK70hjhDjSrdG",
-	"IU5TSiLEM/kW3Yc8IvdIKF12tVgPAYbm66ANh5I+EiWbfBfj+SZQx4eIK8EFw7iCd6HRIVKyLn1UMzGw",
-	"4nAFcsIUWfsLaBGjwV83QGfkpHc0jimbXz6S9JGSVdNpihcoweslAc2IRYgnhCG8BFVJzZikPCGppPok",
-	"sI+e0yWxlGlG51mqqfiMp0s1fBBhSV5KCvLzxnJDzEKi1rr53Ztsmv9p5HrCIrSicqHmoqnirilhUulB",
-	"lANKdjVcBINwkaXsiqShwaYuc5PIysEgDO2MwIoRqB8T/SULB7H5/oqkSm2lkX0P4Tkvr3n4xuFk4xIn",
-	"K/agWabawgzTmERX5vQ2N/EdPEdYSqXPgoUo5HFMQqW8mUP3bai0qN02QC45k4t4fU3UaZiDbLp0x3Bo",
-	"4fpI45j6hMK5LV87Y49cMZTN3dsnxhqaEnR5dXoRIP5I0igj+lppsxMp487rti2bT2yzZP1m31XDzUzU",
-	"EWnEV+tX16q07EnbshXy3S6o+KBObIvFp2SWqUvwlG+ULkarGusM1urrcf4hmVIci1Om2PMN5z5tBkaU",
-	"CQdl6PUmju+0QW5NcPoUFP/FZYd/UVS0CgnPPdqc1rNrl4JWbsQmtpmbViBwFSd8Z7xBZyq0s2BCfKrk",
-	"tJwJmWm96hHVz7QNoZArkhizTaYTpgRLEh0Bne7IVswJdD0p9U6UkSPps7ITTSJziinU/XuLWBbHuXkQ",
-	"xNi5oraZ5EssaYjjeF3LB9W7eKpwTwtHGxuIMnLsp+qKdWv+jISkcazI+lRzFuBE6lDK6D1yFkGZ3N8d",
-	"+HB8wYUkkTm0j2lcb3dFnKHVgobAhvOjDDFT6xBEyQ9ArmiZrA4WUibi8NWrBK+H5tdX5m3xanfSBSw0",
-	"Ksv6lD3WG2m8mGHYZ5N3IkkVWCLrtjNLNAeuMTZK8UyWd3fzHagcL0ejbltR8GlA6U7vt6MICByCoxlO",
-	"a7BjPH59MO6EIVrMOmWRzyKdK6dTGiupQw8OEPkSxpmgj6S7TKhfvZE49Ulm0pigNubqMUHKQyIETw22",
-	"1+k79sbn40H1sZMbvChjAWV3fxyvJmQn3ZV7XY5R5GbZJjplFmpsuBU+Wqs2OmM0G6TCgKygXnKh5FIq",
-	"EOOssheRTZsvV/vmsqnkEsfteGpRMwA2zTOJJP5SWs6bN6NuhEziLw3zSfyl5h4cdLwG0tGRe5iLN4Cj",
-	"v3MBirP7paNwSdA5ffSibm9wOo7VCkC7X/wsifoy4EdOI/tGDT+1jGNKQrwk6KfLsxODllwh5YoKsi3/",
-	"rMhbYMo0hD9wbRTOEWxcqaDwWeTSRBWjHWQrHY1LnR1eXiZtLkG10kfOFhwIelizl4QFjqDknlmbgOZ3",
-	"sl4yy+xn9qREgBhZESHRjKZCbgpqVJJl+R9NNK0kJP4Cmu+Zfm/suNZwmuK15ndzUo1N8Ok4hdO00Iy8",
-	"Qj2cV1uYwhLLcKFuj4WBkgpwHANsRNXk4DE2l/AQthdY97DjGdVrqT2pcz6nHg3nSJ0HwmqE9dRALAU4",
-	"Z5bUI0rDz50OhgqZYskBUuRLQlMi+tx/We9h+uHTbW44Psrkgqf072DFc9wiek95yJII0COOaQTvHaAF",
-	"z7S1uPnaWxdUsfzAAKAW0Fcx9sJZKSaahRqrmRZ3OX/QDAtgnqSKnKkT0PFF4IfXzJWr26S+oTYAQUKS",
-	"aht+5XzAEOglmoombsyuFROjNeWYWKKJU85jgpnaIo5jvlLqYuvdVHA4Kkb/EnwzJczdtssVv1MYA24E",
-	"OIZpynEUYiERgfimFSEPgw4Kg4JVT41BH2YXiJ3rkb9Yc7g78VXK/aIoDZs0PY1T6kYgMBAE20tKLcYh",
-	"y1CutBF6O5lYgdcwcR0fqJVjweMov/PAPJBCmrK4maQ86is8a5Y9JSkYhtqIub09RrFTiw3QylwtnoKJ",
-	"Xy7IWm2ybARtta2p69wFRW6pGZ9SHPvj5L5LCdEGYjj23Dii4VYW6rkDdR2RwTiCb5dZ065jWH4zatvM",
-	"FvKeNlVddcdm9UINMpeUE002Q8xegPtFET0SoekanqmPbKB+G+7XYFUt0wZBkYLoyLSk6G6sdIU9cChJ",
-	"j8Wp52SlRJUDywA2Udt7Q3uLfAoF2+U9BfKvIewBd/1tSXrwyA0fUVv/VmKdPg3pi2k7XmA2J4YE6Ptt",
-	"gslnlMSRQBFXNyKEYRDNGGP2QoBYASKIxTrEFIO0AzcFjieIBE/k1Y4beM8TS/e8jNcNAxipM5KSpArQ",
-	"nz/ffEW+/FbTZLIqewTLCDaq4deOJ1D/10a3U4KFzxPyneG8OIuoRDGf2/CLvdGoEn9RwO2CrMwuYyrA",
-	"4rYZUeE/t668rQUs/XjW8zIg/6mhix58CWG2Rkueks3D7nbao95sy09lrm0Ui0+xyaWLPNYFkiLUewIJ",
-	"QiBRwIIGKNF6isMH9PH6/FkcNRGJiWwxFBVLW2GBzBsl/4v6nXH5BHeL/uh1zQUCy5qCCQBKjcmlWXiT",
-	"clYWWjRYkRmTEkmYFtjoktgdIAoL7uAK0krwDQk3V6ZvokJjkwcSWKFwSeOY6h9LEnkZolSg69Ojkz9X",
-	"TKGT3eHexAUmz9QSO2FkEaAAIRMdjxbGmoWuFjR2nm1/rCRNuTdxZl2Z/bujs/NTr/mxt0sqJWFPBZMy",
-	"xdYUTtThn1ow1gdVPjulsdiXAySycKFzmmZqHxEVDwVaMi4X5i0dsK39hksqhIFx61ZjMsfxex5HDQaK",
-	"EliXmZA2cMpgfQnRZjgWXktFSiSm7KNC2E7YQ3O6UHbAmu1Ljh4IScyN2w6XBP07ebeWvqAN+Bm4Shyj",
-	"GY0hXmsOAOl79fYOdifj0e7O5IlKDFiv0xrKCoKvE7XlxjlqLXOW4iVB/6bJBxr9+xB9NDvQXiQheUoi",
-	"HRgOX8LScQmXCbYJoyM9HHTdnGI5Y3PcYk4cpePIkmlP34z+zqZv5hxiS+u9Ob+SV6i3wu7Vcev8IkVs",
-	"qQMWxz3iMij3nlj666Fw5RvuUhYXcQsO4goKVW7dWwnO8aZdE84x+Wuow4Vg9pv3fhRw+FX8H9c89scR",
-	"WaEsISkwMpDSbz5enV7fHZ18OLs41ConcD54cHV5fXuoZLhIOI9AY17x9EHbBmn4QKQYondn5+dnF99v",
-	"jtfZ0KHR0Y25pBzzqQZMdRiuzo2zobvO6gbBwCxpEAzMZPVBvQoI36fYZ+a0kEApj0nuAxIhT4gniDc1",
-	"0GxHUDUQIprVh/oh9416Z/BLFZMrGAFLySeoPX/9MZ9fJj93x6grFQUcoqOKD0mnLEB0Lkxn/DkLskaM",
-	"kKiEN5AjjeM4sDijfvjM7gHKhwod7gHM5geRJQlP5X1gUQbVjTQocV/GiWKwdVEdrlIqSf6XmSD/23ym",
-	"Hll0QkGjxqeJeYO6p3DI5CeWEWga8/CBRDXiGcSDa4GnEAkeyFrJDSmZZUIJaZB2i5UWFZJIiRNJNaDu",
-	"SfrcFpporbLixDZBlHRuzippK4os0nT7FS8IjtsjavWxvtdjPcpHo6Tj3faSR6TbrB/USK+JrV4qSuoz",
-	"iW6LvKH8JlqcnJKYK14jywHyldSeVpgqrsUYCeUnyiK+8irQ7/kKqckQduyUK6xw34T6UWG+QiJEWMgj",
-	"ou1GTokHN9SyMOQcdLHYGb56ytROGhQrcBoXK6TWYkMinV0ICwbZXV01Lb9LDj8TFnVyDzdoDKWoO5t2",
-	"wdPKhXiCctVJ4Nd4WEj7/1wydzB4pGRV66q8ivGapE7g/8oKX4yvhugTlQsklAiCYyRI+qjH5tLaEq+V",
-	"lq3tupO8KgiPy2e/s9uCk300A+MOAxLi6APlhL0KgntvZRk0OTEMypymTjXoKf5rLDpR+kfsY5CGBhVh",
-	"Hdk0pmKhbr0jBiueru3pTuZqxbeiHtcUoMFS6RKTUfkbxqpILXOGLLtOIpf6yimT6bqsS0x8qoTdT00C",
-	"uE2qssMaYkWr97oazBKSpM24a3BBSXArJYqYd7rbCmhden3+YYhQeKuNoiSi2FwfHbigibyzCihIg26u",
-	"b0qDK6EKbZGxHl/WY3N2gWt30QmHUxBm17lV1BT2UfRhe0LLDLv31aRQ+9TkR0m/5cMp7199pScAUrLk",
-	"kpwl/skNX31RqirgFE15MxmOhpPheOQ11kAuezfmcWWx+ka/5KV35oPOog3gAhen80PdoDTB4MvLOX9p",
-	"fqxMXGL7dWWStKlhMnIoTnda0GBb8NEDkasK7UqdHpqzzLaXdDrxBpDNjPlXXJpUAk5gaGgLLffWWckJ",
-	"+QNZB2iJxYOmKv90qgxnIls2iYaY2fsDFxf8/RagRb6sVeVaxUA7YSO5UkBQ9FqTLQCE5HZWx+lADO38",
-	"Zmrchkb0QNZ9aTUWctd/MXVBL5B6d2s957vTP74u+8l1Eq3zl3fOj6Ij0GH+rwXzlDzyh44LMWOf1xdr",
-	"PtrkC/OsYfjcasaPZP079ys8h5NA3yU3l8KSsxKhKV2ADbG/QMkqdrgkop1JtNv7C5bxNQz+Bbf6zRv8",
-	"FQR+FVO/kZY6ntTXO6Xf/hHZsjq/yik5vo5mI3MlXBnX5XhDFvuRvKrPMXVDDEqfJSwShZjTUBSkNtxA",
-	"z97C9EpzKs6j34JsSirBAJNmzHH16xXA8r6pCLRN3oWBWjP4WVEDWae7m1z4HuVe3GnyDN8tJbveSri6",
-	"BumjvmJNgDHlc87scLjFmeiLH1dHH2/yoKLnUQYSk5/UNc1AjT97egpM52hYqJ9qwIaMTd9Gmkw5f6Bs",
-	"/vUzWI4zIfnSX02tPYVFk65S3I7gS5IHT5lCD2WRP8xEz9SVfPKbDpnczSt2Ea9UpQACcXMg249EYPkU",
-	"m7neXyNxfbOEy6+fQq2gcsoi0XibNeyAtfC0HJ2YR8PmiTbbXeavGrVjbr4hGY4AnhPBSuZKNU3FQMhL",
-	"sz38IvCw8BJjdWio/67W34n+Jn7n/Q6ipBu48TUESldY+u2LlaUwll9DuPxEpgvOH05ITB9J2kFrAwNY",
-	"lHAKImek36PPna9eWdZv9iSL/VsGYYHzjQ/w1EzbqCDYtbXEoQgSpkQ+V8qBgc/mwk42YAe2tslukXOe",
-	"A3C/tcZgRAU4PdtMWTkMlDht3qkRG9tD3h/rxTT9rPAwG0ioyaDivRYb4rizq+FUfRAYzi+b2K/Lhp1s",
-	"D+1iodDKQhEnniL92X7FHtU7lM1vKAtrvF/G/YZpnKUECTWwWJDQTUvqHKHotuYM0Yw+mnQn7SV4Svx5",
-	"Vf1ZLbYwa5v2K7WSD7Y4sXZ2TiIXHZ9oXu4mNlYoyD9vyEeWtmqbH8A19TGN+wl4GdSBMdfdjcYuE50K",
-	"8pfIn+eOVtGkt+hVObl25m0vzteQvKqM6DcvfOXA+FUEr7zmS32AcVHnAaJsA7RacCdcD8oP5F0Xnsyq",
-	"ydLE6DjpVZzL/xQLvprFnKe2jmAXexGOlltQTCi985Q6fU+ItvYEaejIZXMKeUoij0m/8ICa6Oxn0kn1",
-	"sQWV6O4yPHsRFobjtaShL6FYF5yGqr55TZEy3s1SvmyJaNTcP5eRO9ojO1oT89WX7Ilwy2soo5IUzNgA",
-	"8TgqEcVuh2znvNqke6939zbPXfL2wOde8KngBRwCTFO2QGgwNB76mQNnb/KrrpEAwhf8UxjljzL08fbY",
-	"LZuuxErFAvHaHzlfhlqNoGgQrmzs3ES7JWWZJOLcW8/pg35oosYDJLLlkkQaixXZN76dslF0r7UUt/7q",
-	"J8VNfAEjdtaVHrA5rY7CLE+7N560hjHz1HZRrGAz/F6pf17mZq/bQ6QfCWsvtn2th51TAdgjiM4G8lx8",
-	"80RXycBx7K7P0KR+FdAhKlX0DwSuofFLLqQ9Cd12kGxWS+obx5uvsZh8A1+CEs46MMwPuDgN/41lPGMh",
-	"WXpL6l+QlYlvNVWY8qY4Vph4YS0AnlBa0wyhVnGBxodQR/Lo+vj92U+53+VZoiZxFlHC2mMMXQgc2Xd+",
-	"CQZTHq3rmjB8kUCpPuD0IeIrlls93t9+OC/b6M/YnNjQfxMJrQjIf/zHTcYivFa4Mto5HI0U1fuP/xii",
-	"Ux0UpjMFIJDT1KdYChI/El8Fve38jfqVd+uGwgkgJ65SLolRgp8il5XqEdYiA18SkWODNy1cV/l4kjq7",
-	"IWSy3r41G6nXtJ0VLuLQI38l6i3VccKiD7gmyz53t2MHrxX+4VhwtNTtJVZmidRZYTevO2QzULnuc6tu",
-	"7DudTQmltws7ApVxRfX/gBXxZJiFkM2lL9XXy7aGBRjS4MDC0eRzquMcUxlfKrUtCyLpXsp+kraHgPld",
-	"kjFmQt1qkXeSAcNtFV0qpkVPga2/DK6uLwfB4PTi9vT66vrs5lQtrZOY67q6XcV+U751N3bGkkzWVlN1",
-	"BvpTOp6fEXhpf2BzeUZo1FCm6WswhXKXy1GXelnPQJJts+y0K3GutPbqSetM9zhDnbajfabUzuWni9Nr",
-	"LVBC9rDIWySao68lks9PFHPCVt7RR4NL9YhUR/6qLU9bUKFag9clc20Up4unrxj93AZDV3r9bRcpLEHh",
-	"WxgHS2fUWq+QVRhAQ+FCd+3/sLhbRcUPHFDxl39iYqy38E9EjL8JCX42cRNB+19HIH6Ldkdv0H3I2Sym",
-	"obzX/rcVTiPx2ya7Bte3IbuN1/bG2V+l49jFd5eHADvK9Bnrahrxeog+HV1fQAEUrHMjTZIxA5fgEB1f",
-	"n92eHR+d58+pMM90zvJt0Y3dHA4jq8+serxqBeV6GOqXQTAw0w+CgZ2pxmy3IeFvupqvj767td0W3TCD",
-	"Ibr6+O787Ob96clhmWcLQgQMsHfE97qtuF9UgtSULXLNjjD5IBjkMw2Cgf1ozY7W77zE6YitkSJbpQs5",
-	"pQyn62ob9d2Dvdf7vm8ntCZfLkxJRJikOK5Unob23jrl/HncOq39BHrr3f2zvB7qmrPrtvYPZG3IitMm",
-	"XzeXhw2LPAkp751fNWyIh7uYPpK7XXnLDt6P18ejZD/7r3Ty489/Wr0RP013lqf4h+j1eY8ctDPZmn3W",
-	"9MX+GWYBIl9wKHXovjYPPiH5eMPd/g6HD4RF/phjMqNf/Ec0JXPKGASEzExRYbVy2/f9gVYqXuRHMWhL",
-	"eNvSitKvQFK32ki6a42J5tTAcPKprE/NNQCUcqjcpKmWJCmgCI1asbcMUJuYYRHKjAtsr9FZJrOUFHIh",
-	"cAY1EK5XxIlQpFS/NURHxSMqrIFep3tgBqU63UlsHgjWdVBMCLout9BViqnF2w3I2B7YCeFJTGxV5fGk",
-	"nt0XCF9qw91FqmvyC+u8VD0iULsGJ4IE64zRRQFyPC2DPY4dlzJGJ6c/nZ5fXp1ed3Y05qhcqEt7oxbE",
-	"BnDWIyK4cDZ2+aM3Ja+bZqc5nsfbfZQSDD2avZIRGK/NU+vvwynBQ3RlPBbqfSiPLdAK2ozicAFDUFjX",
-	"QDkluINVK/+6pdyT3fc8S0WJerYHIKo3d0a2FLfjdBuPurz6euPN3VFrJwzGV43hLqbXNeMr147NNNi0",
-	"PRFOFS0wDEO2vGSlRPGTmjrAMei1luHrbrwEPy++ZmFdApzAcZ4QkzFqPNOmwbe1Gy3ofKHQeUqjyNsN",
-	"iEl6w2hCvJWrjtR7pf7N9+4L93kNIPJFQh4DgYh+rWEqEoHZ2o55q+nmSMFbfdW+UhFpxt4Tn9LojIUp",
-	"yN8NSULmuJCQJCmcf5InMKMBCSSXTWtbmY479gCc0qiu/5+eLzAFHax2WXAJdWTWaF0O9VTvdSY672hU",
-	"sSJtkp9vlNtH2nJdsMZjnamIzrEkaqsWcZqiVtv9YVnfatjgaq5LhFpRxqBMDIwKnN63iukpNncfLkj4",
-	"wDP5MY3vSxX63J1Sgc7Pfjo12lv5lPUcw45JXEWvpEono77lcUDBautfYIaZhDt7RXKevhmafDYr3TIq",
-	"UMxXADnvjgsb5V7HmwZmLsrm7xq70dq7rwOtDN3yXu/Os3Zx/enTflIZB+9prbT28Y5GdYgKJA3CSvKc",
-	"vK+EhT6tIXE6BJUqM1TOyke7S5lgxCaBlViR46MsQaK4vIYCt2oeGhDvaHSCJa5jcSaww8Fjn2MuLBIo",
-	"n0J+ppqCdSDtjKzqsghvi0N+kfNdnQIACqrZQuduxc9EZJ4H/auiVA75WrybalU2h1czKkBSyVNwITK4",
-	"1IE0WMyziTMAGVuUVw8ZqtX7jHQ8hIvSGLexwElCWJ9yds+T4FA5I723Ui6Bs/pAQ6zhVOpsAywnZUDr",
-	"dJAZ2H47yLLGATsKnirXmhSqGsF2pISEnf3RaEOSzSu1qqdtas02Qu6UyBUhTAtTOgYqJp2l2qL5kfnP",
-	"WaLX2djYKObEPCy1itH2iteQolQr+BUxhyMXaPuj3XKB23FNUv52xKvNJrOtwOScgebLgWnjA+gYmB6K",
-	"X0F0ajrO7g09tpO0GhBvi6X6lrYVY2k+4woNe5pM496NBkLntz2Zh1vbn4yZwGeA0o+uNZZecPmByBpR",
-	"iLlqmrGA6jIEBQ5+JZmovY+TXZqQPElIZMq4UjYHevJryDpPVKjKmZ66ph0jXe55l4v8PFqI5EkzLchJ",
-	"V+O2rBBVbGx3q431lws3z6i8qQLzGq5s6e7UyY79L08PIXLz9jaJk2bTd4zLuyWRv3fRss5hrxTjQ0NH",
-	"hJZKdDEerU29Ne0C1Ms2LEEs+IpBQ06ILIg5myt2XRTkAplG2Co6JBqi04sT8Os/qoFgAuXpZ7aBHejm",
-	"9Pb2XI2UuREKaq1CPgs6Pro4Pj2H53lNsCLxgBS8uBzloLYIca8nEBFg5hgEg/x7/uAADbhPnPXgFM5e",
-	"Nu1oCOuGB6ZCkIeTLHnWKPYaM0C9ZWey39Gy82xMS2/x9IskKcOxz07zZ56lENtQlFLyiHODTJD05e7r",
-	"8bh+ls088ne8l+K8sdigBPPSPA2X6RNnfSjg85A/i4hNRG/F2e+Y0EVUHoWSp7drXxcjhV8Bwgm9eyDr",
-	"Q4SR+gHxFB1dndmwBhuMM0SJEndDmmAm1Vjnz0rQTsr5cqiDlQ7Bv+bkb39mRZsksRaSLDVlMzXgqRQk",
-	"npWJlVqUwkq9TIgczWe2bYkUd4ev1dCtvEeBFz0BU4Ki7wJWIAtMe0EW5ZXh0alploBTUupuHSmgpWTJ",
-	"H32VvnGNr856ecFUx/DS6aN5b4AuMpEQFt2X6UL5oQ8PYQd1FuKC6GgEyE871Uf11lTgN9fOLC7vO6sB",
-	"/dRMKuyiZWuDiQKJ1aszqVtI4Ciial84vnIArmVEX6V/SeU6N4baeLlSuZsiBIQKWeqjXCODeuvuw5J/",
-	"omQFq+3hY9Oce+utOYzftzca5Vt70o70bDXhIFSnbpsVaUcEFqXYxAoe+/U+9frTi61sOgX7anN0mZBU",
-	"cIYbLlSRZ1iMJpFWT0OIfCmV7ysGmdiC9pjDmuYVYUz1BTUUyolrqLuptqHF624F0eu7Uttu1Nadbpqt",
-	"um1/mVb05vSRVNp43JgKwiFP1imdLxS4RMJTkDg6LAumaqdvZqCJnsS6cH1+O8pLSsnPzajRuiyX+fvy",
-	"baExt44zUSzb3onKoeX8cTsHHAaemJPLghVsoHJJoDA8Kr/czhXM0QDw0IV+TrAsTa4VQtrza7QtJ6JK",
-	"e5oHNiLiefJrSi2KfnN1d7RI8a2r7uQEvTezsSKPRhBo3EziyKmpqyvmCa3vCQLioU3BIYkubMosdTQk",
-	"cGOB7zCLVjSSixO89mNOhNXk07X0dcAKI9bYMjvv+3d8coEggkFyW/ogMH3tloogkUghZEWlfD2ajPfe",
-	"vH69vzuZ9K4WTNlc0erG5cECiM3RUTKoI/RW8GO8szt5vbu3t7/beykxfWztLK7GQDuoKQ4fqta6ycFk",
-	"Z3//zaR/zeS8107b/IYmwvTlxsjlWhlPWos2DTZjDNft+XMCXSlWsv30ptpF2+wuBkDxWFMkIzC1RBSW",
-	"mC4SSgOroOwTwNO3ykh9AZAS6rvot4EPFahUzygoLvhfm4jH5SNJHw2V82aS2/IfQEYQZQBFnslvTFEO",
-	"xqP93ddvdiZvJvv7B71PKDLRsptEUrEXnZ8GEcIRXpviRFuWdyqR5VKU4c6+p7gTaSd1Bm5UuMdh20wq",
-	"OAaIsjDOoKu/jis3EZvHJxflMkWj0evxmzeTvd3Xu/2xvHOxrgiv+5TqelZiv/MUMmeKJfjvwmSUF1PI",
-	"G1rEOIWsUpEtFQjundM0raXtpbgP8sH98En3acuxqr1nnK9c2K2p8y+LKllaGnFDOXocW2MFsRIFI6W/",
-	"chJhbmQBci+R8vWPzENQcG423cIo/hsyhusI857G8CIsvaMxXL9w4c2Wuc0/mJvZsDC83Ba7MhmZ5YQZ",
-	"Pvg6jeGmNHpK2JtW8xwTftlevwHwEnTa4iLf0agxHcsfAtkRH51gEBsB9OYNeqP/rwue9g4P+SrYV8qf",
-	"Oig12Bt/S9zsmcdVdQL1wBo/pkCrmmMT9O5DmAUXStoBFR8EWJsp7+/E1J6c68nqByGxocu7p2uJjdO3",
-	"EnSloYq4k0TIOzyeTsKdhsrKvmYpc/JCoI/X54U1BywuSsBM+UqQ9K3J2IaO2QKKNIQVQ9RCykQcvnqV",
-	"4LUtMvsqfNW2rMrp6hrNBXjcdM0Op1lDA2z5Jch+4PxBx4+vIKQDbo7eJJpzIiqFD5xiG9pT/VFBMd8s",
-	"Dpck3+1UL8Yt2Hk4+HB5cfvedhU5NJWbTH309m+9ijgjm4U8nKV4nIC+XdGZc67G6S78B1izpxyzs5RW",
-	"yy3sHrjX+H/Bl/7n4atXz91TqmczJxfMHeFUuFkAYagAhKl6ANqP7LngVY3pM71pio0FDjI03JByTVgT",
-	"SZwjZxk07/kK8ZmE6vYWCm4TJ+PgtC//+fTo2uu/NFNf8dRrWSwT2lx6z/2xlD1yGhKrWuheTEsiFzzy",
-	"WM7qqRtMr+nbEJ1BUvQjjvNO5mLBU1k4TdWPnNmb8ja3xUMpDngCGulGfVEv/UteGVL2Cojgm9kBeR11",
-	"IoINR6nh2UTqDOMqOjBrGKCUyCz1VQvVD/rck6IWKXz6V6AkFaAVW2gAXV3s1K2Ldwrlg3JzOoUYJpLV",
-	"YOUmDLXp/0w/buxSbj6Rp+gzbmvw+NtleDwqT64osk1aZJQ1d+S3d1T3OKz2YzEUpFw3afvSGJp2GHB/",
-	"bBJtEGfOVbDAN8KMIIQZAkOj9gttadKr3ck2RVcoe+yph2rXS6NbJkkVS42sc8Is0V/z1HFlfvdyMprs",
-	"vxyNum1FwecpFT/U+w2qlhbrdWKq4GiG07qE5vHrg/EzpjwaDHIKnXKJ4/aVFj0ZHTNfpStj17V665jo",
-	"g3cyB52FueAspR9u3Ap7a/MDbNSky9ET2shlKdpW8ldT01vwxmemKk1q2+dsdGbMyaGOXFopRbMTUfxt",
-	"N8g1NYqdlrgbq7ANcvnz98j9V8Pb529427fT7DYtYr9aL9gnNSf9bfQH9eZ1/0Z6eXaitNW2l1oivel0",
-	"Mrfu2BqtsfS9CnUOKvJrgxD9UXijYkoydKbG2JTUTfpZafxBpL8ZxqYjEIbmdbF0LD6fIVjSB/WsswcH",
-	"Ruut+KJr6qmc0+RFjwoQ+RLGmaCPPchcUqZvDd4795iUdmLm5GluF8QxYRFO0ZIzuUD/9vH2+N+dO+W+",
-	"32N9vaiZH9+S0qVJnJthTtyLZCnBDzyTR0LQOVta+uiP9XEiqarW7dbqYKVyxR6PXbXIbSIQhgiFF8JI",
-	"3sY9fj++V9r2PVSwug+smzcTJIV67xB2TdkjNcGVKRmi3dHIlHHSRnP7QZ4aiR1C2in7zOSKm7gI9NH9",
-	"InshoZCW0qiUcMRlMQeHEGCIZ9ch6YURcww29AhDEBykGEzUL2FM+OCvGiougB1X5uYRQebENff5n4/Q",
-	"1AyCZYCG1QAUbjwFFQku5qKlWh58XI9D07WJwy9pnkLitUA8IVaIMtqoeid6vjYWgghRL2vMBp2KO34i",
-	"5CFegwECpOL/+7//X2SBjbwOxERhgrxx3Qld1+TvvihIehaVb5bjASTMmz3SuShjZbXFfEFx2E1EQRzD",
-	"sdVmpmYxkE31LUiucnFQ1CBY1BbzCC87LY8ULpW9fq0anZmocWsNBr3KWoLKdVLXB26S+pdikx5XZ5ma",
-	"Noq2HgKs5HJF3Totrwqb3Ps5GT2pIMN7voIUxfziC7jccB6Bp0oDRhFee0sW5NrUGshQQQuKSoGlyg0H",
-	"+7ulwg37/evnafD5EOAYx17jeIihGZMuiKG4ABz2EN3n3rF7RciMBBBrVyHV4bjq6LHJwNfNoOEVU3rZ",
-	"pDptOjJbs9ZhTTodjqdV/fX5ukcptnpCRRLjtafhbITR5QOe8bTrpz4KWx/NzfzB3hrHlLVWM1IH9qMa",
-	"p91y6hyrX49xxsIFGNg6JQZQNj9tqQ2LFf/SVZWJbsMGbMyC/xDt7uV1XgonFtAFrPPEMhYTIVDImQ42",
-	"irTDfkVFD7lVPBurMeX+2/FNoZnd+HNimVIKW9O4DLO6gbFgHfRhk5cxVuNJHbanpzboVkLSTeR35nTx",
-	"rYo1LkCbywAo/D2KlhSWA8whji9ng8O/tKP94Je/Bl5CVSIzmj9hJPkDYbpQfj3N6VASWX8nL4q8b5qd",
-	"g/BtSid1Vro6tEgqghivYHzHlrTOe3ljWpLDuAOOwRuzzOvLOEKfyPSGhw9EFmmdl0qovf+cjUY7oX4R",
-	"/k1e/U+A2B/0E/i3fqD+d7KvDsI8y3FSP6/ka66EOHz1KlZ6bcmTJ2aZv7rGA2F1bpgi6RaGlSci6x8W",
-	"0+9Dekl/+O6/Tq9v/3jzw5shWf8wIn86Uj+u/vynH0b400USfv9dFh3/8GYYTuLON25gl5aDN2+0qxGi",
-	"LcgELowhQLaCQPc7A1qSzvf+qzcvBccxITmFy+leJfokZ84gz2yyyDJfdNme4XWatQ20eQdUcGxz1kO8",
-	"TDCdqxWJxKksY1lbhZ9V2NVA+5HGL0eT29HO4Wj3cG803H998F+lSJ4uPMJhCZsfHe3lH9WEG+LwXfKo",
-	"6fAvlROrye9vA33/7P4NNPHl98Pn7YS/2wx/BaoTEsaUfcUbFZkJWm9UE679d79nmprYG5WLk/XXyh5b",
-	"+7Xywn+7a1XCldprZSf8XV+rU4XVz3unLlmeppDroWiRsblStAtdQ1O1yiUrafT7u8O9oP7e7R2OR8Ox",
-	"RmgY9G6dy9b/4neHGiaem7lxq5qsKDdGR8wDuGynHm4rPuUW7CWNY6p1yrJxBI7R4080MQu/OMfnow9g",
-	"214tuLEkWPKgK6pA9v2CW/wCk7j7e0xmUscK0BmacrnQbQ/UzzpzF6hPqp6ubYy8qdJSTJcrKjy1kbGl",
-	"MaY5diZIYWUWEq9JpOvcl8XXLtqfBUh7YcX8EtdQ2N63cTuSW9CRWnqr8fF3TWxzqllnwNMpUTDJvwxu",
-	"z2Bwc8l4i3tXj/stGen+ZWb7b2pmc/CyjlQ0pqf5pWPPrfQ4X3R1d5PErUXvFwJF5JGGusKjeJv7ihCF",
-	"ot/GEVLmYqVr3rvXVvnat+aqaSZdLcaFPVlqrTM/hYJ0k48LWrIhGt9IntragI4npmQIhaT6fASwAiiE",
-	"oIQXbw2REr3yZoepx8Unk0wsnF6UIs/iqmBDJd+nTP8qpaVbkgPd+9ntsMlbtMyERBGdzUhaiJ8aE14I",
-	"n0jVExc8+c/5jXYuNyBM/TWFkITnVaCOzOUTsFvK5jbuY1iZtraTQ+3724p37j5rBTwTn/G7FvF+pL4g",
-	"MNAqDxHjKMRLkuKike8QPdKI8EOtm2jpHKcEYfFAInszaWreE25ClVVV4QNeoKsFXeFUrhuCBXRxRF7S",
-	"EgIdchP6Guxlor57lNGlSuTk+S+qWUHdCUxx+HBNQkITWRf4kfAUonoEkGNPoIeu/dQcAW4+Y+tEYbaW",
-	"C8rmQ/QdjgUx4UQgJamhRFJpVUjosFKoXqSiL5cEozxGvBogYJZYBwXK5jrGs/6khI0WNoU2N8GgBpWu",
-	"1pvxZItgYV2/7zRNeVrtdtj7Ww9kLdrCSkylTzcIJ6tGbOx06c8IJvoeAeV9Y7qfh3zZ73hUsXBJ0Llx",
-	"ezTeKYfWOR/LA6I1JlRO0hxGCVR+dExklhK/zguPIps2uYmDU2+b7qKNtHp+iLBAknyR2kDD0BQLsr+r",
-	"ruC9ev4O/tThL2lWoUj/+DxYkDjmnweHnwcrnsbR58Ev3uIb+Zea6YIap6bK1xHkxiFq8vckrBb928fb",
-	"714e5LG3Fx/P/71btggsxV9r59as4IVAMZBYWIcaG1j9TK+qnHn02ntvzen0uQILgiNvdLZamHkYIKEL",
-	"RE3XoI9oheMRxxnJaRLoKTro04ndpk5q3hrhNKWPioUqZDX9TC23ZJzREMefoeW+U3H4Ty9vSKqk25cg",
-	"PN3riNdOIeAGj6P3sAtfGHg1yjNsrbbZuQaqULpjWtRArZY7PRjujYfj0Qgqnm4GL0MadHlxV5c3t/4Y",
-	"UcWX62+ceh6ghKQhYfKlLuhUSYV89Th+tSLTBecP4pXBolfbdGn/OSNpzfWHRw4XBfqh06DShwApXcUU",
-	"cPwSksQUR2WcvTy6OT47M5XQFII17gT/YayjIKZ/mHQrWWNAbeBot1BcDH17ByV64t5oU37UuXsNNNXf",
-	"Tue4QlW37atjCbcH082jRjnLeAqgarrZDiTVe+QMvV4Ph4hXeO2h2n4RyV5An7hThghEP1YKovS9q1WB",
-	"zG4CVtFwZtckifG6LSYZhMYYr/twRF24bRf9SN/ltWbhDJ7EIPlDOzdsZ1nWjfFBNLdOc5xIldqBXhZF",
-	"lCji48drULa4elfmqGgYRhHwrzhNpDGhPYO8ibPpCV6IOhY3fD4mIxqKEry/vb2yTVtKGFBNnWM+9yvI",
-	"9j0DlfNUuWb65hy/PbTWK9KgtNraQ7iDBOmt9HHE0ELKRF0HyNsvouR0xQ/QXaOCixwC2wP7nGY8ua2q",
-	"PH2eXIOjqK4KjJB4rhTFUpAc8MoOxS4cQ9vBtoVBDJRrIgcVbE23SZ4S4VYYF0qCTRXNf/RWI66l45Ww",
-	"f/s18ykbh64dsuCsnYxGFsTwt26hCNB9IImsqnId0vu3rmhXy00UpPIw+lJh7wpnwUlPIVArVK3Cd3up",
-	"dn+I5RFKMYv40sRWok+6IwjCbK0IYogZiJvFORkH/8fr8wBNMwkInhIMzvFK4f1tpDxzQz0FYRJaviVb",
-	"ypWVS9VBirMRoJkpmZTz9srRtBUaLK5ao6imQPtEKU3d5npBzfITb3iAJt0lQa0gaDpxNGcYOlOmVjbp",
-	"oB+DnteqIINq3E0b3kyMO+ZMKpHe9AbYQDhYQsXfnCQxDYFHvfqbbgPQjCYmR01/KrA79+NAKs8k8aY9",
-	"FkQxY1Tm2q/p57cJ4K/W7vXnDNf0O/moFhagsTr58QiNKo1+3Yyt8WjU1rG2oelovgQ/ECWO+fxmzcIa",
-	"ueBKfwqolb6UCnezRFHMht4Klc1CKtjeaGSPQECfWkEeSYrj3MSABF4S6OKr60gGBacCCsozU4em0w02",
-	"K9f7KqUa721mGnu7IrRA7BrUinaVQ6xZ6BGgEkGULNvG1pP8AHKzqyGOxUFEQ3SEbn78mBezgq4pSK6g",
-	"xhKAbbNWZDsa5Uv0AiJixzhckLpqXu/Pbg8LB+PxycULJf+FCzJEH85ubg7RjMhwQSI7htrC3UN0c3t0",
-	"fgrdv3gcQZsXsPjD42iI3v356kh9QBE0+GKpIN77s9tBMFBTDIIBfGkQDPQrfm9OxM75/Ayqq9fcgWu+",
-	"Evoo9TYw1P2zIkmliBtfdW8uoue+5qvNVHh94e0PHn2FZ6mvwhl4fkstt45PLg51D+iXIRYExURK0KUi",
-	"OoeGZSxCi3WyICxP2twdVVJDojl5SbIywdstRST8r7/gl38fvXzzV/P/X/71H6Ng580v/6M9VkTvJNCg",
-	"q0G1/Ig6Xjpm6uV7mKnfwnujy5SDqdntHpGX3VerK0Hl9c7uaLQzGW3huokyzRZ9CwFkg3u8wBHCsZII",
-	"12hKCMvXUr7Gk9aeIea1prmAruR7hcyx1JCOynxv3hwcdOjPARpIuTVOhY1538wYljKl06x+vXyG7u1K",
-	"701LJFAjpyTmbA6cinHbzQJ665nuEKAJrfWuNlomaRlc91F3fHddXVsbhRANBBzwl869stXA4GU9+isq",
-	"4dM53C5VtoOEjSDzpKA3RaBVX/WqR20iz7SpW4FtbQESK5So9lyp/p5QxQQ60FqXX9lk+jpDuF6d4ll6",
-	"VIDObi7Rznh//+W4TBxPTisWhTJZPHr5X3/9x8RHBzua70oWp0Zj3rj1YtZ7IeAGmanyGq0QyzSjxlzh",
-	"uVFBnszuuTEDyFp8Fe5cr//096MvryiLyJfhcic7aKk3+mrQv2+b5swb3duUYJTylSETNNKhA4ao5vQu",
-	"F1NAANUMyapMhgYiPMe0kjF5MJuE4+jNCL+e7uySvf3+5d07Wh037Ym5crBXqmM/HnUhTUULNiwLl0pu",
-	"c2ygRAvMGPEXSoAuefq5x4b1jGYiPQcc9tsiyE5Nr6XtHEvz+D/p9PUDC1xlRMWwtMCsp2WpU/SjXrcN",
-	"gFRazQciBJ43l3MF7WepBxopmDXVqN3OpLUkSt047lJdRA8tVdwsNZeiTk0g/4G0lW0pbA+e2mZUxhBT",
-	"lWRiQcRbWz66OgfQJOsicFof4PBBSN3qbtNF2zHiU0sc1XBP7IuH6RveLmK+WvKIeJOG9P5toDE2J6ED",
-	"OlcYsmWKOiUGZYRbk+UtGlkBR40vrdQvjWntcuvuXTQq4r5t9SEnqNvFuvLeq/fDNQi6y2ogUo2h3vOU",
-	"Z0k9uVpwP6PxhNXmaVRq6akS7bS9HX6fkpAviSjOKo8WTnlMoPL6s0Rf++/LUaEHJoQnMXlr1LvxZASF",
-	"QXGoFMH6G9I7/rzhBuWgK+mm5gW7sP3d2nU9JU7aqadVe56i3Kcrp3IGYqPR6K0Oj9FniuZgwy8Zo54Y",
-	"j9lWDM9nKW3A/x84ZS0BqmB1jqKikpXCSp9JY6u6G1n32HQ19NtGtDrMeGOBmpkElpUctgkYQ01ODqHe",
-	"3wajHKKIpiSUh4Ys6x8dg5X+XpG2OggG8D2lL8KbfrOV3sE5wY+kwzHr/vLd445/Q4dU4+LRD7d27xhJ",
-	"1ufb0Y8+EH/Nd5sGwBDOGQh6z4WxpIV8Af+27MBbU3GqXmsJhLbJBnpsx3rXhvVVA+b6S7R/45T1k9dj",
-	"MpONkixsSI0qFcXXF+IJkqvfUuSDJAw9RKuUSiW1UoFSMoM+SkVhbzVGPYnpTHaF+pb0Ue0wuszkRzW5",
-	"//aSosqtLd+r3uKZrESePEn4fwYa0BLElaNlPlle/CdHtByDqpCxZxzYa9NAK/Sl/YG7JU2813dKdLqA",
-	"Fcy0l7ZWfX22e/Xr8dJtj6gjtJuTpvqBu1P6VM2Be9OozESG1miU+/3mU7mQOycz2XhRdGecmLM5Sb/9",
-	"dfk18L4TzFpzBHsDrTfS50fXAeUVaf0XwgPUvNLkh8KoVZsXoclGXwnTiJENcqYWFClnR6G/RcsRQzi0",
-	"rgBsJUuego0eImyIcEQY6PtRvJCbtR8o8zmEQkkfPcaDPN0OfA/6a1oogkAldUZ5g+HWAPLpulMZiq3o",
-	"RvRMjXYbamA6ohiuCGDWkKELyCsQi+crZ77k0dczRBd4Z03SKcFC459T6yIB1fTphktbFVer0DFfAR43",
-	"Q7EtaDoYSJzOiWwpcASCvkbYPEpdzWjX7OMaW3Q5cVmJsXma5cEFyOEb2Dvn4lzV/NkS/+g9wg0oGFTV",
-	"Bgy9FhRi9kKCDqStcIIvtVV5qDTNuqGBDkzlKVDBIahJ1bGIs3gN44afmd3NIVTC1gnYJmVosakrN1qw",
-	"TfcEw9jMnrQ2YHQDB3pNtpICXDVMIH9uCN4TjQsblL2eCVwXBLWTMUePhrwT7Y5wKHJZfa2n9qb9qMZv",
-	"H/FXH7GB6iV6X0fgW2W0nHW91ZZwvFmTNiiKDb8Q8PqmYLellbygb5Xd8rSoUqZd28JapPdG9aZyQxud",
-	"dbiBhY40VEOkvpmNzSVDDeTkxtyhph4IZFUQb19s1e8QDUwrk5SvdGHAVnxo5JW2MqCPEto4Zi3U5x0W",
-	"GJTibnLujd2IgZ39tjCsaoBeiTM149CtJs8diBh4Mnkmg7zh78K0lvgnxavuBR8ZXxXtMVaEPKizg55s",
-	"0rh4eVYJPivFfOyPdg/aQ+n+Re6mnSo9LrA8khKHi2WNSh9T9qDPakZjot27plBlxIlQQhIkdRn3oc+F",
-	"FurUCcicqEkyjckLgZYkohipNVZQ0smjSKJZFUSvW12gm9kceE5YhIcbX5vs7bWHLdG/k7xSQlF35GAy",
-	"7h+81y+R0Jv6F0asnNBU2lu/3L+t2l7XpgQusA1i8OcI2cCekjfJE7Rp0bMuT7YY8BbhKURZ5sFBOneS",
-	"EbfOaj6vQBGJiexn13Dvi0emxZlc8LRv/MQq5bm3rNVSoKdoqZLpza6ua5n4pRxUVQOhYqb3JI45Io8k",
-	"XZvM3PZ+r65541cIbBMy/QZmlIjK9oa7ENWmh1pPlnoKzYWf0X4i5j3tJwqlleLXLVTEjCaRVnDf6rLE",
-	"He9Yz4Zutm9bHfbY2UwcOIX+zJBRCOG7fJMuOEGDHUEW+cXpSEkLLT7YlutU71s1X2+tYm2+6k4WoOm6",
-	"kHSoae5sSx1ChnEpVhhCkyIlQINcgi785IBx6e7hiZainFiWiFqe7p8jZDkCLr9lDvxLwGrhRsf6W3We",
-	"HzfeNIFm5l+LKX0ltvOVGUgTG3geqzZ5JnL8K5PE/4YU72tc6G63tdbnuHldWwTKjr5GH7WocTbKoVnE",
-	"0Ozq9+xttHA70VyiC5V1GMrX8qU/nRTUs/q+FaV+Rbberl603fCtOK7BhU532Gy6SK6C4oc6hDN68m12",
-	"sbL1Npul/Os2z8lptEVN6hoi6ilO7SKAFu+0pWlGSRwVZRhtQUen0G3kCzF19bAtMjfy1zsBpRNWm009",
-	"FX2dY2jFXj3lv5B3ThqzYSy4+sn4H01mhCvoP0Gcd5Mfns+mRCURv4o3oKxgeLQjeP5CFPkwOvjB9Jc+",
-	"chdr1hbpLhSm2QR+IAIlKQlJRKqlPZ7YRqLZTlYUiWhwFmzqRaXKEaMuy3iS5hHkHo230I29VAYFnapf",
-	"9IvLopSpPRU0J1IofMnE4mtl+OyNttV3YNlUWOm+Vv/pqeb0SamqEChzwn7Np4Uw1cXj2exFHkdbBWDk",
-	"dnd/0IV9fIVluKj3dRu/jQm8qyOTz39f/n/PfGFufdZKox5Ljh4ISXTVOXRBVvG6OlZdiG9+H3xIVotM",
-	"lVCbWpXLeoidiDCENzN6Am1El9YEbwzzzxj60MnN8XzK3zMFBnqwym7ohUB6XEe7i3End3Yf3zpxSAYv",
-	"85naovm6x4CbwL1pd1Srl3374ho0b6/HsM5ysu8u1IvK+eihDnr7HUvLJHyoq2bm+jKUZIZWPH0opXFC",
-	"QecZprFalD8KkYQP3C+FL7TVLsFrRXlRAmYOq/1DMPp2TfvVh2zP/vx7uiYiTtV9igkWfY4M1lI9MZ72",
-	"jVMuddbzlloIiRA8LZV0CQ0Aa8p2iDtJhLzD4+kk3GkoiOqrfTMnL0Re/hhqgGVrsCZNU77aUAls3EGC",
-	"13nIQfiqbQGemIGg1CjPwra1E76BQ0OQVYhTGRQb0bi0AmIMP+pdoTm3loQVTiNv7WEWkthb0viT/2vG",
-	"9gbTmp6LNVEbpYgNteAOsRrdojOCQZgJyZckPV3iutxKE1GixJ88yUOXTk50FyNSLWc05f8J27KLdtdL",
-	"YKJKIM1u08ryKped5AY9MTpSSiBoMi8EiumSSpQoOJuPKuYiNmIoFMd5uft6PO5fn8jOdsyjGj3WjkAh",
-	"hPNDhUEqEJ0z2wSqWMj50ceL4/eTUe8CDjVlRU3x1BGKKVO6gmn1CrVCIV02XA/RuXpWSoQxFTV1Q7Ao",
-	"UsJE0qMusCk7W63X0FKvcZuWqTqeo45ImmgPN0nJXLsl2AZ0U8I0XGBh8iw0RTCR34FJwLZDEM+koBFx",
-	"g016xI94SsO1J41kUEizD3nRZk/DJ4fo/h/H70+Pf7z8eHt3c3pzc3Z5cXd28su9AooOy4WSyqHuGOD0",
-	"nPZ0qvCSJbnArFMB+a3CxjTCVamVl0aUgBU4dNnLIGKeRVeZWNRwiONKl8ojFqWcRrZBJTALA3UxREdG",
-	"xtZ2aKsq0tRYot8iwvAU+iGavQmFP7odEMIhUIcAUfaZgZHCqYANwbC6fZJO8qgwH7uNUzVBU4SJLgYF",
-	"F9qqtE17eosg3gT2IvK+485yO/mw8uWZ1kdH+t1WAlLz2oZWUt1940lvrsGXglXa5AuBfri5vIAmJlrm",
-	"eqSRKXnIBI9BcOQptCewDRx0az9EWJiuEwjeKjrC4ZSwFxLFFERZG+XxmVlW4DlhnMnFnZ347sve6M1d",
-	"SFJ5V1u6frVaDe34/JJy9ZnJq8fxK/Wy8F3P8j0MBmAYvmTxWh+vsdfeqcvtL5kfmuLTm5Pb6dX/bje1",
-	"bv92R6ys4hQgz8TiPxVBeikWPBlSvHRkj6qo4fDQnR7TVt3C49Huwd7r/VHpv7a6nw3f3/ZUUz7lUh2q",
-	"5Zyv1JdeKZBsB+YkpY9YkrsHsvYGHF/fHCEzRmG14iFXpx/KTOKl+u/d6fdnF+jq+uyno9tT9OPpn+HX",
-	"z+zD2dnp4x/P3g2Hw88Mfju9OPGMKy//YPxm0iwAtWxm4wRHWgOJdsnezCPydfk4VOW6o/XqmSUVZmjF",
-	"mmUxtqfA6VsLOGfsxWxoWaNLcsNo02rbWaWSpa2873TeRke6gW/+rFQSJoYPFrH+OI75alO6tkisycAm",
-	"HtueF1tgrDTpAm7reSDhd4YeVeC7V5JDKmM3C9D6pswYfSSpIHcRX2LKNvohlPbWqu9szlBN1dCtJByE",
-	"K9/TCnH0skAekQsuaVijoCi9BJSlGYGUIyUIgOZkCvWZuro2kyMljwRDOHJu7yEv1eQKOWx9x4ohpl7J",
-	"tK8yXYAd1KNAcVyTNMaXCd5Qk3CE/9OVQr2d3nm6PKczfw7Ze5NIhe4FYZEC0L1tO4SRrnVdFIUsF/ce",
-	"1aQSqQ8dKdm7ZUI9Uk+pr5KwbbIhRKd25p32PDSrY7t731ibH0WWSUyVyNyS2qizoUDYMYqDpgA8jpRW",
-	"+dYKwVbesfZnnuogdlMbUP3blwPUUG7aPCxrc9qEqRCFCKlkbLEgUa9C1FUVrHNhaizxNZnTOqt/Cs98",
-	"q30hkHpZ53QLideaGCtAGC9BqQhklZqS7GVImExxvNlsoFWfjBJ8Q+eswUwN+q9anrEwQhf3eUoImF2h",
-	"vC584C1EeZtiILNMZinpWhC9dZUxmeP4PY8b9Bl1YdTSbO9wjQdLvEZTUkSHFQV483rcomNvH/JFXpNH",
-	"SlaNkIJKIimMg8D97PmAwLi3SvyF+lkz9GhJmYCaAk5yYr0DVWGrkCRF5ItUA5AgVba7Nxp1waKmvMlS",
-	"P7IuSZN/JjiFqggKiF2yJ1MqHs7Joy6y3aRHXucDwZOSLsVRGJJEtmC/wSVsxprf0qX4migPE/xEUlFL",
-	"UB71wwLj06UoehqYRS+wyBdeBvNkNNl/ORpvQTMeSUpnJrWyDeQ/OWNtG4EKjyp9zj1N994386jLRyW4",
-	"EU+3h2MdwgJ0Eww4cq2dIiKASAWFgdrSofFNaLs/tL7KI0csNMULm/zbrUvELeRr2xq58ywlorvbaEHn",
-	"C4WwJXmyvXGJ3+x7CWEuaukACoju0XvK63UYhOkZNZIfwTV83WPirVp1OTt3qbnbW6mtEcOcVN/wj7qh",
-	"fy+PnPg/SJhiAKWR++0p4gr9SM+1G+Q6yUhbrXiDaaZGiZ+dFOnDbfOar3WdNBfSFF07Pro4Pj0/Pz0p",
-	"10UY77VOyiWuEe7hUakBZ36dmo81Y5pMVAA/aU3p977W3o7HVAk9SXDnA7MdbY08VC80lYv5v+5VWAIX",
-	"fnoxcHZXYLODoiWwlfZUvoYOsSmhapCb2xNd3Ty/XPaQm8myoQleapSLvmE+PNcljiwxKmBqiJdiZx8v",
-	"fjq9Pvvu7PQkQOeXn4Be/5rqQ7uM/ZvQDL6tKmDyQE3uMuNy+xTlf2bh3ymd9sRE7T7Sfzcxv3XKJMat",
-	"8t1VjNktdZlcC/6Yi5xntK9SKiVhBco8EU52EXVpUgAmiHQ303NJnIVVzUrLZvdt+3K20k2KHkdNr9wC",
-	"mhfNuZ4nNsx+x5PoGy4JOtdl+Pz6Slmd2rJV9LdTfL61puPE1zkwdtpIwY0LmjQiy9JKXKVMuysg3Dwa",
-	"l6RWaJulM6XLXLpUfo7PGAnlTUNnrpyfcTblGGivadSFsHZ+x7EvYi9c4HRORKs72zn5EDPbdteGvwl/",
-	"CT6zlrbv6rUBRolsulT0KtJx55rr5KiXx+Dlbn3/vPk443uuDVchJkHT+COQncfGPNrvvLW21FlRUymF",
-	"FsA5sGPKHqoup1DejfFkuhP2rslQQM67m6B6bl6sKUIqalOtMgH7j/mcMhA9GlwJjd6A1iCzBAuxMtKq",
-	"EyHJ05SEEi14Kgiagil43eogrLPC53N4wWHCr7yOViWA7k7Gr/MgLfDRlJ0kQ3SsCJI2spvk4kUR1vVC",
-	"ILHEcax0/YzRemQ6BOscxCHsDUcjNUkmTGbtnv77b8k6MMLqAsQ78+kUvmyqjzrBdNFgo+/tX/+x47ej",
-	"WzgcLf1hGUcMYXi0GbemX4F+ahGdzQh0fzCPqQl2AfFCx7B5jDjwgeOGAh35zKHN3SuU8fHegbexraf7",
-	"pnPWjeYVO24j0sU+CEprbsIrAxy/NkZAFcpNQzmW6SxAC3HwROE4WeApkTTEcRFn3c1aVD7akq1o4rMV",
-	"2Rfq6EPtxShIchW7kcgSCNGBzWRJorT41LlGbxW2V1zeYkVSk09MJcRlOdfOi+0OgdjZ8CE1of8JFgug",
-	"rd+nfOXrPHpBVrnNQa0Sr315D+saBAahd2ekXoN78vH2uJww5qpJkpuvdzpdveATE7uZH+yO51xnKV96",
-	"Cj5KnMpyTzEzf8fcCN7JBBsAVlOnV2SPWSr3EDYCMwca6L4bmB/pjwmtORbbUfmFgDgax1j8la3MM0xj",
-	"Ep2QmCqh06dhfiLTBecPSo02Y/Tt0m+iGWU4jtfIhedkF8qrimrXymaTm/r8jY419TUbN090FWwcx461",
-	"Ur1Zmmu/01wQr+ubSj8ovn9+9tOpIhLXp8eXFxenx7dnF9/37CK85Ewu4vU1UXTKGJ27k0qhjRCr21pz",
-	"rmvANfbHLCkdirn0PRuhF5O+A+Gy79SW1OSiKS7bqN60LYAnhN3S8IF4t60fFCd1eXV6oU7q6vTipHpI",
-	"e+0OhqIn6+ZcV27H1tWCm27voPmQSBc7VWiVt1PlOnyjLCN06QOvTVPvmpqC8xlE7uug4hmNIXt5DipL",
-	"ec+7b17v7R2Mdw4ODnqXGS2sZHV3xDGkFWdwfXp08ufyIe+Mejgqupo8jvObAQm3nmoLkIdrQVX4VWCV",
-	"R8e3Zz+dluNpxu3eBGhx7pnrJ/3AzqYRwdIR38lMxrujp1j+HWrguaUWJmVKV6y/Qm0ruF86+g2U9BCz",
-	"8jX1cBU/W5R4igV0l69hi4L+PWdtkRnes0G/qf2yIilBS4JFlvbJ3TP328+SLhPCkDMisKevA/AqpLbV",
-	"V7fEX46bpoPUYV3P2nE/OfNX6pe76OX1qS3pPMWy1szmuLjyptr2DX3bU8x6shOJpzGpMxHBMztfkk1j",
-	"GiJ98QMUgzmhr3v6Vn1S41drr1jj0mojuy4qIg4VRsp2ldc7u6PRzsSrCba6Kv1Gzysu5DwlN388fyGs",
-	"9bNsyxm/Hu61CqtAQR4Ls2Cx3TKib6Ciiyr5GXqvtL7x6xKB9ufAFdIkaJ2PYLpwcc0KkVC7rOjpX1F0",
-	"9Gcq7t290ZtWSq5JVL/gCl/AwKSdi8p0vfHWfmcnerGr8aQfx9CfcD3DBbicdeWw8J/o41Eo6SOVa6XZ",
-	"1WTOKmncNFrw6qM4ocdqUBkGr0cH/S+Jpq2nacp9bBhmMfHJJLJFjHa/fNlk9D3nZWT1I1mLfmEfOgy+",
-	"32L3Kovtv1Sh9GjRp+TpNmEiSxwRhDdF3J3dfp0y7GKDAksqp1yBY0UKglNpQd36+LD3fFUEd0XkkcQK",
-	"byFsHUjR0dVZXUsgiw5NEDu6OnPSvUAIsQHxhXTcSgv0fLfPeEivW1HXvbI+tJ2SmK/Qvc42urfI+0DW",
-	"CFJkjeEeMjlKMx+MJ7ujJ137K5KG3voh5oEJ2ws7kYLxcOJ0CRnXtAjR0NWxHOtuJtQIr732tc6yS4Xy",
-	"lm1q+3vfyqjm0L2eiG6q2pZPvwOZNQan1ilXxjBFWJRwmqM8zJ2amIfK9HsdrA1azqmZfTJCxRCNU7pE",
-	"kZAa4QLn3z0P/DJxatCoY68ayDeP3KGLT7oVHp7T4040co/JqBQh93zgUmSIsrmmiu2g+pWNw37eZg/N",
-	"e5JVuh+4fKe4mOU7YyhUCZOLE/KySZqSUJpCVg3JPnLFTWUzqHYQwWv19bJZbRlHSWUMYNcp6DqkTX2d",
-	"RuVUwzOdBW3ro9jifeQLhW6IcUpwtN4s4ohZhN5t1lbrUg3OJNU1FhjJo+2Mx1+9YNMa9ndrsxpinLFw",
-	"8XIymuz3ruWhuyx3Kepoz6g0919MrbQpgUpV+e16Qum5iVu6Y1K5bZAS+XNGzGNfEqPdkR8hRU1G/pHj",
-	"3EtJlEGRAijcA2m1NCQKfzBKHJKXwk/Wg9m9ma8bAKJ97QKJFZXhgkSIsyE6wdLUSNCpkdBWGHg+jiJa",
-	"3/dRL+RyNqtxMx8bTdhUX8mmoMblbZbNbq27M0DTDFz5QEfdN9wmMQYgl7OZLtNTjsa0Elh779iwtqYN",
-	"gEgnaa6wyHk/epetFclY4jWI1OA99Xlda6vePEuDHRZ5a36dsqJQlk55fcQxjahcB4h8CeNM0MdSCCdX",
-	"wsbzNduJqAj7tpbAX65IemyqnXQ1EkJOKZ9Z575+ubwxQOJqHH47Rizxl2sSkWXSy2ipay4xhOO4dRUN",
-	"CWgl04zF8FoJyHOnUp6xSDtvAAkIk+61KV9V5+qU8g/aF5e2QagMmSE60pdF6CB1Eunl5IXt1JOro7OT",
-	"qszWbAqoMZDDzdVZuAb/S+Hb1PyoaAw3RZO3w/7m0kzQCdlXn8kSX7O0olCmuziIxoNibT3rL3XpY6CI",
-	"XgnDNoh44JoxDLXZuBtlPNi4yk6P6+YuJ5Y/Qk27esaFNeRCzNBUWx10E01b0hAcI3UhUH3ZU7kRnObS",
-	"UFFLDXQZsu6oJ1DGHhhfsW/Eh3RvOMzstDBMFxVgbt+L7lzot8JStqF7zYdVBHttnFRvsmezghvtHAad",
-	"r8ksEzh+PkrhI2IFnWjaXjvZaI8cV9Op9VcFwGryK4zrSGRyypIDqJE+eC/Jjq6rjWKihH0RoIjOqRQB",
-	"WqyTBTHxNYorpiLkqWJGH0GYtzdFq5JbVS3cHfki4UYv39y9/Os/doLdUU1EnN1PuQFbt24iuTKx2T+k",
-	"KFgekaFnotoqxaX6jSVxd6sCxL79+WoP22l/9+2iLMBOUp7URo7D2eQdQUFbkujRidJw6jVWswb1vel0",
-	"ZmpsWyPrvNTLBpFyelsXNV6KPtfG9OT4113D3MH+bgcf//PI554ymF5pfa9iOTT/lVf5daT5DQZVY8Ec",
-	"t7qkfLS4rSW2i5NJff+ywn6Ro4CJYjcMTRcYFQueSuhqXo+e3eSU7h3WrQSrUE8zmk3c2zypJ8lB3QnQ",
-	"82jOX1dT3Rt9M9R+Dp+vK2R9fYUpn82vKrlounFUHe5bV16t3R36elmE1P3j9Hd0l4E6ztCHm7uEoJGb",
-	"m5l/99y8sd2W1tfg+AjV9WsLk6YimSVRuXRfLMWsCKUlK9p4kzwA03Av62T0S5PtGDijvfb9TMlbmYk/",
-	"LXisLVbdjcVebTtnk2/Mf32Z9Tby0jZsQ9exttSjSS5p0qj71mF6doNrV1FqvClJ9T2Zbyz8aTnrNy/9",
-	"tS/gCVZTX734FsNp7xLwz2Yd8S1WBwr1W5NPfm4i9f4GZicuqxZ5XaqeUTO5vr8ZAlC1NHlOd+2YTV9I",
-	"azitWJ1DzIbWbnRYrTnAOBIZ9M6LyBBRpnnEoUPwZ7MhYlzeAZaR6PAzM8kxFu2Gpv1MdKglc00swemo",
-	"VnOXJYeofLV1FV4cLiplTjLG1P8v0uA/M/OFu+n6ztKlQ9Mcz3bEUNswX0Nl8jfUHRfvNH4dlvAq5uGD",
-	"yYMxxUv1qADx9DO7t1h7r1tbSVB6SvVaXgiTSmkkJANhdfIsN407gMubvkQ63UFtq/iXu0Elizjr9opa",
-	"J1QkmSReGZIsMSu3FXkh0BSzB7XblMgsZdAq03RYKFL3UUpEAiqWYchul57IpgWaHiVqeghymBPxmTEj",
-	"50C9n1TXZDYFExiU+hHoPiUz8F+BiHDvrRbfltBs5o0aM5t3xm8OuuU1x1w01n8BFxqUho4JThkUUzSZ",
-	"uhYCChPhM7knjsbEGHF5Qtj2tvL+WddKbqfQK/QkI0d1uZcZkzR2KK05+xAze/5OdRtuftPW04QLQacx",
-	"eUafskh6KsYc1IdGblfCeT3ePbPuqkeO/+a69etm5UznbDgpilh0LkxanaNkLdQvBZqOY4HuZynOoiwm",
-	"TN4rZePedMO5U8QI2h89kui+vCrfEL8W3qXSj4FWTVkZWqrCUUDWKSxj4FCuFhC4ZQTKiO5ghXOra3i6",
-	"s7TNbPXT05Obu+vTm6vLi5vTAH28ODm9vrs+/ens9NOhbuiXzskUhw9a/ihuUZGxr/iRUv2iFK80Phpi",
-	"pagyRjNChujT5cWhc/k+szmXJtaQkTVSEwzR+eXN7aHT9KdoZgKjhujT0fXF2cX3d9VV298rq2eIMnUM",
-	"eTGMEDPFzaGitbu34svH55c3pyfuuyZqFVuy5xS9cz5Q4oz+ZQ6CgW+dzs968kEw2Hix+sLlxSAYKHD5",
-	"eeVjeozjWC3Mf7Vurm8MnYcWlwlYMyE/1GSMQuJ4TGxB95hI4g/N4pV6+pzdRY9pW28NiF9Pym/GWoAo",
-	"FYLZ83EJf4+PNzujg8XewU7/hmDhKuoApRVPH5SsNuNxVG2e9yoT6auYhzh+JVJRdaq92ffl9dO4xkOu",
-	"nrwQKMFyEaCUxFhJVkqQuQ9X0b1t4qD5LZ4KHm9Q3OErPv2beMXmlH15tZDL+JWC7asvw2Wy61tcW6ey",
-	"ykGN30yGo+FkOB51OOYEp3hZfr+9cUQeOW1OuaWaj1W5NvHp7svkh+hgvJw9/DE5H+H/km8+hde70z++",
-	"7oJojwuu1aDim3d3Rhn7ST27u2v/zEYHJIu8+aINLvhoNzTPagj5Na0YbCM4OmcvswQZLmnbvvds7NDi",
-	"OfaUburbMNBbfMm7/UfCZO5ONkGbOL5yNuQz58Fe1KumOqcbR6IZNro38dgww71j4KtMXt/r3k7AsPYB",
-	"lRvQmq7a1hEclH8mEfX8aspgDvIWycMlWU5JOvwbp8z3e0xmMv/IRsvbvA+nswr7S6Gg2V8Ii0p/Z0lU",
-	"ecdJQG95+kCVolnzcJnVv5ikfMnLjxeYRSmmggzhf/2PIEq1vMGEy5jOF9L5DWZ+iWOnRekwz5z3gMR9",
-	"pj0AxbNpSrBW2DeB6zwDecFdVrZc4nQ9hMB4aHkXx0PKHi06qD9t6of9OyJhbM9f/Z2flPaBOOvWP9jn",
-	"xfLtbMUvWAgiRf7AyMLDLBHEfMz+hNNwYURjyhTK83St4F36OyKJRd2NGIhg05ESDGx/xqGVLUo/LqlY",
-	"YrDFuL9aXXrztzuTHus8sFqz57e7/FRwBjdlOKXuXykB1gOKwZJI58lKF3skG5DPfypgb37YSNwtuAvQ",
-	"l8s0sjZr458AUjOokjT112HZ4Iaw+qmauZZ7r/RXsAjrJ6+r/nzENHUbotM8c8uoSNqsAU/vA3RvfUnq",
-	"34Uz6R7k/ntFeu+389EVhN/1zLW+AdQ6V7mrrnSljwh0/6eXpq/gS3jn5VlVMySPsl5B9yqxX8cLKMjP",
-	"mVL4WviPdguYpChot54BDztE4wBNArSD/u///j9BrrTMcSJy95MOVjbig07xHyIPpG7MUsqQ2mlKEvUG",
-	"u5il+XdUmBHs3vKd4NxUaShpYBveBnoPATKXVAk/luC81f7I+1eKQ97rkoKBzVSSOsbISY/q6GOffjOP",
-	"rRYSDcgcfAi29+U6995v44cBBYKYsFsS9Swk6NIXj6H/O91S3pIXPwkyD/UhmmJmWEqyTKSn0IQdXj2D",
-	"1aKntU3PdGQm8rTMKa+kva7aTmsqt3oXMgv9Ho/882ZOA4wyzsK9sSDL00f3oM1lewV3LOSN7sVbS8Ow",
-	"LQmy1ouB3r0kcovJP7EyeDdTm5XczV5/I9W1TR/Qxi7YWDyQ6GMab2pABe4GtTWoTW99azCsoKmLRNXz",
-	"9BGC7yiJo6uUT2Oy9LlUQBqxJUOo0kB1n7jNiwc/+6qxyUWRukviyDHXGk4zureXZ8qjdWD1VrAYEAlG",
-	"l1y7yk+BYT+3NFpU+cjMtUN6GIpBKVWq7bg9Nxi2VXzXD8RUyCucyvWRNmZtFsJNktjUCc/rJplKkopX",
-	"k3hmuxBj66PkGiSnF7en11fXZzen6g2WxyTq8rhTGse+cOYtcu/MK+3l+M3AjSYWrTX4N2Me3Vnc87o0",
-	"2bJCZhHlOXboFtfdnS0N1c2rHdL7k4cHsj6uyX4tlVjQtYy1jzAlj/wB8ntS6zruWXoTC/mxyXNnnLVK",
-	"/oMl5O0bMvGMFJptEMWbBV/NYs5TdANntr0LpdoswdgYuqOyT3oy1MIFmEND86MsAdi9Em6ql7ukVmoA",
-	"uQLeWmE6Xg4nSZ7opYt+GOzx1mb6kbT6RI/0qMKw3jS4TLg2ypAliS6IoD7YutMTIr0WRU39tPSmd2nq",
-	"Nyj8DGxxEJ3OYqR6Xz3d3puBYxW1/VCVtrw3ysuhlJvO6FuqVmRuqbpXolCeFDUyN5wsBYkfdSXfTiJx",
-	"cUBFlv6epw6G0rSZrK+z6+xjMsohV1Td7bwgM0WHIia2/mPnU8gr+q2aS8Xkx7FRKqYEc5oiQcKUyB7Q",
-	"VmyrIiq2wd57DfTmDVI5G9o4qNaL0hg/i5MkcO9KI0Wo8M9KUdXW/p1tXLa1n+cDWReGcWu3OmNUUhwj",
-	"3eLac9h4mbOojf31LgTyQNY3IU/qSlXqCR4INFWAcXmImAmiMz9rK8DJ6U+n55dXp9fdL496u/0y+4us",
-	"HMWCl5uIqXG2Rsl4Un90HnbbE3QVJIcFtqLulZGsN4tq2R6cAPCXiRqvcNkTHVhG4RzInaC9QeJbWlg+",
-	"eyfKHh0T1e7b2iVWRZUtmvh56G0NCwYPv+BZGppyKNiUrxoi03y1CGhISEp5pDuUwN1gfNVcLXJTBNa1",
-	"otoqm0OZud5V5qol6HsWr3/GgvKtxYIpyyQR597aNR/0Q6XrYZr6YKW05eVSCSDQDUXRK73GSln7yc5w",
-	"r6X6l1nJJ+NSqV3MSg/othqTqFmukzie7O61Lsdx+JmZ65cEOZcbbQXaUGtvMh61LuPZaqfvdCgy2r1n",
-	"QoDAhwRypxFNq7riaLe9vmiO5z1KP+dF2rsiuadklBgUs1dLm4uimHmltnmpmLlTiM29Qxt47MUkL6Xk",
-	"aUiiG1mbi3ybhxSa7M4ZvIGE5Mkm8XvWVuqW8IQ8Wad0vpBqWuh+45HD+nF2s04fRIpGMDVF3SGOpLli",
-	"cLnZRXc6vEXtW8UDWxtrmCBlUsSBR3hdaBF5r2S4Wf0aJtcXxC3V+C+t0wf295hFDSio7o/pKr0A04BA",
-	"OuYhL8Tls/jpQm2NlecsQNTQtzbF0rk8ugis9ozBP03bWliQCTfDaMGFhJYZHP4FC4LfMavY1Kabtf0O",
-	"+mKv2ZYXjATHvr5LTsgwGFRt05kyvLoZo6B0T000r/mCb2lnpoN9fRlukgagAYV5b72i4E9C0iWtN4TQ",
-	"H8m6LhzbqFJg4KxUj1HceoWFrjRsDr9a/Le9SyqPW1MIPwqSXqtx6pbnulk/bWqjKKguHtrJdGh5WP3t",
-	"aocMc5XSKlSebGrv1gmxNYNAbaWnxV3JSud8TtlTGr9uWn+PIowuH/AMnE5PR5pOV1O98fxOv2exNjuu",
-	"OxsKaQzQAArH8uyeR2cbczD48nLOX5ofFRxqGtia7jK5ERdWZJegb6aXei0TkgrOag3XxkMFZMMW7Cr8",
-	"QziUulcsaJ0eDz2YVHuxfpqviKd1pK9YANV2FNBg7nEo75/qp+pLfQAwDYD74dNtYOvK8FTpLkamHaIz",
-	"xRNiTJd65bARnfkA+xu2IqCeO3CgHBTYUIGj9/DZnAh5VJcwoCMKtB50c32DlNxqjtvp4ewvhFL+2khj",
-	"jq/z86hb5Zf65TcnPUx5tAYLDYMtLElEcRHf//729gotOH8w+YFaB3wga4VXJjvyHpzU9w9kDa7re3BV",
-	"3w8ReNMLLZG9kCimQpLoM1NKow2k9uX/hfX9fdRiDhFnd9BqRywC9e+MuX8lsRJyObtTuopam06/KCN+",
-	"8YVvlpbhq/tn29VoL6xJwoRUw4hIEkKQYaJdzEoiSgmEHBGr9U/XG57n7VM+aFITVccUhil04ClSwNXd",
-	"naMoJaKium2XBbE55c8ZSdelpkpioWV+mD9CH6/PHdcAxGNRztASp5V+0f3zKlpSXrSz/L918kU9LalN",
-	"Qlcgghhi0745R2wlWN4r/LlHVCgaMOpKExXkgf4UbZSKjoSjndYaYr7YF53LW6JijEtkU7Y7VAhoDn45",
-	"YyKBzoqXmfTqtJeMIA7P8gSVmrI9UypTLMmP08Sj4P9IYz416pGpwAY57HGMUoIjpYR6+/cd7FVKW3jN",
-	"ESYm/SOj3li/1LBhLJGI+SqfUelpJEKCspBY7xmOQiwkmpJ5petafzP3A2VRm9hRgf+P6pVaj5M2cRls",
-	"kDidk8LrlBfN0kUB1Nyim1KogdFWMVmTUaFtB/5eeDs9Wy0CfArh2qwjKCFS5Ww7oPCPBuqV4oDnN8CP",
-	"zs/v3p/fHNrtDNGn03fXt8f5D3mGEQD5hUAp58shuj69ub0+PfpwmFddsAFgQ/AuXJ+cXXx/aIJtwzzK",
-	"1sbxvz+/GQQDPfcgGOg5B8HAfhb+ab7ijfTP93ibegWjS4jvC/kS+kmnkAv7E40I11F7pie7RRGcRZRr",
-	"iwX80zvoUb3uueX6NtUXRJ7p24bTFDINWA4xHaYuFxAGR9Ywm1jwFRuiT2R6fXuc143UVUHUiehow3wp",
-	"OarNcCxILXI79Z36EqUA4UeS4rn1kuQuipnuOQuV/MqW/L12+mTi03U7CGdkt6pPYX0N5tAbXfl+4haO",
-	"cNtsRiS8kbYxcs0ntZSSpBxSh6HzAnkkMfq36++O0f7OwfjfKxrZYzge7u+ORuOZNxLbB/krGsosJS7k",
-	"y6SkAtIaQBWOoAWBPLHNew+/KzRM6BcSl4/u9aTbNNvSdLislqRDbBqjsrEChEY1dYPMBeqTaQK7usaS",
-	"vP+7R32Fi67HVMHeDwSZn8sacqNvvyUy9u9uLHZvd7RFz7IVjXyG5E/q55qDH08Oep68n3Xp21m+WFX+",
-	"NYP/1YvM8TTI6Wjl3BxaYSFdQp1GBljg2+bpnJ2cXh6ixNy7ITr6eHJ2eYgEz8zVM6wKBg6CATyv4UUm",
-	"Y/DEJAz6q7Bq9ZuHD2hG4lgJe6MhOjMipEJwXYMH4VhwFKYcRLGYr27UO0cyQPelVMV73ReC1caikC+S",
-	"pAzHjW6Umx8/lonXh4/fv3x3/vF00MlS+i7OCFpmc2/6mGJvteXCLO+TSHL+oB056nTdPhjanC1xzOe6",
-	"UAUAqOKW4Wn0xJrpJueqam1VP/e0rMHx+gKjVngttN7UKD63XLJioYF7urnEqKcvIO+/GxVkrS1hamaD",
-	"+k9lrN0q+dF/S3wlSj0ZuL/XIqU50M75qhNVgcJteMofiUM6dJ8ZmmdV8lS30fwWNKNYRbmpcKe6Xv8i",
-	"ONsRnFu7uSLCJyazsplx9+vRH+fMOxKjc77qTYfU9hwcr0fqXtTJXrRmwhTz1e+ZJlFJjsDTgVlIGmI/",
-	"1DcMCjJkCkLo+AscRcK2v4IH2Hau69rOUbt+cnOPEwYtbVi2MV2Uv18A8PsUhwSda8m1f89GLMTKW2hg",
-	"PNLxzge18VEhT6GL5YKngqApTLVuMfePvDFEXs+cAs89PLvPW9tTVjGr//B6+V8/j8I3j3+aTC92H24P",
-	"xPnqavbn8eJ6f36ygz+Sd3v0j/ynLz/KD30dETU+vBxiNVjFaVhbz+3k+ui720Po5yckjWNDmofo8ur0",
-	"4hDhFQazhS2FeXV0dnKIEkyjIfp4cXx5fn56fHv27vz00I7RhmPoj0Egew0UhiH66VK9SYXISISm689s",
-	"SYXEDyQAM3OC14qyl8uiwdoGwUAtZRAM1NxQ2syZdhAM1IfVzosTMAM39QkurjKxqLlXx3mIjQBsp5c3",
-	"KCKPNAQlxtwCbb56ICQxiSbQdUu8RYThaayzguCABFic9XiTHg81XcEfo2gqCBS6UKwn3F2v9F3Gori2",
-	"pqKO1Z7CmI1ExZAvhxAoIhY8qeDZ3l67w0sv4FTtyhcEbG1wuuWrtrAR8PW7cHuLwHzm1OUzoTL5Ouus",
-	"aWb+hhCmIk5N0DlUxa1+e/Dd/vev3x+cvfmh4nLbmXTd/1VKH5WCTRpCH83UUALw9BhdvZzs7aNEv6g9",
-	"KQxdnX5wq0oNkwMo22aTeYWEvriEhel6w8s9eKn+e/f/sffu223c6J7oq+BwzSwnPTRNyfKNWrP2yJIc",
-	"K5EtbUq2u3eUbYIsUKyoWGAXqkQzvfIw59/zGvNiZ+H7ABRQhbpRcuK0vddMx2LdcP3wXX+/4x9O3pLz",
-	"8cn7g8tj8tPxP+DXq/jNyQ+XB9fHB4PB4CqG347fHnnuc0fg+c6LhjHo99ZJmLKzONooxldrUEBv8Mah",
-	"bWj8VcJvQ4yOrswjEC0MZwAYBsz55BV4WNWBgjVBsKkQPxIQSmgcTPknn1+2cuVc1kBqB+yWRXK7kRRd",
-	"78XNc7Dzcvfw8dHe8ZOOC6eY5ePuIp94/pFPQUGrks8K8nlEKCAKKjRnhSU0kAN7nTAhRg4tkv51YMAY",
-	"gxGZYHBNTGC3GpRGhQ6BL8g/cRUrFCuSJpswvnYls2oVyi34FPimcnCmGiCjn9gGPFIVRSgKxBg0IDJl",
-	"6ZqxGLaRcvDZ2fyYDjMgB0jHZB5bAvuddvLLI0zn+8LAebIl0RXvJdU5wGv523NmpxZF2bnjWLa42SVr",
-	"etrdLasQ8r2dOOUQpG7uxMAJH1fUh1R+5mLBk7TNd3YGL57VfqdYXJlPkNMCp9dmjH0bDdLnqsopVUaz",
-	"zqxFTToOVCLWveSm3VNymNweP364NPr4QZYueBL+hpgRCwht2kljO7s5xIyXh7xN/mSr7DGVQqj66ZuC",
-	"HNGkDsDHSqAh50qzxYoXTH1BjYsAelUe2gOgkL/97W+TPpmyGc2ErpYUZJWluh5YDlmRUnaRpisxevQI",
-	"6nQHdnLtI6HLJ//jhm3+99/+9jffIL5hQUh/5NMqCf6f747fHR+NCGrSWDGCcnZAxu/evoV4rl+6H569",
-	"OT89vjw+6pNXByen8r9YmCDfx29Zsq+FWpoJEnAGaSSowV/FNN6QpVQvHdGNzen1e+rbvX7PfKbX7+F3",
-	"5I/qQ14Z/oalNKgF2vxXc1lwhRfshm0ewhxLMyMRkPmlYrioJkHUEODIYGUpRACN/CQHGQFj1OConDE1",
-	"OGGcsmSVMDgOlgNykF7FQLX+ZIjfU7lTULbP52RH0WvmFid8Ty1CPjdU7U+GwwE5iAkm5JIlS64ZZKGh",
-	"bggvJwlbRXSmMoF4zK5i0xmIVNywjZRChC1XqVrpBHE+hcbq6Ou8C9lAkdINpsY5nPXK/of+KJodcMtB",
-	"09RysOiU6HJFw2s5CWJl0+RY02mXzVobmqUseScqq301LE8GgKVlK0fVq1Vl4MtT19AJAKqNegLpbFT1",
-	"aQvC8cZYXwvqHdmVZllJrxkMipKutV1TmowZpDhMcwbzbOWJI3aKVxZENnZAtaqfj71XUGcpO4iqkITP",
-	"FEcJn5NllkrzR5q6VoGQD27t04yt0tdcY8i1ZNeC0iGViQZ4rD5urd+rezBmAr5Tkd+kMKuwF+VGI/Zs",
-	"U7qS1W9VjrUMZwlfLXiMZLI8Jqo+K+brvBt5ckDz3GVpzUzV+Andqi349p1Lwv7Q4q23bK11gJpuarsH",
-	"VDbFAqydYp6cSrz73PIzdvcglmO4eUu38Vz+MwtnN+Q25BFLyYImU54lnR2XxazMQkfdRnqHmwdszCMv",
-	"a45J802puBmQg/OTkUrzx2T4ATl5+8PxxeVIg78KU4NOLl69G8FmxjQ3MSAfzsY/HY9HJMliQX7lU2Gn",
-	"Bhycn/T6PXxdr9+7ePUOOAzkE1515CwG3p0wvj4NY1+cGL7NAoSf0KozMks8kBtUP67NRMNVcS+qf/5+",
-	"r+6LG/WaPRDk3fgUfEI2yT+PZ4oqEQ69OVvnZSBIMU0orPgojG+QoE42pK+L9+SlyUnAliuesni2efgT",
-	"20z8KvCKbnLdl6XZ6hF7RGeztJKQpbDg3I7a5oFvsbmzVivFpCqVci+ZiGBxIGyaHtB31jQJ5CrDIUgY",
-	"jYx/On8UqNWg71AAWlmYkrB5wsTCO3kfpEFhA+KQay71kzw6AGdApupypXqvEd08s1djnriGCYuiML5+",
-	"RK9pGNsOgiwJfWn9Fks7vO8/Ro8e+el10iyJu3TUhHfV6M/DOASXMAdKqFu5SseMBrah0rGX99a/UsW7",
-	"7mzfnmLvUl0ptPwDhYVSXbFryuC5fsZzAmk0FJuNeW+LjDSsUAAYzzJ8Q8d3QX1T/MYHrwFXTE1XiBHA",
-	"ZRhFoc+383iw0+BCMkNTmVSQ32BiJwGfZRCEchZOFIo0x4woBxNfPHnjRbqp7ApaHC+ekP+plR59yAVh",
-	"IC1IqcoWNLidncFeQ5fx9PTM1B3Venso+2phFdZF4ePWTOvxqV3y4ghxfMMq8KyIgstPY7IF5nYwj6NI",
-	"O2JqUJ18Pnr9li2JI0vt3zQCQXlhllqNzcZv/2oE5BxXQgVTI0495wytBJF2TQ6DJS04mdOkG9DQFnXo",
-	"qhu1DzXm5mhGcN92PFLXTFDdRq+uEzXP99rY7ttgfXurvtlWoNuNQ9OdsQCeKHanOxFBiWuQRR3zpGL2",
-	"KVWg0rWxDXlfPqOCBBlz0BUShvZxfAfmRM3DWOWItSrmfAut2J41kr+i9C9AKg1bsg63xyfXguTfAZ88",
-	"rMMld8DLEaRcZ0zpVW0BH9AcsNxdaqXpdiSM3qouVoItx+rFeoVPM/fdOUS3IndJgyt4ukmZSiHXysuS",
-	"x+nCA4ae8KUPT4wmpghyRiMWBzTBV8gXvrs8bB8UrDli/Y0//mF8fHHx8eU/Lo8vtj5yYfzGfN0CezHl",
-	"FSysBgwecIDb9rgIyy4HGD7Sb3Wem4Z7z3ODv1nh0AYfq/A/y+I02YDvAUx0uLVMrJJ7kFuPuuWEb4Tm",
-	"XUU0bnrfeUTjy7CLCCtCcf+JksuLb1IWQjAOlphRE+ddGznlUiF9VhFF9SEdDgqR1jQEf7hOl/PBU2t8",
-	"/1eM1dA466LPB4LMGfOzOA9bpXoropvKJDLNgzMnlKzDOFZoBoGBP8KI5UzlTTSTMitu8kpXl3HFKXcM",
-	"vdaqgMIOyzdEKMj58dujk7c/GNcuePDYp1Ck7YqOt2E42IJWWjOTH1fTJWrOZaRNHJC3enAh8QZGXqGN",
-	"qDnpKyLqMnkunLwqPargjuf/B75j4UO1oNFWbW9ToxC6vOnu1zPBkod7z3Z2vFaEolmqJy+fVbOWPx+2",
-	"W/HmQ5XYCeY7Mx7U6aF5z04P3r09fL3bih1HEcfVE7QbFVTtgy2tXM1y78FCcxzVFWq5vQmVX1LXbXBd",
-	"R2m2ohZzFiPFdor6PIvmQEhyF3uyaLs0Vo90UY2iMM5nSIu+djoQVGWkbOmbkqWVNtFwpON9kA4f3mmc",
-	"1BS/USSJVR52tQjDOQlTEoTzOUsE5iibNQAIgCmNAJlByT69WOTWWYeCQeElcg0LlvYJMi5igjDyzV3F",
-	"E9klLTwnmI5Qj52ns8gv5edr5IfTzL76oGlrAYb3xfNW0sRubJcTQT7X1F5Fey5vNaqgWNIokoIgi8MU",
-	"A8x5A9xCo3YCsVieUh7LUmMLvW5AljsvrLDfLfL6Q6UNKPTeKi3Epu7PT5g6TcEcjJBJITTbUCEJXnxM",
-	"mUg/0p3p7uxxywoybIjq1EmcGk9L22ar9paa6ghSlWzoHDrpAkA1uHyD25FVmIfgWvhBkPm0eeHpO5Uj",
-	"sW/O3X2jd+kNHHBILQNi1u5KqHpLVSIGXHRPQJtoJcWsChqYnBl74AMqFhBIVOG+neFQSqglV+Gqg/MT",
-	"lRAc86t4niWIERKrRKhWUn0MTfSJ9HYWEpwKuYGEcfGqVaVgdwCl0MQ7lbFhAEgL2KRqmylAw7L+UktR",
-	"2Y5tL5umDeJMZEu9B2BUH5BVEs4wW6uszj1+0VICN30WDyX9jRHRLSVgTRg64a2k/73gfNZIwxqJ41XM",
-	"i5aGtZZsU684XUXt2xnUosSwLCDLRC7qEQU9u++1bfuGq0JLAEs9dm1FN5lYaT2urmgpUF2ItnKVzGPF",
-	"S01PmV2KGda4w1SOp0oJSS2flIFdKtdUXsR0JRY8rTwwVMkt1FHCq+X/hEVgnbpybNhUdb4DeV1HoUGL",
-	"sL/j34w7L168aKcO3VuJ9T8zWgF+DQhcxdqKDiXUzjw442V9tXKl+Ilu4dLWsUjwIXlOD7hw7tfLDyGN",
-	"W9iLM6/GxTpEdShjxabPG9nR2vi9akyqQipKSyjWiYJus+CyiVBOgXAAgi9zi3PJ0gUPBEnpDUNKDlVb",
-	"6no7Zjyeh4k802xb+SrW7iCsXA+FAbwnr96dvjo5hQz5BUVujFuWDMjx389PxvJXLDcNMbEAEqV4AjqI",
-	"gMJUtwH7qhtKORtcxecH48uTg9PTf3wcH7969/bo+KhP9L9GuUYVxpB8Kd8dxmSeRdGAjI/fnxx/GOXe",
-	"E2yHcnohWpm2XfA5hWh2FWuJTL4TjJFJQRhPvs/biaM9IK9AcFqKZ8pVipPrdlCdh8oXt1JATS5AxsmG",
-	"5yW4Zox7/Z4aV7hYHBl4VP3Tm7d3y5LbkK2rMZAfCJPcaQUC3HV+zWKW5Kf0vYUSyvRBTWwsFiqEIhNo",
-	"H5e/Z8KhRmINWBTikgc+Wg+Udvg5ua9woaY8KBgmO8+aPtM14pCwWxZnzLSrXiuHe0Fgd+TNsbqmeWqh",
-	"d33cdRuIE7sz+KIFVckWwRJRNeduzoeXzqlxklNGl5qyrO7twMVjm1waU6LEfvKk6ZOq6vKtL4b2XlVk",
-	"qrygCJAO9dL2gbI2An0ahkVN2ugmVz1u+bRQDPMegnv93nzvBaGAel7M57xlmmzeQM+FiUV5LkpBmw7Z",
-	"XcU4VRVXkjXodcRJ9p4vbDXPQJZHx1pQfUfs+pSpczq78UbRD8ivfIrDucJ7gM46obGY8YAB/1yMNWWq",
-	"Xi6gq1SulVVEN1M6u7kXIuuGZB7ZRiyGK/k4W/m4MQ82qHW/y2/oG9VXEBECRucODnZ4qj2fipqqV/gx",
-	"j55adLavbq47avuq+NwviJY0DudMSCURK9/QaWbqElsr2qojCmLa0xFTrl5WZdUV0NxYMgO4k5NUEagH",
-	"TK4wwURf1/LsDIfa+yKnMRRuc+3yM1OkrP+qFUmG3axoYyVs1jG/S7DrJXDO+oBdAdVZc9xD+FfdXlWz",
-	"/bSSn6tmmZvCVnXjfS7zdgduoT5XLgotakopCrM/hQbGao47/bb7JcdZ0Lvbmd98h+W5T/ncOPKoi+/E",
-	"lQw+sOsRoWSZRWl4S5OQxoimHIUiJd8Nlo+z598PyNHBxWu4TW1zeWUVfF/GrZY3eg0F1YzmgkSqj5QB",
-	"OTD4O3Bq8xUWKe+Tyb9+nyiPsAbrlh/OYZihFFeNrcfesKRrjSiDepUkTNk+mfJ0IS1LVfaoKprFApoV",
-	"y09BoOfwzcEr57PbyW4rAwhEjU6+KghDAH39Z8bUZQXxUpQYqk7zaX8b6dEnu1D2Nhz0HBFoSUC/Y6dq",
-	"GWqwFJ9OkbAVl/Z2bNaA1GN/5VNPCVfzyY8q3b5Gc8Jkizyl1ylA8Ra3tz3vnA8YBJWus/8jn+ZnnrMA",
-	"7nQA7hOKjhVVig5OCiW6Q2F4alz6iW6nXTsZXkDJ6UCxVxogz9IxcsnEu5UQSao2f+dNKcLf2MuNNykE",
-	"ftYuCtMUDUWi5YHfPtp5PNzdGz7befq8c7lPVpWf9W58igORR58UhkLCqCq1082sKiNUowdgCzGNHtXr",
-	"i4+WVKQsgeOiRbFXQ8YnPq1zi/OBr1kddZQkZkbM8aC6F1hmyl96nbRcGweAdoYEQ95mKKt+HkaaAyXE",
-	"gKTQgDSo1k+yJDrWsZ7JgPzA0hTDvCh7oahRDi5bi1KCm1xjo0ePIj6j0YKLdPR8+Hz4CL75aPZDGv/9",
-	"t4NPg8GgsKR8+e3HDflRspkTnRQFqBwLniVaRoTCqgzYJjHZXaZOe5pXranq902TJoaFWLF25KQcjmhw",
-	"BfRBeMckRPcv3qZGulioGJ8jxdTFLGGsCfDNQhsAQEnQcECAwNP7uXZFBZmsWLIUA7w0aQfuFoRCqpdv",
-	"K8FLIawGa0+Rp9joDIJZYfNYwzNch7esAGD6ksXkgkLSeKMRsqBxMAbeXceWqOxCfn+tawAofWXzkNM3",
-	"bzcmVwV8HW9vOP3Kw7jh+7CIIMpFmJTidhPAJN7+6xGbp83fBg+avNXgSIeRyf8ArpytGwALr1k0m5Vz",
-	"Dve3ZCi1njNEpXbyk5WTwYToDEtN0y4tuID7FdLXHTE+6uWZsFIa1Mfc7WoYRUsyRU+I7p6zpwobxlq7",
-	"ZiE1iEh/PNe6QZTLMNCJm+MbE57kNZw8Zv38JrNHkk0HrT0X4B4nlb30mmPDtoyrDRATxLqT0yBNTozN",
-	"yrm3iKT3yaQ4P8CHAckdwE+p0KRo6qOn9J0XjVivW+2q3+sn/VxvcY/xBTye6M0vHVmKUNFTuZEFIW/V",
-	"HVHueeVhAHxTLd5aREOExujHzScbNoIf2AWUKEMkKTRlF7waodXg5ej3XPIAfP4AsZZsMCauKN7tl+hz",
-	"Xj1FNwA91L+KxYqnERAlyQs34exmQK4z5mkCwqwBH5dC8rRvyePxlhMJKCD7PWxOr9+DF5voSIVjqSAr",
-	"S+OjFKgRFF7E3ByHZMPSAVEVPyMtQXQFEJK5oawaOacWnGkjrXTlP8uxkPeuqbiK8Y++ilcC6oD8qlKg",
-	"tU4HirI7BOpSr99TLTESU8nLXr+HL68YDgQHQvlSzYyugK40xlKR06EgFPDCVsznHspVKJ+R+mzEryFJ",
-	"MsTKyi4k6cWcaJVLl7fUv5Wwt6dhfPOWp+GMVRYP3DwQJArnDBK7iEWIrGEIE3bLKJBjgJqKFPuwxFLT",
-	"R4/jqnFYwlg5bGZQmSYXGeiLUqTSoq+mFZu87M1pOPdj477ma4TeNWA3oUBbr18VRXj8dNgc99QTYn+8",
-	"bkrGTLC0wjt84MCB9U0lGdKSwwm6xACuxvJ3B/0bH8G98hGcN9WjHJgcMTij29eiQLgOSUAULhElc0bT",
-	"LLFgJBVMkViH6Qx4k2OV4HkVW1lnSr0y+VhYh5GXIYg+8kVSYaU4p1aRn2mTR0n6Vs3yZVWzyEUZ0RkL",
-	"XlaxXGtoMDINLQGi0q0fCBAwLA58TMWNHI7yowgfeBwHXm/UpfMtBncZVNdQyEbtkyxWh5ddRTsN8WiO",
-	"VC7TFn6qaahwA1XrKkYvPogivqZx1Zmo4UZz+ASu8WFtLNeuGLHua/s+SNXOWLD3gP1aAb1ai7nqDKJo",
-	"hMTVI2YgcfsGiZhXoA0MCDTPymSS6mwUQpFV/ucy7BSAcua+EYBA3n4UyrU2zfwMEhr/X98BB5tCqshd",
-	"8BGNRW6RI1b16fFRNdQUve/cUGhCK6iHNGRJH8+vV+PjY6kzHL+9PB6fj08ujjsN9MWCJi0GGQ4MFw5u",
-	"50mnvDPwTONrdE+r1uwpAE97j/GIxqAHyxtGZAHgt/LQVLMEdiEk0FFctCYbOxPI56yALgFbAd3vWDY/",
-	"yhGhwZGhcZ9BNl/FgOuYx60eoJcD7lCODOE7l5f008Eq/IltKqO2ENa00iYPzk8QhzvfUSwEhT5ht/wG",
-	"KrGceuk8jbIzH/CSfjqkK6nMVMSH/E2c6qgRjSIywxcEmofIhJM0dlvKRFoMHQ2fPX62t/N8d69Obu7t",
-	"vNh7PNxr2ZHTulxnfz90mqjU18LEXjGF1m4xruemPkvjMrZpkcoj5m4hvdEhVyxRyxeJbGyQ2RjD/Qmj",
-	"+HcORYuR7AHRlWKYstxUhPnYibPvtOz2WBH8Yy5H634n6jGS4nP6MMdfXcQGKxfg+RYTo1JXD+mKzipB",
-	"N8stdII+unX4qpI24GYrDAu5Ka1a+U54QX/8bStlWgeMzlIgiwowmFuVeb37ZIs5VhnXbVunKXNcgSxP",
-	"XSk+fDnoT4bDbbbch7qs7d2t3piEacriLYSj3KkQ2gUpbotGA66pQLImnx4CB4WYIBfFgBzLA17lec+z",
-	"yBC8wR4V0j6kKYkYFSnZIT+FLwtR+b3dnWfPdmuTN54/fv786fB5m1EwqYNjlrJYtvuI+g4z+asyIDDH",
-	"wzyIqXLIOKEDfik3fHfLgien44osqsV66/Tto7d0QDjr2CsW/CvKK+MqB6lKvXkTfjqW6lw9hJpUU2PU",
-	"SPoqLqSy62FPV8GFIYw3IFmVQXfxok6kEDlcG4O0QTgGbTKsx0Oso3NqVnZ2h4MnzYRO8ksfKHhEGlqi",
-	"WA8NtRZ6UZrasTfcfbzToiU8ThfRZsxmWZKocow2HooD8DwIFdudeTMELzDd0kGkdS0hY0X0rRQ43Pgc",
-	"wFxn4ZJG3bPd8v51LYZSzexSUnSoRsJfSKJfmI+TZ9D7zsIsrY+anTKGHMwKcAA9/mATyfb8mxppRmI0",
-	"2Gk+k6ve1ELzr60g8niyu+yNL3ET5J98uk0ZVXn1V400fLvapJWLxc5elyum1+9dXB6ML4/HvX7vfHzW",
-	"6/fyBeQPtimMP40pX10Niz5IvEtOC6xYmjBqIGfUqzxbSj7GLvMxLLzZxgCl8cb5jBHpu3tIIjcilEwT",
-	"ToMZFWk/TydTeRMJGMTSLkKTR02XqzQ8b/K2yX6127PyznLuhhnWhNHWG1febLD9Gx0s9yynfJLAnTc9",
-	"KhXr1fTXs7Uvx8cHby5G+byJAbk4vrg4OXt7MYL6eibPUCb6ZM2mYUwVwxnk7mIroFDTcLkcHpyeXozI",
-	"zmgHTeABOXx9cDkiSyakmiMGV/H4+PBsfHTy9oeLkUazQZI2WC+WujkgZ+Oj4/HFCKevWHE8IAfvDi+x",
-	"pcoDLgZkfKw7dRXnvYIMx1hl/entQM7fXbw+vhgBT7E85MO5gigRGvaZBQNydHx68v54fCLvLMPYuxF2",
-	"9W253dUoAlneKRSwyJGAonfd/16/hz3s9Xu6L3BD/hpsYq/fy1tRKy5U1XMjbqhSQP+AU/Ye1DZ4RSW/",
-	"gLSedgtIyEJBIfcJj4IK2KicGUoBIrUEe4KBeyO/UgAw9hRUrHHbVuXFTkPgMMEYfBwrMvSTuVyMfRWx",
-	"latXHsBQ+9iCHrsgL7AFfZQbPm0Ox7ZOdlxgCrZf6gq82AcrBAtBdNa5rmgqrTF14b28u2m81cfx3iIv",
-	"pFeVxAceCMLmczZL85CcguzRyecYtyvE5E3OAgX5ReQoCTtdYZ/owP7Qy5p6wzYtu/QT25SqBCtyXlWf",
-	"VLhO6KQ9N/F3QUVx2LfLgFUtellh1tJgCehjXLeChGlTQ+yskuUdscZuuy+bwp6Qc6Tf03dXo7vA7Nmx",
-	"x6XFbqnMN8nXZ8zWuCZ9pFJU+Bb4K4UITLMgTEnEr/dJtpLL8clwWJlnckijiDEbGBjh73A5NDKx3n28",
-	"8Q0tBs2LzoFXFFkqQnBEqwWdsjScQY6HF27LCPO2ppkj6orI9NuzwZwrVIJLuFBi3j79CFWyq4huwLWa",
-	"MCSVfazlDZmyRRgHA1K+D+TQ7rB4p6WO4Ot7faigrVAboHV+2mUo5kk5OnIItZz4BXl+m7yrKxhDkKrX",
-	"pxd5+a/SJoyyp6Sy7IT8a0kDpgxuqF9KaYLlKPDT5Oj9+OOHk7dHZx8mhF5zLLWH56/iiEI0+51B1sQc",
-	"bFOAKhRTcB8hp/Tg5US46mPyhFDcTnvDvYFdZ5AaHMarOFQZe7If8qUYjeRZKsJA9w9CfjNgqg4RN0AV",
-	"DinHcZZEkwLxbkUp0y0PHs2W73/VhUxhHLBPuo6pmUqmBeiznC9134C85cqZB5yDMDDWejDJ3vu5y2/B",
-	"YW3CHRi9Mko4vGPG4zSMMyZfA2TMcQcO+3SRLacxDaPG1UZ+PD/+gazCGeR3qcWGU5anQjzdG5JV+IlF",
-	"ch4CBhMjFnwtNE0osyn3DbYDQI1iGRrV/NCQ8Cx3pE5qlGumtFrk03w+JzRM+prvL+ammbCEFbkj0Jbv",
-	"kyfDx/ZbsNIylEfrjOO24Zwsaby5itVbxJ3Wl7RqHs0ejzd6gZkhH/y68uINpkquNUjXXAY2VZeWhYVN",
-	"egkCMPCPrAr+qvipyQ/I1ylOobWrr2ILmxqUx/A6xpxAQOLNiVZWNF1IiQFiIRKczPgtCGK3plG5W1DG",
-	"QXXjluPubOwGglyoEYR7XJhMJZYL+6bukHqXRDVMmzpnWRWWqGeAlrSKCPUkLoIFYIZvTaKwXANqsvmK",
-	"xayULJwHjZ/uOf7Ex8OWeAEJn0ZewM+YQPU/wfT78atD8mLvyTNDljrjARLEQp08XaIvhAKZD4tn6hrj",
-	"yq1VSHSvJBwQqZTa6tPyNuxxTG/YxxmVS/Ncf08seBYF4GgNGOIRhgLreVydL+bpxznP4mqmsnZetDDG",
-	"4txQLgv8UF5GxBNVSIkvbG1Dv5Kv0bPgKXGCZJxGoYLPQ4YR5uEJUYEoZeYH9qigG3lQobqxTjjmXPTJ",
-	"GrG2U7Jg0Ur08ZaUk4CX0JKlxIm5HIGKEVaR3ioQZ11PFwoTE9YpsTopKeLX7mcT9s8t6gGzCreJRXdW",
-	"cNfveaHiwjRijW+Cggup5rgtf8tT8qpqpFKvXnwQreUsTeiUZ+loGtH4ZoISGlpiaiGWjMbyGDQnfKlD",
-	"PesVzYxAKESxtxa+zgxBjPUSs+f3l2oBc6qXsU+ULsPU5Ql7IDBnTWkBADiq0Ebly0Zkb/iYTOQtH+Hp",
-	"CagQe7svyCShKfuocjMn6vDDL1h5RlcxpDHwhAR0M8A3QfVeqQkDMslW1wkN2CU3d5hc7byRNIq0sqTG",
-	"Y18VlCgBoQqpr+KAS73kDGSFbDHk9cWcTLAnIwXiDueK7IxqvdLppYKtz2Kqwujo05EPQe36jELivla7",
-	"IWMf+5Tn4uP2ilUggJby3XxZf3FlLTm0UEM1hzGZ5OmOkwGZ5DkL5yw5opsJtHjiSUUw13U1vHwhj5VK",
-	"qWN1+Xp2siG8Mc0u8TMz0V0eMh6B6mFBTyCPPaurmJHXNas/xoJh7b6BHlfsQsy2q0AFKnI0AMFgH9J+",
-	"5MkK/8USqTVFwr4+mTLYmThRRldUuiBsBLomUx4UGBr+ddULg6ve6ApoOHeuev0raC/8pHHOBzoLzQD9",
-	"XPV+t20jiL8UC4SGe8+fPHvqM+2d7o/ZjIUrzygcIoayrb+aLMWYMSA1lrsGS89uAb8ZKgs9Pisg9g+6",
-	"V6yaJyumMchmXleagvXOm65ShwWLIlEV7WxAqVCvVBrolGfXi3SfQI2usiSUiEtmC9lmywlsle6qirqD",
-	"Oj4rsBEQjl2jrmNkVNp+8lC76v39f0p78aq3b0nUah6q3b2WMO1/EO1Zrav+gKTsE+qQUBZl0B3rqbYu",
-	"Uh6zNU1Ynzx+MiTLyKvftuEqu/jpXZ8gyhmhS6kFbuQltQAKSsSbdz88fHn67rgNT+4WaPfhkl6zSqcG",
-	"XH0gCA2ChAnRipJMoy3Ngnjg0OYvs+uH0yhjyp5vxuPg64uUz26qao8QYz1dJEwseBSMyCSMpZTgyWYQ",
-	"8fUEyZ7iFGvuclT2eZ4gLTugsi4TMmURXxdBhVus6bZ49kqc2CRacYlD8n4JFu7MqaAoQOSLK8mGiinm",
-	"LumQfFSRCmZFxyiNlG8LfKtURXXkozG4vVSH8lJK6xXA3CzfUGAkko90ICWCJVFB9QC2sLxeJv3BlNws",
-	"BhNgZpLi5TrcJw931BbZSNXKpMarRGoEbk0ycNWWEpb+KO4XZnO3KL3GjT8ZyVBgqnBIWOTgOTtVZ4j0",
-	"PMtnS54UtW8O1LF3pLYajaKzeW/0c6tN1/v9l34174lK76D22Vr+cCXEo36L+4JSqKK9iHC6ahOx6+iK",
-	"+uJAf80bYeEzmKrq+G6oy5JZF0/4vZDoFstlFdO2xYtrtb6PY1ezNipDnnpq+BzPWLHgqwF5haESoGuV",
-	"GxgOZBo7IDWQXC7y3AIECVPOREHg/EPDydiPMVtDtTZMjet8/ZelxvQyUdiBzimPZ4J9ENhyH4W3klp7",
-	"w9/vUdOUEtKBg70A5TvBkEnCIHgFw6RWnX5Ri9SQbfTS9YJHTPO+SUHet6cAFda2mqjx3L5Q/9e1kqOr",
-	"FoorcgtV1ATV7ai61lCt2WnUTd3o+vBuyuqqjCixD1geZAngEdVKaxG4YQX3y09cXV1000gPYiKVS4hf",
-	"SSXTVUvbrI7WymkT1meJF9T06r/hE/8xevSot4VOa7RZ1EYhppvaiKegweZVPBFf75MnVeviSd1OgLKy",
-	"4XDYjIV7DwpuBSJieeHvPqnOJrFEoj0hT4YtVtVWurMlgfQeePGCvMD/30anbhA7PtjhFuqo1DALq92v",
-	"bzZrl/Wr4eFOC6CLsh5pjXXNmV2Bf6eM4C0ZzYy65ynxL6xOeVgGiJNLo3PrEMUdXSEO5aO5bQNv1Et3",
-	"ZzjEqmup5T/dIz+FL+WdP16cvVUhXgyia6wlyGReJSwtgsn+qzfjEU/k+alSD7EY2LRwxxLnXurbXwWP",
-	"B2O6fqPCBnn3L8Mli8KYVRSPHZBVGMf50Y7m2Vppi1LBxeueIo57I+BLvblYmCtjuGzy/J0HKknHLTB7",
-	"PLDrwgOeTSPWq60AKQZkFLuB6lTNQn63EixJP49hkucGgb2EkI8E7aWBpw2tbBTNLGXedDdrxel/nbWS",
-	"qRu/ZmtlyYEKtTrVwUZ+TLmctyVPWZ5KrKEyPV7wNniVugUaAzYHYC3iqnZU3IqpIRprFVpVOxh+/Mdm",
-	"9EUN7whJMQWMRxsbUqM8Eg/Io5WxqFEZFUyjN2dRsR0f6jCJ3vI14R2LKpJqXxkeBxjSkM2jSRLeMk0N",
-	"TWPC4xnbJwFL2SwlCVuxVNFOTTeYdXriwzPcwlHusva6q4D/H1DN6kD4PEzAbaB88b2ObifXy8O9Zzs7",
-	"XpOgW0atmqUAuHU9mkB3AlJFUVbcKDzperatmlDmLm0OTExqb480V2IEI5OcT1nFgfW9k9x7cRW7DPHo",
-	"uyiZON/A4r5gsDhX/yuCGf5ew+fdGJ22nPn4aDEMtKYG+BaOrAIZZ28VdnLI//U46NOOi8pDOt9u7RcW",
-	"jhZKjmO9DXG7xpX1EblbxO0OGbvl99fk6UVp5j3mi2dmm5wI76G5nY7qPbK9Wqq6M0+C+Hr1VDUUR0iJ",
-	"fxhxUaXrHBDFm68x3zEYCGYGPDZSWQsfzt72yenZxaU8sD4cjN+evP3h4+Hp2QXyEha82LBhanaU+mig",
-	"t9ZdNlX/bprT51V9VEer5KG6DFJ6QI7KCqP6LOqa0w3WlgRkggmGLr1JLxCrjvoMk7p4PGNHGatkucaY",
-	"rc3aBBlzMxqThIkVjwNSzP+x6VDUTQIT47kQ4TRi25cY/pnKn+7ekT2p1vCv8nOy+mHP+b3lUVtV6ldU",
-	"AEzyOfpd5EPFoDsY+B9jnn40GVVbE2Oq0SlSUf+VVII253S+s2vPbM+iaT64TfqwmuK+I1Gds9zdwa1P",
-	"g0pHkz4O5MhjsQA4mtZhuggSuo7vdoyXT6Tao1w15iMeRd/Oc3Vqdj7KsRyGADakLo3BGHoYy/ZtID11",
-	"yTCHJ7lmfjbsb8f6t2P927H+7Vj/dqx/ecd69YmuuSOmNL7Rkkncl13uHEltzvJvp7h2t9SFH2DOwOFE",
-	"FOsCjcu+YzjEw9jgU+WMJcZ1qyg5x8fvT44/wBmz4FEAxeNZDPjp8yyahxEJ06s45QraxvYW9lFtmGeA",
-	"zeNlZ/u3DVzc8VSqdqe3Vgvcxt5LwKKeD6+T4/mr8RH/wY7b4qxZR0M7yVKdR6CsAsBLifi6g1C50zlR",
-	"EHq1J8XS3PvVnxVjkLuvgEesyupTsnkON40KhXjyogCgLZhXm0sK9IGEpVkSq4LhJY8Z0F0JbcCpFGP8",
-	"hEUNONG/2KFJZby4adU5hqZmVVHF6/J532nSaGSqppmc/5inpoEV4Zknw+Ff3eKU05slbLyNcaCe3SeT",
-	"LL6J+TqeqND0dXjLfDVgYSyy+TychSxOPwJHRO8LtdlaH0rVr8A91i2SiuvNPYR8m64IxHBPZiBeyzMK",
-	"lAgwtfSIOGXzCgMCkd12c5KWrHy3zQeQ2xKQaaJY+Fo0vG488er2KlDC5h3XiiOqakWKEXOAFBdVCJN2",
-	"oqSdUX0mt8Nf2aT+woLnZu21M97H+e1NKplrqbtrqjrSXrb4XTne9uyv1OeszaylDgggPNXvprOVlI9a",
-	"rQ1b8hHVkG+Km1ogNRmGln/eUV8QsAR08HkWRYOtNaQcKEi+/c9Ujf6djfy/rhqTq+HbHcQ1rfq3UF6+",
-	"JKWj7Tb9pnb8RdWOlp6h+1FD2pxcjS6k7gdXd+WjveLxTedQCfOeGYvC2PXFDDrAlakoogYsM2Asyqmj",
-	"9n9lpeeXgIJyT4Vt/8xonHr5IqG+061jbyYPMu0yhZfmA801mJlYHCYsYHEa0ipuUQWtiNkgCZfPPhBI",
-	"WTLLn83pjgWbJcxHcjyLeBbAJ3mMLB41zBQU6iTlHNLZDLNABBEsrYC70q8+jqW4r3mvbDdD/HJAeUg5",
-	"OYiDhIcBCdgtkOVLPWGa8LVQpcc1nzvH8ag889wuyGHDByyF4zYMmE6JmLI5RwjQvLMWkORsyR6KBV+1",
-	"OdhCLmQDX2ZxEFUmmNDV6oEgU7iHhEGrVsz4EmvmO7akzaTLIblhG0S1lXpAoGeqYt7Vu7eZ9fDsQs94",
-	"7btVeaMXuKEApwFTiZOsHjErIBREWtUayG0uz7dUEEHjYMo/+RpQhOtxe+ob1vKk+zrh2Sx979b0LvMq",
-	"KXJUW0v9L7uMcG/4wgcXWDhtzHuw1loOGEC30NVqH9aGIlOBKYWXCIxXy/UzoSsVTcj5rxE8HvHIrzm/",
-	"jthgItWMyfVsOYBow1WcMCjODozLW0+qKAG5YG2hQeNtV56tBwuWnRfZgq5WgCMOTLwPhFqhmGanhVJf",
-	"U8FCLo5Qi7s73KBnUyCagPxkCXIQ9bQlv0XfkD060uDjScqQdSeVRhKhUI+NuVzlvUVXq/csEWpT5cJl",
-	"d7A3GLZChaMivWAsrlPIDFlNwq5DkbKki24G+OgFVDYWP/zhZZvWaZ6rZi1VLDTzh1Iy6o4TfXisISpm",
-	"Hb4wh+C10wsXJ9GV3BHN4tni4e5w96lXGwXjturDWrbh7NZ95vl8Z/Zsynbpi73gyfDp42dT5nWY5DXH",
-	"jb4YeWtrV0xVCbKZFN1VZxmaGbdnwVlnBtPsl9ptXQlChWOFIEq4Hj1btmFfWGL06V4r8ES9ikvKPI2v",
-	"M3rNSEqvyXcvD8/J3rPv3THWy9366OMnf87qN2vC4MWk+X6oW+WFAVuGsalm77YF1LrX3iZrR0ThNKHJ",
-	"xsAjDXf3KrFrKvaGg6e7W2qnBSv0839fXYlHv/yv//FZd1Sx6L922Drst1WjHvGWp3V7SAGgF+QPGCdA",
-	"ppNpnd3dVlMeVFJkf0r1zO0OaziskOpPLi3Afp+y6ywuQkJ54bXaeSuUBlXcBfe0rKvB8+GSNQCV/f+A",
-	"OHeRIl12ut0CeAlXhcfC3DE4ZxqcTy5UebvU/vdJkK2icEZTJhDOCEARHCCge1jCNtnWEw1+pMm3Gpi3",
-	"7NNC9zJH8IeVV7XYzy1B6Y5KyMVIKWWLhGfX6C6VJgvY3Vr6DKSOK21XYEcdOTeD8l643cK5CDnwtuLj",
-	"vX5vzaYVYBdiMWYCqFP8bnh5TXkHMrHwEXoqJtMKBDCFvDsnis7V2tPpggm1qWHLW55jpQrJvcjQjLEV",
-	"ItfH4/PnKALV5lbp5qDSBePp6L6Y6soC8t3up0/fN324sHjyVvStcfKtlzGjQRgz0eiksXiapAFkKM2B",
-	"OksxT8aMBT4HzYLNbtojbJgmHcrnfBAb7cII8LgOIxQGKGfAwLbVDg22o2F8gIDcIlbCsfJ4mbMEkJbe",
-	"eEb8SF3T74DGkTAmyzCKQosqqH4Nsvg6jCsEM16zQPFlk5MsFoTHQHSdhVH6MERCdQ1kis5+7XRwBbh5",
-	"4JyL9DphF/956g9jVrDYXOZUIH2TqyQbFQrIDAvjay8faY1LmCbaH1yoVKIpnVLBtq8yqVtSyktqVpaa",
-	"hb494xXLLJLW4gE6Ul6GVaKDrUnKV2SK2haNNTl0Ywg+BxDZHfrJx/FFRd2AZrOOPuhpGAQseVvCHT+M",
-	"GPdWgsWBqAKrVI16AFx6BqosFHIA9gklEU0ZDIZcnzFSEG5JPW66X4xgWf0xja2bQ+OuijctQNoOFzRV",
-	"GHqHCJqmlLXWjx0H4RZPHTEbq6JRGEPPlKfvPIxbPwJQpJchiPB2T7xmNAFm7Ha3H4UCdLejhK9aP2Rt",
-	"s6ZHLpC35CKlSdvhUo8cW7HBVg+8Q6S8Lo+c51Bud3v6p3B2s/XDb7LtP4wYbd0efy1VSxoKNpb/s92j",
-	"p3wtdaMuz15ocLcuD8HYHERRl2fGGnhyi1VnPctXq27PvkwYBZaBLpKo9KxdON9uXLPlkiYbqWpt8Dkv",
-	"YKWDi5pNwXILebxPJlIUTzT1ndTijXqvvqSIuweOmLYFh79SHY1CyFNXJIliwZOUAGtgmG6qeRDzU+/V",
-	"6cHF691h/cHXzm28YsmMxenZfO58YnfoguxaEKTNRoIif7Ne3eqMO46RorU8cL8KqUNayMEDqdmlfJrN",
-	"RziK8toHNr3gsxuWEpFN4fqMR2Qi25CE8+yaPdQPTWzD8ldMUNXXvEZl3kTkIKvUNvGbOs1MAX17yD5V",
-	"VzvZLu4geawX/f1qdsB8LCZ9iH1MwyBM2ExFrvIOSGvMjGchnmre0aj/mAb1rR7XLQF1Tpfa/16xJYOH",
-	"YQE3+fZJVjUzuXWMD8OiCWOA7V6KfUPkEoVQ+ZnmjyByrxwqiMxYMsJNqipjUnfcMrLtdUNj6UneLi64",
-	"0GTM1GY4KJC8B03ZLmFQrqbvpKyXaVtqu5UPaAWmhJLQit0vvx0SB0nC+XK7jCtHtW7Jy6yfQV5mPxdm",
-	"Zb5SWX31mye3NIR4BVYqmzwW5L4AqqHPimOdsCUNY68cls3DRtnM20jE4XoPuuUB5Z+sG7dLL/HpB9kS",
-	"k8pGJnL4FQcnTd1sXu1AoUummJrYJyj7Vt55wYj8uBjIYU4HyrPQx78YWESExsFVDD8EaOyMCBXO/QOF",
-	"U913f82fd39Xr4ETLXi4CuMRKW/5wVUMEPoP03B2k99gVtIA5Vp+BQXpwCgcD4OEr/LLtp4y0Abxw2kY",
-	"jK7isj2jcgnUeWm3HvxcZnD0X6pLCohc9kmTLkH7e/0etBZRJ/Lm9Yy/QLZEPqLoHQVqrNYvDBIf878V",
-	"Hrj1i4VH3XD1BqyUiovLrPpBhXFtX15oS2AA/+u/FKGVYHdQGwHWb/DlhzSKrN8MeLxnSOxroKRb16Za",
-	"j9Zr038N0aasZqEOPUikEl2hF0lt4GCWhrfeBEEMQqVMaMnlObaN+lP56O4QULRToNoO0dNOo0iRVwrt",
-	"NlZU8hCh6Otnu/EwHMjPIMeAE2PZHTYEVfDtfuml5sVfxqQuopTH1JwRuEinCafBjIpU5dJoF7DKKS9m",
-	"Koars3m11xL9eljYnn9T+WpDAR8E7MssJVB+MFepdUiN7G3moBFsWWpVhs3ebtZLdh0iB11OVG84EjBT",
-	"yCVJ6OtcH8tfPSDvDKue7L+U+ePjg6N/jGyCZRaQYhb+i92OFAtyqlWDqss71Q19ZS0u6UaejUoUkumG",
-	"xAWWRvnSrhQT3Ducx3Hwpwzkzu5wMLwjX4U9sn2zYnRXG/Cizd46jMLVBc+SGduSrVW70r3ji3FYa4h9",
-	"o6g2TM70mG8aPZ7u4D3f3Rs8aVyKFckr+dKEo7Ayq8xtCNyrK40WYWRd2x7CjCUJT3yf3xS+/urg5PT4",
-	"qAT23iolt1SY1HXrhLHGR66CEpANpjhR7tzFPCX64ZwcnUKxh1Swbmx8OIQTDwUBwAG5TqZymQihxviz",
-	"IML5Q1YHefLRivFVZBUroevKU6B0ClkbrVIGXWKe8ufPYgYH9gZagDHdIm+lYu3RgPVwrjwQYNSRIEvw",
-	"kHKka2hXYfA5vAEuSKub0PQqXnKhmCqqPqcilCXhCGMyScWEDAfkA+wPMB7iGdc1H9dQmKenGVNM5VtY",
-	"0L+KBbcsteJHl4zGuOcWilpfbjCXJi1fdjMep2GcMZXH24VEyqVKctSYHTvjx7iNEpbSMIYzoJUUCYU5",
-	"1miW8iVNwxmNIk3jkHLgoKyLmjUjJYW/sZeblHn0QvhZa4DzMGKCpPwaEoS7iuAnz/d2d4Z7j3d9DGOd",
-	"aBaVOl5Jjydn2kBo5KsO+YTnidym3+ExQobf5+cxxYqGlCfSnGxaM7ga1WHdPnG4XYDaDh94yidbljh6",
-	"cRg7EwP3e5mXZ5GI8FputdenF9IQ2ESh1J7Bsa4WxSRLouNPqzBh4iCdmPWisOa8C4ZM5KumdHbzMEui",
-	"iWKhElqdvorfjU8LyfZA1zh69AiSWYHs5/nw+fDRLQ8ezZbvf/37bwefBoPBozAO2KfB8nH2vM2WsFte",
-	"sU0n0ECGdwEz7IJnic4BDWWbxdpsE13+RPG5bTerj6XZKtwsJi9kwMzsdMbVvuzNXz5ltLrhOdDtXZir",
-	"Ra5462tLaUtOZ7MLDoRgqcijS37Li4sUqx+AATPZTDlNAkOJ9eZ8DwQYGlX50qMJs/UNvtTbHjIVJrnK",
-	"Bnb5pGwNbqNCLFd7lXT6VtPQVIRWf/fmfO97W6VA9KWZtvQVRTpPLIKo3T1YkmKwxXZB+qzlaq+VdgJD",
-	"76djJatwlmZJWSKT7348P/7he4+apB/ZquHYFsXQ2kavak6nbVHP7xisd9Gc85XrHc6LpTyI9fgoh4EU",
-	"mZBrLhi7IVOakO8+sOn7y8t7H9y8dYPbNO2KwninY6tZIMvV9W58KpRMzkVyzo8Inukt04tc29nGUbRS",
-	"fPOdUJxKs+lL8tgIkLYysIYcR6loUpeRgg3QK2oE3raxnAq57KugzwUohbtr/JtfQxm940SpZqTXXkTX",
-	"ZXAfDr8mUtSdwROvl0THWx/vPN3d3avgg84dJZ/VsG6uRwB4YyZScs1p5KlIqKbmrqhQ6OYMZF5fYOHn",
-	"iaWITaSZAba0wxR395korNtGl19xiSo/3x+7Rr85pb85pVutUEiBrafK1UBQoCkF6n4PL24jlpQWO09c",
-	"sUNOLLdBnh5lnbexcblhXC3i1+4qOOQZYNoELCE7zx6Vi7ietCiiKg1qJQaPGb1XYUyjC+OQcDsOx/RI",
-	"h/nAujfAC5aWESL8knDVChsnOGHKrWuoHyPF/Wg0BKkQIGhhBcCO2+Twt5oMFrviqEYwdQtB7BM9trCQ",
-	"oMXbxBfK8YS27nwcnEI78MdBq0JDPYmVdue78Sk6L2y2FigUkt0VzkpoHA+wJ8To0SPlsE0GQGQf0+hR",
-	"vcxz/TRmNLMkLPZy7/m9uTK38lNuC4vm3X4VhU2127dC6J2tDLQeRSLw6l3wJ2tpJv5xR/Xs97phOg2F",
-	"Z5TMZdGXg9Q9eSHPNPDkhpqL534C50N02hSk1D6hU8i5nIcsCgQJePxAp3J8AXOXRxwQ6KME1viHTOe5",
-	"8g/789Nen16MCDUHUX50Ke/TesEjR1UTHM8x9KEIyLITjDmk769PL+pPJd2mCg+YlKwpJ2u5FupPJbat",
-	"iwMEt1QvyRh1Ndj5PGZC4zXJXrY3mrd0UGrVV46mUEFv0HhoIJx4UZgS9ikUqTDFgo43U2cMF8KRf20X",
-	"Z6Hnn9+5eS++RLmd0JuI82w03Nz+k53Eiyb2LNdVMUC4wY7/MX7HdvnFPplSFfDSOhIWbdpRL4x/i/A6",
-	"prAMQuGUEK9ougBBE6aERoKTGb+VoqagSTuaNujUg7uGuRqgOMAZqfKomeWQbOHErFVMagI1B1baQR5+",
-	"x8xmWHpBVbrduLX9/Rky7T5DBtP9mA95OlI7ud4uMacUnP2rJuVcFlxu8q77zsv5wuJHn9cAakjGaJsD",
-	"cW8xoZZ5CQNygpp2moQsIApXY0MoQHcLSF/ua+0KHHcLesuUlhWMtAOs5MLVyQqo4i1YfN8iu0vgq5yL",
-	"8AcGvlTmQceEg9ZpBeUzoG3crC5its1p1ClA1jY09i0mpoYrZXEK1eVes/nA2XyJvnuf0JREjIoU4U7m",
-	"ZGKloSjesIhd0+g1jwJPCoe5Vo/hmq+RZSZ1NJ5a/n1n5zty3gK2rPIyv1KAZcZBXOFsdqTLkSZRV4XN",
-	"QK3scRx7jps/OgWxGzBhrf1f5a8eHx+ejY9O3v4wIksWhBTJByFTLwnTlMUDcj4+Ozy+uIB7VNkO2pR4",
-	"HwTL5baXTRvo+AemeblCQSVXj65ire041/GlE/DtmqL2zYAcHZ8eXx4fjeSendH4QVp8JEyFOphpki8s",
-	"cgBi/OnQhHdUMtlVTLESbcry4jvtcO2bEhTlxZWnmk50dScYYhhMvxgrlZ16GIBjj7l+04KKq1hn4mI5",
-	"35qTZRhnKRMjldQNr1rrtFwVHoEAQkwmRbk/gc/gqNpK5JoKKzcYyvISes3y0UuktQnMABCFyWcYmoV7",
-	"SJ2Gbl2dWS69fi9/qtfvQet7/R42ptfvqVmr9wBdsk/pZUJ9VaYX2RTg3oTs4oza3llriyFSk4bd9BhB",
-	"3assZhk79BdpvzUF2rOMCR2dylYRpzCjYeQqxHs7u02+75swDpqORTNIP8mbAaYXu1tVj6YwSFX7ZjTm",
-	"sZQ8cm6XsvWIS1qooE4fvhx3Q5oC72cYax/gA7JkcVYQtuc8SbPr7P/+f4J89zKhIoy+31b9BmRv3A+w",
-	"2dF94GQGmNdMSBjPoiwAJwFbulXww53dvc5BCif/t0L0p3KSbIDkVURn7fWLgl5gZtloibBYrAXqKoVb",
-	"JIialVWZUZOyTyn2ywdlAPQpvsdsz5fcspikQXbIm/BlAQHz+OX7y8ur+CoeDkfy/+0MhsMhefjwKhsO",
-	"HzOift2Tv17FZ9H//X//n6u4CO669/zJMx/6+Va7q+uC75MsjsIb5tRy28sSj5N8JMW+AbWt1lL8G8fp",
-	"defgtlpGet7aLQ1/HOgy702fTDeOBO4WB8qPAG9AaJ7FQTW33si4V4I+WbEYnVJ2hHc7djbNauIQszwQ",
-	"hm8Zzl11bbKiYaCZ1SZaUk0KNNGT7Yjduh9f23LRUq1HaEY67a6alAlnJ30ykQv3mn0MUJsOEPVfWf4f",
-	"efJxRuMZi1jwcUaTYFJLb0velortGuhut6jFm29L/3ZnCtq81CdnoV1QkWOcfmFUtHPFkis128/C4yZM",
-	"cly9hJBNyAtm26YJwFOm/qdz3Y6/VEQVhqiWl6m+vASiFaxiHc5peKg6SUtJKwpzClOt9GMgDnSpNRzR",
-	"B/JHr5ziDP5+B6mJgWJkhCIvNxoKywkii3SEQDkqtUlVkMUsVKX/inMv5gk5P34rrY0WwtPkd76w/68e",
-	"36jd7tEkKXwdq3Nd9NsktRWz12CeIFFBXTHexZrN1OCV+L1y2VRloNJVOLIyE3Nw61CQg/OTQb7NR+7u",
-	"V8xy5nIfw5bYdNkleewFVCww4GgZjXQV2nuhwiS09m2p0WoZjIzM7JNphq4kaOOGAbmdHW8JSmJrXx47",
-	"CQuyGZoFDll9KEjE5immaSj6+4t3h4fHx0fHRyOzKI0PwzD6TjfuV/o2x6++atP662D/TBrY4IIka8Zu",
-	"0JsOjRRXcQPFvzW4amh6/Z5pbm6G+0f6OhQpupZrZIsIr+OH2QqMRk/GhWaN9WAvIccOeyhvGZB3cfjP",
-	"jCFYG5WnIeCOOzDR+2RGBcR/w+uYJwWnYI8G9P8AN1ZOR2t2P1PUjHbqzJO9boDJLBEAtFuGTD4IKDm7",
-	"oXOeFLHv26Dzr6gQa554FIedIaj/u88r1f8ZTxJAYueJYGQKn9o0APAPKz3Wbys7L3cLjTf+3s+WjJyW",
-	"qAnadL4IOpa3whizeubMKPlPwBgZq3wmgLYu5UL6lU892n4WhPyn6cojUH4KIz6VAmsFnj7ExhjmbHu8",
-	"eIDCaJfPj7nv5ec6N8R+uYmfw7oH4fygwHnaBkljwQCCqRw8D2OD7q+TU5y3P9v1+jXiElr1s93hyrec",
-	"Ie/nkAcYuq/XwdSsvc8f0S9oPR0uY+NzH3S337xVI+Q02P44TlrfWh21K6/SNQLLL+VkSW+YgnJQ+Uw3",
-	"jK2EM8+EihVwOEupiz5rqfBImcjiSBpSwQgUN/VRdANDvlYEEwtZW+jLhVeSa5YWPgE34tlQuw1AIVML",
-	"unEW5Io6ODjU+s7j3aHcJnM4a6t2SV5psztscqu13T9940N6OkR3uPrTHoJ9edzaGmflNjNNfOpHwNxu",
-	"v+0DX8AtixUuZ5/s7O1BQujO02F5M5pGyMt2M/b2+r1lFqXhKmJncy9fad2BJhemZoRVmqYUj0V1PIcb",
-	"xSUGo0omq4ll+ktZ4HoutHiw6at2XTKlg4f/RR/+Nnz44pf8nx8f/vK3//FHS5WDWwZhj5vyugYoFjk1",
-	"e8PhcOgsHIokiIrfMAv1Pgt/Yx6ZZCZxrwin2kJiqcVVK3/eOwNktm/v9S6YPYU83t2neyOVRgom1nrB",
-	"EjYgr4/fH46QoITQKQIqpIswCQigSgQ0pWj746M8huTuxKbyNFm9+F35xgr1EpMDDtIUYkyN/DTqPpJK",
-	"MeiDzKUt3+SWXKnX5UW95kMxX/dVfADtTy6sq5j325FxxjTRP5X2iCDveKXabZrNVZPgX1aOnTs2eHs1",
-	"B9Rz/cJunE9JWu8tKwSma4ifnndhfcp7UzeOOb2ALyFgTVU2I4cDVRHk45sRW6xPpmxGM4HhXBOylUcy",
-	"WClKR1OPrKkgAcPp9WFkd8wkTHiWslK+WtIZ7uCPyB7z58DAsDQLa/zeWHb3Eh8xD5e6n94Fu1mPqJNj",
-	"ZT5kGuxPkWpcZxUpUK0W2rZZUMVl7k+CUiKBfdX0+nqwXkHApyp5ujg7CZPPs8ACdAO3zYxnUeCmSICu",
-	"uzPUaRr3IAEgv+VNFSHUhwVA0enFlQeyrLG2SwzRCZX3g9ywzR8kd6qi4DjGCBtmYhx5C51EYrSBgjC4",
-	"AwzbN8Hmzf101lnz3qnM9azeM2bL6Jw+tWfuJvesrVwr+Grqnr8myQcLscIQzOWIoujLlR2rckOeYPIi",
-	"TnSthPMMpfWRMnIrqOSygVDck8fno/CW3RHMtZsE9aDo6WblIrZ7VPkzyk+pd6IMVbvKkZtrKMC4C3hl",
-	"y2iqtcjyoOoXJyrDGtGoIrd3k5HQh4qSaHlp+3Joexd7M2DKM1BqgtpZI7KmkAurLBg3G3Xu2DUPNNDi",
-	"ADbjyF56eGiLonZEScRFSmY8jpGMh4TiKraSgDE6hWJg5Deu+nXWlQ1/0aCqXcUtdDUnTqbGqNfvKbZl",
-	"Tc9Qi59RXsGVJ6R2uSk3SuoPnJX97WdZAvW7MYt6DbzvVnwoEylfts34Mu+oW+I25VoLHdqj2XngYb5Z",
-	"u3++Uthi0iuVv61mvYu25xL91ah7mkzka9f3KsVQrJncCI9NEYPe+QCkAGkH+BahUwuUpuRNlgTm8Pra",
-	"HrUs1Mu0G3SfzGkkNBgs1hgg+EVgsRlbBT5b5DmGd9tW/btJYk8agbpqymUnKKMnmF0Zb1Qe8Pjyzbk8",
-	"BOV/Lyye7GbZ3u8l6XJViS+xpOKGBXoRjAgVKUtCcSMMli9kpT91EpYuTV6WXjwmMKlzWNzG/c36v735",
-	"i3/ufmqnnBVPorwzfb3Q7GXQvAMq47LAFF1hynQEctnZrU7QdhdL9+SQLotJh1/3XFyZLiuMWB7LUOQU",
-	"Y/BoFJkvioq1aHVwr03/apeqygRMlytIlkqXK0ND6UZmbK9WIbuOxbNks9JsZbhkI359XVyw8PbRo0dg",
-	"chq9TF1/RFerRzds89As5SboLDvhphD3TMa//Jxe/vLz8s0vP6/Of/lZXPzyH6NHj37+70dXV+KX//Xo",
-	"6urif5VjoP3eOglTdhZHGzTWmnS4fGybN0lF8j6GhO5oslh6TslmuWVxVuGUSHlKoxzjIwwwuV7oWi6d",
-	"Yu+pN1FXGmnq9X2A+5jSqCZzFVuj0/376sTSjG9ClTkCEpBKiS7kO7x40SqVv8ikqZvotNA/nzCW/on0",
-	"sJfoN2MGSYJPAyMJjVYLOmVQhIpj3mHKcUKr5/oNj9NFVRot3KFdUEt5p4caUi3vV4yJthN8AEmSAvN4",
-	"sTSg+5OgV3ZiIxbZ1PSx+xfLiHX4+eJ7++6Q5F30rpJQ3JyyW+aRt6/5mgBpXrQhNFiGsSBiAU5bBNYC",
-	"LQ6UUTvKf3r2odfvvTk+Onn3ptfvvT754bXfQuYRO6Qpjfi1b8MfRBFJeKSQqeS3woSIGV/5IinQuoo1",
-	"BO/gc9WD9lR58nbZxh8SGntlFXa94auKw+8BJq8OyEFMDs5P5KGEhRzk6Pj98enZ+fH4gVDdQ5cLW3fY",
-	"ZZfwlZrWFpMOYLxMF3zr4kJq41nEknEW+8XHlM5urhOexQH5lU/7eSkzKIvydFuuUn303mgeUo0f5mj4",
-	"h2dvzqHmV3b98ODt4fHp8VFeUvKMBHSjnriK8RFMU/YmreGX2+R82C3dJ8McuY3lJ5udy1GfkXYHXrY3",
-	"nkPmSF2zElWlMLYQjUoIbwvw/MahWLCgRFh7Rw6gBuBUeyi7OMZ1c2sd27Lr+kbV5zYgey298uVV8iuf",
-	"Sv0Z14qqT/hnxrJCmvPe8PnObq+merT8ZnlFTqjKOs7ftWbTBec3HxVSTs+fGnOAA+zm3Ow+aapViRXF",
-	"vidXH6PBkOoEntjiXLqtlC+qN5abAZxYEvIgnFV7BygRSvgQ5bqxE7VNY8BR4HMJwEy59rlOfvOdyepb",
-	"zStwTQFRIBQkyFgnAqrGyI2ze6bsmsbFZW5JpM8ZtrHFfgVSLhjlqqDcBElwzK3Z7Rs57C5ctRjdcXeD",
-	"LJZIcCRkTo5Ub+17+lDGiDh8fXz0DspxggyZeJMB+c93x+/UTwMyfvf2LVQOhTFZJfxa2pgDMj6+HP8D",
-	"fkYhl6N+6OlT6yM/1EYk4DEbXMX6ZDNgKCadrPiOPDYustmM2dVDSBRfkLROvML0rdfvYY96/Z7qDeBt",
-	"YA96/Z5povy3alx9CZA9tvWsxkmGoBuumtCNIFk+sKWt6egvRZbArdmOL6SG5gUkZQkA7mnefqUXk7MV",
-	"w/WrQjzgmAA1z2BQbiC7dkDenxx/OB4LBYQGszwZJYwGk0GuJQoEtJT3XMX6JnADTDTbO2alKqUB29GH",
-	"EyxldGlQb6ZSjYivB+Tg6M3JWzRXzz68NQ2gUaTVbWdx0RnYt9Awo0FiC+BPuswv0aW5oHzH+pr+U182",
-	"oAfmDusXfdNsQc134d/m5Ujonb9d/22eRDvDPKz+NJf5csmSGTPX9d958xR1tWmc+lvfsMrEQl+Ef+sL",
-	"N2xjmgX/1hfUeW8umr/1DWqC9HX9J172bk3stTcWw/kSnZQ5v7tA2OZ4zqSVyfqEkjWbhjEFICMC6PHo",
-	"XoUwb563Q8mMRlF5Hxumdf9e5isWE30PtMiCYZVvBFSnKGRxCshJLAZyuelG6WED8gFht6w+kJTf4Akq",
-	"ZWiis0bg1fwqxrCFXO3S+oIqwfg2TKUOqSC8FlykDxAniKt/4yuhn7i4HwgyS1jA4jSkUR82BnxiQM7i",
-	"aAMl8lfx5JqlagImaLhweRGhlhNsHI03HehOX6qhggDbmPOlzwad0RWdVVLTqwoDy+ix519XeMDioIjk",
-	"hijCuyjD9DRb5dNesyfiogEr0Zl29CkIObNhKlg0d9JTRAplBHKxGLMmFPhMkJuEGmgLN/r2WtEWNlsz",
-	"I7VqFqYzAJwXhajZjEXR/Rowcs368CX+oavOc2AJeet+PrF9s++KQSQa0F4HW0l1FkAstLUPZ5R8P35e",
-	"7kC9yuSvF6/e4RZRtIpSCqiAiNsU+e7ORNhyh78TLPGWNlgDY2qwlFBAF02ZghldT3AT1VQ2nsKHKRTd",
-	"V8Bi5zs2ohueNaYFKFFyijfLx/jshjWgJeplFwqCt49IzCGohZXTRqr6I6k2CDCNorN5b/RzWzjgX/pV",
-	"43zDNg+xKmpFw0QLTUBFULanYAprK2djcE8qFMnCanWukJVDsR8Yu4k2ZBVRYLvyl1cnLNbiuhKeBW4y",
-	"gwpZj44cswpzy9Ko2QzO+1eBGee6qyold5Hi6rFPRttPV5RzgyQwAV/4k+3jKTYHHL0okrPn9FSpikSw",
-	"FU1oKjUFkUrhnZR3Si21d948355xMJ+9QDrycq5N6DmbsojH1/JId8XKtmDRx7G8z9cKFkVCKS9YgBXH",
-	"PDOMYIXNqYEcQVoGnIn4QaoY2gtcFeVNKlY8jcLrRYoSrnLpmr2zXki5q0GSgGWAQNmwtXw1HncbH0Kj",
-	"KyMf/Jk0eKTueJ8nnkhpylqKzwu4Vy6ohMamsZWzaPmfsuWSJhs5WQrL1EJ21h1cUJEX65Rnqg0fgmqn",
-	"YUHozhS+pmEaxtegH1Z2SIn/TKSQ5mkTRIBeGixlH4N9IsfcVhGgBtSSBypL1ChmmAcqfAPgTbNF5gMd",
-	"lrbArJUeYym0Hgnp2YkVU+uOizk9zelb3kdFxUEvtKr03+IRYqnBXXCa1Au0ri8OQc31J1K+dG2ntZwa",
-	"VIurbTGlA3nUlXrVat5GlZlWmR08kAcAAJuh4WVloBs8JAOSGzC7/haiX4qhBjuKfVS6Y5iQiR7piU9v",
-	"bdb44XVNx636KBp6DRW9xuFQShrtqr4WI7zF5QWOAGtqYQ7ar6uqXE0pm93FhTUethmzXa5mzfr2pWyq",
-	"Lw6MK2Gguv21pm6Wxg8lSwcBgQ909tbAK2zvy726LT6L5NhKGvwBOzcf6fbbFWetYr++rNmr9ZO+1Za1",
-	"llzLPYtPfO2bFikH/fg/LAoK8wZOe03GhkGhiR5apUNM7DQbo8kY3cZWeWr8wwUR0s7SV8/CgjzyW/wH",
-	"eV+osJeghSSZuyufDC1HmtyluS9Lbd2CI+dncLD8kjtQetcJKJXaM6LCwegQ8HgBSkY/ftWyLQt2Ydns",
-	"QxliiYwWcsIymXryxQ+HOw+Hu5fDx6Ph3mj4ZPD02fP/MtrmSFcY+Q0WR4blrvvC3JtUUHfCqxlZ/NO2",
-	"teRoKzC+iQncUzYmyWfYjUZ7q9yHDrWaIUYzu7OwbB/vjR4PBzsvYNnecc/igv6Lb1ldDXj3PduJMvs1",
-	"X5OI61x3aw9LEdLfiguvPYO83bKmtd0oeO5uX9QDnmiB83XjneRDJV/rVb9Z7Gol9wBZEt5Vsb6r0/Ee",
-	"wUI6Ox6rAMFZB0ihkqyv2UhhrGEEPQVMdqi4IaLbMcL5eQKazQHJYqTvTwzKfeZomhtn1a8ekA8qaQRo",
-	"pigkqvbJKpsCWhsEaFLuRo6A4fzfLJJ2v4ygVnjAE365J3fBXaUaYqQoDeILCabcSwikEM9oiCrYbpZu",
-	"wYX7iyTcLW5QI/Jf0zhIaCjYKV+zpBpewdrfDwRZ0DhANRCf8nj+NtXo61a+iPHFWYQ1dmCxmLvzWdxz",
-	"QShWEd28LcmmlywmFzTlrbY2j1iHCPRY3n6vez2riNV6snTkre5IeY+wmn2Q6YCWPXZqEJockMUlVw3u",
-	"IG8KWiy2Dkq8d73X6fML/cBAff5r1+3NCI5heloIDD2RFKbSM333sv/gG92gTr/tWL1jzei1n/jKbdtl",
-	"5rfYuNaya7dvsQ1f+7atxaOoNMXvkvqL6B2qKEqzyth5m4vwesFESmgkRWuAuOZ9ecuToeJ8s1PHd4ZD",
-	"/bPKIYdEMvmz/j3PId8ne+rXZREu28G23ynAonux7DsmwPqUkCIxSiNARccUU8y+SbnKM+3nFI5DmIeN",
-	"1O/5kpFrqSYJlX9jJ+bHAbkN2VpBHeRjrOAQczClSgu4cx+dcpnhvVnMtlXczhbud0Ve2a2hxixbtA5K",
-	"Ryv0lepcRDPxpmVpnp2om/d0r7J1rsVaAEq30UNa5ygqxH8VGvuzchars+/q2venZeOBOK6wR9s1uWW+",
-	"XYu0OdeoVcKu6Si53KyqEFQ2pvBsguE3XbOikRv3MdEX2qkCdGS6IROUXYc0ipwotBvQQLGkcBJRKtVF",
-	"ok+NDClHNhynFQxaktD4Wi7A6yQMRpDSGsaE/TOjETJsELFi9IYlCAKJaCap/hGS4mlyLW8LAzalyQgK",
-	"XvTPfaTIUUmyUyZvkm9UWYIjTIRWT4gFXxe41FRgS30N+JXhK3aqYe1YeFFaLiw/WLuqR1UD5vFxqktv",
-	"spQFB1FUYRxEkTv0kE+yzNIujoQ/PosHKx9fc5HWV0jIDaQBcPNeeZy38lKnjHzM31iGs4SvFnKZQLF4",
-	"7OMEefYnZRBag6R72OQP0IulJnHQGYVyKlLF0ulgXTgLts6sgE89pFH0tdsTlmVcGzZyvHl1oaMvZ6PP",
-	"aHyeTaNQLC5mCWOxM+6VgBD34sX4lYdxg7/eHlAE4IZyKxuAGwKR2zvsVyzpVE1zDvd/CR6VVqEGqwUm",
-	"3PAFuWJKq09PSO71N6ukSbRaXf0pnN1smQLk3eq+bCCnJIgKcgPfLKQFyX2udmJ5o2mN195L9gbK90dd",
-	"0oxZwEAtaPJz3G8AMZvJicGl2wPruLdFLg8k6WB/8xnGpfF7zXy0cqK5Q7n1GedfDHWHndWIgerbt1NP",
-	"jwioDJ93P+XRMVA7wDKw54QU6/BmNCZZvATmCIicabebYHEgFVIPp/e/9Y7E1rXbkTChlRuyaS7uaWfm",
-	"q6rtxkQl+9u+NNpIwpc8/aOPupX6apethZvgs+4s/MvdWKuE3YY8E2N3g6n9hhAl973hSnCqThs6aoyF",
-	"teO8q9saqdzt6AnXOTEUveY5gst97XZnrbbd8HqpfdvzZkzeYe3KH7blHwgAXyUQF9CYXEJV1gSGRKYo",
-	"JLRPFuB84A7l+YUEtW+ncs3UtlGU62flvvasvdbabllVW/Vtx6YzDwr3oSpIsx17OUxLyKJApZSqqewa",
-	"po7ZWoeq+wboGekFonAZpoJQoQLIdjCcvOWu98qQhKh87zmilRxANOOBILoVCl5qd9DrGmi+Z9yeyyRj",
-	"gNIj7ChWAbBH2gwI2EPOq+BfZIcwRCzvTpji2ILBDGPyeKjLQBwZ5riXPlfW8huWXGP46IbJNkaC1wbu",
-	"yN7wMZnMeTINg4DFEw3SVoICqs1fdtvw7o+ICX8+gJgDkmTQrDzGCrneYZwx0S3aWr6zFjvkFdLwBEvN",
-	"Yq/PQ1yaDkhWGCtbFkKcM6AdgaTA+Fr+VzCqgnjzhLF9fBADbbC6yVo5UDckTTaKC84fG60SX2M9On4m",
-	"Kj10thhT8oYWYxiKTGIVztIs8Qm07VG+vXVcuNQa6rUcoG90ous+yf2j4GSbq7oqHMy6yqsR5Tv/rEOO",
-	"CbO5DgXbjguTzTo6kzsJY7M2/GkofxmoM6lOTunsxsuNc0BEeB2zgLw+vZCybBOFIu2TWxqFgSL5Adx9",
-	"rd+GmsTRQ29q5hhEEQ02rsBcpOlq9OhRxGc0khbX6Pnw+fDRLQ8ezZbvf/37bwefBoPBozAO2KfB8nH2",
-	"/LPBMATeOEP4G3u5SZknMQt+BhkQRWQeRnIu+DVEhzuPwpPne7s7w73Hd8fV34qisH3Zhln9JqCihEVt",
-	"JCvvvbrbqTtx8n22C2R1hrry1tJZkRsdgDF1GfZ2cUWwvUhyTHG7XiMfoi3AnMyIV+R1niFNCx5GUtlz",
-	"htM9bL4oQXdpLwynDu0OilubQ91OFFL5Vz1oukCo5C81fci0cUTmPIr42lH2Hwg4NXCKpZ4UaitKtM4t",
-	"ykehJrcoH0c/C7FB2t4War2og1VnH9nSqI4yNh8iWxLBI19yesJfZLveZ9mo+cJJF63Of3R/nuLKz3+m",
-	"1iQU2MPjOaTsQ6c+X6C4cyq8bgDlqoVCheWDBCN3crp593Gdyy0/4752Nl7/Gip11wzYqOgdQNr03Eew",
-	"SvhMXpW3KsWlr9gHDb+6VIak5BqgKjsiE0s9migS3qtY/mizqcsDDVwOSNKLl/HlE9CbJkTQjSDrxcY9",
-	"skzrcZGp9sF+oMGmnjq9PEDQpy5HRQg0WDQaYXeBUM1QUlmO/ArkG7SBEWzGQNfYCodjim1jEDlSs1lU",
-	"dvTl5yaQZaZ0RLXRE2VZC9VAQN2Qa1p5PP4ivoyv8MS/Hz9E7ggGSZorZr6p+fwOiC9TjdnKl9HaT/Gl",
-	"+ya2cAtsqXrZ9n43v0G7Ex7eXqOxVehpa6rOsfC3OwZJvYdpW30Nnvja9bULXcXj10MAoUffouPahvol",
-	"YjT5wyxXG0G7kOKfOq2M2PzPBc2tTu6+bGi7h7ygmPTd0Is2SeD1FplZETUbOx9sZ2O3XR8ddri7Puu2",
-	"dn092te0pV0f1D1ib+pYqQfAqRKJc/fOgLi5g/CrxcSlUdSAhlvvPmmcuu33Z0tHyTf3iIU2Vuqlmp0R",
-	"oUR+Fn0TUTSA+RmV02ZgR40Iv5V/GAa2kSI4weQLKYEDNovCmAV9ktIbFgNpqZTOy1Aofg09T6oFqshZ",
-	"Y3thJiC+vc6pcYGl7N6Fp0rbdbV7PRDnNYulhtAEIKfeJbuo3n+fYI3oI6jnJCvV7rfKQxJV43SZv7NI",
-	"fu5+otj4Akf8TL7vREc3PLgZL+UqAJMZupFmQcgHbbAkAzYLIbux4sWnIFAJj8nlIktEQDetXrsIrxdw",
-	"ale9FxFdlpysWZySNUPuxsb3plGQ+Id5veCRNYGYFsMTkq45EXJ/xTNWyKVC+l/o35Lfgk1a18si2IFs",
-	"itPTvjNR9tiWREe/9+nhNX+oflT77JJ9Skuf0Z4tewvlK65OJuEtY/l8szfSv/LdZXiProJ8w9QeRjXj",
-	"4kTTu41GnQbsEWe2PLrboVqckdqTFW8e4Px/5efrJb9hXqpgpL/FlFvLta6S4Ato0J9WYdJA/YrvU3f2",
-	"yVPw/glMQ1LUhe2G8Q8vfZ5nFR7OD2x6IRXslNAgQFb4sxWLyeQqGw4fz/BB+Dd79B/Q//+NV+DfeEH+",
-	"7+5TOazqmgnwBHhDgdxqLcTo0SPQQulsyQbqyiMxz7xrrmp6SykZfULJjx8uB+QklYYoDZeCTKTBMOmT",
-	"iRy6CYZ7YPgnSPgo5xUS3YRmdJWTpulcQyEy1oclpIog8OV24j9NGLlhq1QegxjeSm5ZIvUyLKGRIyE1",
-	"MUHYfK7TmfPccJNMkg8Q2/y4mP4wC8/CH1/91/H48j8vfnwxYJsfh+zvB/LH9T/+/uOQfni7mv3wKgsO",
-	"f3wxmO1GzcXhOJBmNZhScF33nW+Bps1WkQ1kkFfXC54ztJr87kZIRk9OPfLM01SBKTtufcHYgLzcaOw3",
-	"hVCFVVrwJHiPWCSYqag/KbjfrVoWB1asVab0dnvxHjAAOiKgFZaBakDdHHtBl3J8pFE503iFhUN9SElS",
-	"eUADDe6mjRlcDlRoBLi+oWgFMBupEQUM8Gf0+yB9KEdgGsmHLW532EmWE1B9VtpDI9DtFA2yznxSNzjh",
-	"3WbYpz7a4jWm0F0Kw1oxnzwQqu19KLRAZ1te02UXH1VSo6h7gHCJ6yr7++Ut+rfgQLk32qJStr2eAG+i",
-	"i3KjYiFS13w1xc/1O0SVNdhh0UAqyAHdnBpB0FQV1311bq0et62H+1YDl8qB/4lVORzw+gNBbthmnwQc",
-	"DlJFeS1VnuuEZ6uCLYyE2bKhl+GS8SzFEKJ9DrnFRf/9M3342y8/Hzz8L/rwt+HDF7/87bufB7+Ufvz+",
-	"b/+j55Wq0Mb3Ui3zLLt4Q368OHuLahtBKDDwn+wr/Uv30HoO9AH0fyA6oAaCdXu690R+fp61MyngePg6",
-	"LYrEW2gFC0yPSljQtUSadHUE/LFmi/znZzRYinHAP1XxBwKIbvq/2hXddP/iLiEHkOMBxbbScOLwPI32",
-	"yeRfv08g2Q0Ta7JY7lgNFvwZTId9yyggU2NFuBNyEFBydkPnUFXxhVoI+4QS4/8Dx2ZVb7bCiPYWNWiV",
-	"u2YxOAByCqnAqOrl+WwbPV8v+BLMD1WfIBjDsgXlQof4syh/rcmGKvnY782mQiPCpz3BFWXFyKNXF2pw",
-	"aamIlEwTToMZ9QGBbFG5WcmEdRyb9eR+1imU4jGh4R3g/haMRumiUduDMXmN9/o41zofImF8zUTqPUeQ",
-	"J27GA5Y8EDoFRR0o+1IZNFYoSbk+W8z71PGiThxo909s4z1AknTpZvntvHj85JE2NEp45VsAiy95wNqN",
-	"7Rt5p5cjC6M5HYHCL3NYcKv+G75Epizi8bUcvDpw8Fb5jAAE8CGMA76uZ5Ck+fIFI0RDLgShUG9hgZ50",
-	"m1lynwwJoJeFKZFnRjxz0xu85HLNxfI6fsjobGG1zCqMR2UPGgowmzdsQ+YJegbhZxZXIPvW0G5BhF5v",
-	"6lqxsj3ZVibaLbgLvBeeUpvEv4xkz80SUlNkbUEpJgGyXaNWq6je2kSIcdWFhvoX3Evmsny9HHcu7fxg",
-	"X1W4rUPBEBBbjjWMj41qD0qKjZGdL+Lwln38tPtj8HxnOb/5z9XpkP5X+uLDbLw3/c9nvfsoE+33UPk5",
-	"5JnP/D6P6AbYGOSQyWauaTqDEgdpOZAP4BtjtyyhkZJteCwq1Gepo02ZJhrQ24DwKGha977yVYXqDmLI",
-	"LA97xm1B7FKaeba3l9PMHgxznFRxkxkZ2qnoFVp7MEvD2zDdHNGKdWr2jzD+S9k2lfIqFTAVIi4kSJrH",
-	"fDT45pUwnaaqKS8b2PNy2lrCaBnGWcrEqTxVbLn+dG84eFJLiGue/SBXEHOP3Mc7uy1esGL0Rn4Zh9AN",
-	"5z9tarl8+D26hJ0Hd57vDJuehekX3bK6TROLQhMuqEwaltg6T96m3aYWoctG+IBT4EL9+5/Vv74Y59a9",
-	"79vLK+9j3hp3fZRmvDyD7rQ0b5cxW/Ek7bpjtt4mKosWj4AVS0Luyq29YeNEBXTj+cZZLA+fNNmA4gDn",
-	"dkAhZ+Td5WFfysctqopLgsWhpXn89Ek5mUWqBQ0HOyoMSti0W/wFIVEAOcKLaln2Id9BmpSgFkeROmBF",
-	"sZzp8Tbyxf/lNd5Q/rSKGDmffrGzu/dkK9Hky1IXqe6f6j+qgRgPdr77eKejQKv4nOZBqvrO091m8Zdy",
-	"zwdUABuXyHUGrkWFoWWMvA6rpiBzYGHClwtC504CRm3HajlzHAdjRgX3eNZs3X7kaI/2lUGOKPYRXV01",
-	"N4OcCsIgfpCWgcgAH8H+VeotA12wOrKyAPRv8FOudxOUyh9FJlYqrRO8wfArZBSZK26w0m6irTrpDuX1",
-	"P0b05x/xRzD14FZXpeZmC7wGo7ZSW9Y1caByc7loU19icV395IVSO8EIQg6mlMvv+Ooopb02i7JA1wzb",
-	"wy+aiyzLRZVdGeC/cMv8Dha23ljNrcz34bZFdfItJ3f065T0IPXSoiViGxqWTeA3GtwCOTUotRKpJjZ6",
-	"113TJjRa2LveuCgS6lULgK8iKGp7Ff0HMgtCmgPmGgcRlfbztdZEzOk5D2+ZAaOsNrVVYpnf1L6Kpa1N",
-	"PoB3VaMT0CQJb+V5jVIK/Q9DxMTkAZsJcMnioVBIA8+CkB/Ke9wxPzg4bCMC4PGfpiuPwvJTGPFpiFlv",
-	"xFfRvvvcp5rMfe86RyjCync99snpBYMSr7LTD36Xqvkq/MQi9wh4tutVmGKehjNfFfKYzfhyCftEQxdp",
-	"Jcr2EUNsWdlw4XKV8FvEkpjS2c0+YctVulEFi4DUxLCmD7kxEV2WYhYgKBGQc4Kz2cGQeAt98GXAJxUa",
-	"ksYJgO+REBgPfzg7OwIP6JongdgHc2d8/OPx4eXxkdz0Cg2DwomMI6KtLjUgg/vj5bc2qCmgBkhoz4p+",
-	"vVtX8m17zwK25ZLefTL0rp51GPgkyAf5c8U63Nl93sqOh4puNX922+2tiZtKN8NsDGeo+rYkyNd7k1g8",
-	"52FFjo+O36LHTVsrS7708mvRDqrAXWVOvWm0tfyp1RnvuJzvshzru1vwFec92ht2cinR1EIYqF+G9ieb",
-	"1ldFEdzZq1enJ2+PR+UDkArCPq2U5SZl1Ugd0uqOAbm4PDg9PT5yjThQqpSFhPm/6iVSihmjoX8VT7OU",
-	"xLz4Ti0AR/lZT9NUinVAFcFgBFhoCZtnggVQVJkJkzEO73ONNtXHXr8nu9Hr91TDe/2e/lyNaVbPqG3o",
-	"kt1d+McaKvfAZmwsnH8nEmNf0FJhPg779x3A7JMhUHE/Hw59sUxy4ugy+VZAV2q4ZP38w30LxUOqngnT",
-	"rjEN2K2As2zrArJ3Yp5CQZ0LSv+8WXx1J32+p9AqsZzKHJgjL8YXJhkgYfnbpqhD8SwVYWB+T8h34+PD",
-	"s/HR8fjju/Hp9/1c/QvlG9mAvEJMG4jTOa9PwGcuyHcX44uPR+/HH49Oxt9rCnUzIrJD1zQJAM8XVNLQ",
-	"aKIteJdhl1aL55NYSAEZ8rj29F8yKrKEyUNfVJ36FUmOygpCDlV8TQdLEtWO16FIeVURLYjpBc8S1z3f",
-	"N9itUrch0j7bkB2HRKCD0m2rSQXvvYdT/oZtXsmVJqpD3bAS5UGXKsR5iqB0CRR9g4dCJ+CE6YJnKYHT",
-	"uEVBMNqsXn/bAV6T0iSl8YxZAsTVOBrUIDnktZmtMCf5hsMDtsO0K+HhB13jEEpu7sRg+Lg5MFH5mYsF",
-	"T9I239kZvHhW+52iipVPkNMCp9dmjBvKg39SK00qWJBlwbN0laWiCp2JBiwxlq1OQePloNdNGCsvOBNp",
-	"GINjrPWWUUKFBWfQGHfDPPHsF53mUVG/rVNYzG0OxhqKWg2e01Qtj9nftYtXHY26vFc/0371hlVVHubF",
-	"kCCNOaioguKRAD+rE99qBbBswMlh3+xqK6ts2pV6ILxlteOAxybu4BnPoiBHzrxP7IVYaZ6+aoUE/W40",
-	"BXIId3Lc/su3dByAhC15yk5WTamBOsnc+d7Oi93BcLA72Bl63dw8S2Yt9elzvaov8CE/QDxesxqtBq5v",
-	"r2kzqU2gAu6Hc8d8U4sPgmUYq5zW3/u9NFx6mUoujbNJSRq5FkRKlyvhZJWWLLDmDSxvpNGPobQL3njE",
-	"3AHeQH6FO4gd9MSY5EjtOhqTgN2GINnkbVakqVAVMmg6Dunt2XwuWOprzxvrtVKHVIe9tKal2KILRiH/",
-	"Fk53UEGxA/skZtc0DW+ZIoICvNxFWPKEeHMbknDeoTWul3MGVVxyvyVZnDcwD2s+EESEyPhjhTU9WUsP",
-	"H/sa92u2XFWcTyo5TX7NLBidMBOngGUDVr18BQtU26YbslRSKIZSfwwWtmtiR+9IPtH5IOse9UuLs2EX",
-	"XsLuMSd3mtDZTcXA4DWd7Cf3Sl+tmG6pKOZkvpQvdA/m5w0Vg8o1pIpi8yPbtNzWe41syDWSojLfxig5",
-	"p9fMn6SzknosnxeyNsq4/674CEs4Oc3yOW/NmK/dIdsZ+pQZ1eZ8j3qTRKQKGP7m3rlbkeWR0qhpw7jj",
-	"4MqI5iROhUoDTbfapr/dZqrk4FSakCapRkVBMfJRmp7tqgS6RMy7KRuWUDRqh3OAWbkeubemECPpoqM0",
-	"x1OMYlF2IFlZ0Oo87d5W5bQcX7457/V7H45fji8Pe/3exfii15fv+qWpjbWKhtZw2mev/8nZ6id3LkC5",
-	"n1C4fs/b0lI/mC0ZOa2oJfkCMsi7BiCsXA4r0G/13uR4mDRzkwzu5ogblTk2aelJU/b3T2wzZrccocRr",
-	"ytswUqcstcQ8UZZoVSHZ/CXaE/3E9Y/rUoeUJyzIQWNu2AaFKOq1Uo9MScSvXUHzE0OkPH1Iw/1UNjdb",
-	"ur7sJy287GXUsfrMmJ/Y5sLsucJ5cHh58v54pEUOJkeYuApWwg3I+OzywERhVFpcwlYRncmepPuOlzzP",
-	"mNcvsHglyfj4/dlPx0ejq1gqh9J6gem6gRe5gRpsW6/fU5+HAA08XROf8RMRqSTHbVmIcvuqyD2UB2Ac",
-	"CqnTsw8fTw8uj98e/qNEImVdG5HT04evTy9woFY0ScEVtDscEtnYHbkMH5udjNYGGt10yRIKMbe3Rwfj",
-	"oxExbxHsGrzCAIs25VlK9q5iE5TYGWLop/DSfTJbMLqSxy0nAZNGa+JOhtsj/d2aiVBZER68ABP0UE5z",
-	"XDFLwGTSuRtkzROBQSIr17hQdNk6QoZtOVRxsiUTwqvGgpcB00GMfYUtlDt8IU/0PPUitVmFVR7KA4Vr",
-	"EMbk7OUFPDWfL1esIA2mCV9rONEHKdQzkZcP0QEtracPbDq+POwTwS0VQpVswwgJmO4wFimjQV8ZjUAY",
-	"lrJkJJuTvy/lZNgoQmYokfXIVIsSayRLwzf9iJ8cKV+6TrAB1aeO1tUUde2TwtDIzmKAxQzLAO2sj5B/",
-	"BYHqqxhjCepZEjB5TaV8gU1mPXwSkylPF2RGhbrFqUR3HLF6yK9ZSiiZzGkUybU5IWqcpAwLsI2vTy8G",
-	"8izAIfgoD9PklkYjK7QA3cwN4/yEprIFA/KWrQk2XJ3kNCglHOsh1rkAOApo6BU+XbM1WzFyw53dCLm3",
-	"CXP7g9av/pBo9e+Vy/y8wf+du4KtwXqQn+8ehIRvnu5vnu6v0tNd3lQXFTazNHJHJAgTNkujDVYchBoJ",
-	"oI85v/IewvG/FwOCBvEIUwuoPgIGcsVKbTXh2fXi/2fvX5QbuZG8UfxVEIr/F237X6IotdQXKSZiaYlu",
-	"y1artaLa3tnlnCbIAkWMigCnUBSbM3bEeZrzYOdJTiAzgUIVq3hRi1KP1xHfN+sWq1C4ZCby+staCl5i",
-	"W9cLzxXtJXM9mMwbl2le7HT23DlCT1fM8O9fk1BP0asQ//11ECbBuZJL8gytIIv1Cw9WtgHA5KD/9V0A",
-	"Qr/SwirPzy7axwwUSue5ZRdgIbt/XbdPP1xetk9vzi/fFXMd7T0RpoXlR12ujmLpVJkGa1+ekVHdVYWM",
-	"KSvpThz1gP1xyyUloRhq7ayVKOqGduo70c4F2czBNHeiHfhUtVSb9v0G1O3KzfV56wLWO+FWSxAcs3Zd",
-	"JsyEz63NSYD54CRIJU8g663BnI/BvttgV63Ozaezj+1jK5alutdyINyaY5fJJjPTVW5UaexwIsZdsCN8",
-	"7Nh9UxpU0fTWbbWbDmr1wUQb7LR1edqG7FQsKZiIdMwtFyXzBju/PP3w/uqifdOmw0D1I/g+oAur2wb7",
-	"eHnVOj87dlmoYF4NdJJQCYF/B8CMqfaveExuL3ei3MHh9gT+0y5uJ9pxM96JdvL57UQ7OAMAC819jm6g",
-	"NU4XvHErw30meA/sWUhCQQ9flW6blWEODlfWe2NXixK8wUpYBalckVbhvZUJjRNusrNpKbqz+qWpKU1w",
-	"f3UJMAWH8kZ5r1e+Y7mFAvf+tZUZ9VNliXyTbVgAorNTDT4fuZPM98tvQnBghVPw86gUtkFTgFosMWdx",
-	"Eoj+zp8dNf7oHTWAMsxEKLOBV9/4N7bv1Scf92rHfscnYk/mqd0HETMDWcRbdevPTSaWFlAWkn0mCc+s",
-	"quZR1RD3I8ghkQOXEQ0OOSWqVNGlWcWDkRjcGZZiOsd6iiG+sxbmh5UTx8wqdX1uRMQGfDASEev88DFi",
-	"iGQUwSHyWxGxf0yFVSTGXCaRv5GpV7TGmPdkakb2T/cyJnfSWpGAa8FjqYQxp3bqq/MorZ1slnkYQvgZ",
-	"I4Qq5EcdHCIA7UNhToBKLp3XO0ySqJjqkgBw3vQp8IpwZeysY8RHwJfXP/r1YsCwy3kI2O6XrGNz+rGY",
-	"GVWcapF17/cbzUZzDbuRopqQbuOmUKxZJ0J2513PspeVDidL77lbopQgUzKbHuBsSpahrTgBNhtpU122",
-	"VfLDlIAdVqtQuXe9IuQd+t6B9P13yPleSv1b+b1UJ2L9hCJ7Hg7nNWSQCvYQQq3DG8C4WEgi4hPGKckR",
-	"QzMYC7X6N+MGGlBTzcjaTPOQnslfwmer2cVF+c2KhIbgaPH/lIoD9jfMS5BxmHKAxx7yZ1LAtrn3uDYF",
-	"giz1asYzrmLfG95PKKe/kn0z+3uF90bw+FrPaq4AYTI5BmTE3PBK9czdCVxmpPrc88F0Oi6hHjUr+m6v",
-	"sp1i8XlV129Ly/AgIk/F0tyVPnx49BqKqDf8OtRPKJ7M/7nc9w9bCbcK1nviK7G9z9WUJ8nc6rV8mukx",
-	"z+TA/iGvPgDHzcPjAfaDv8BebzJDPJ2nmeGi/3aG/fc/UdReYq7nIvb1bKXNb5+BQt8rbbLbVHT+88KT",
-	"qGEyK+U5Nw+bmxMBbN06JAh8QPQXAg1BUWZFq4D95uGbo9evHjIlawWvmhJMB80BZI3Klvj7L1+93D98",
-	"szFzVJUI0plFuQwp7F6BmwuLKJFxmfEqpRskjt7LTKyCk880wy40gXNTV0k+YbXv+oFeGCZ27SMN9lHJ",
-	"f0xFji2HzYkKatwJhOutViJvlV7Q5G5TPhD/EfYCCPkLZ1IMDh8dLuGtCi+FSA1ETu0jJwGgu08g8Ngk",
-	"sKg8OinYfxTn+s7OlV1IFW8Lwv6jESnqNGWXOW0EDFJHBu8FFFFUBDPg/B2GMU8SOEQ0lB8HEN1RzIqD",
-	"rYl552/ZiW6MSm5pul3fIgRA/NC9nZdowFtYr0JRHBcQJXnPh6T0rRXMX+t6utC3Ui3Z1gfcIAWS/EKS",
-	"W1fjtG/kCufGWMxVuqAjby89k0JSavmIi9u5CS5xzibVyYb420OTDQMmrPAA2l/tTtek8MCFLmY1MvmL",
-	"pMcSqWFFQJXEGExNpse51HB+qApxAWEcsxK3PfDNjXiO1xYzI6xAYlr1Nc+BEixXZvxOUJjIVAO3P0BW",
-	"yS9OH1ebJY5PEr4SEPAq4epG5rg40zVozW7lI/NhORscph6Vj3gzhrPTdHi9NQYYPPPCill8rOBJe9lk",
-	"MZ9XRa6m4LM2m8WFiqDIG4CCQ+euIh7QyldGPHuP+YbFN49AZdhQ2Q2shEUmQ0uC5c8U8W/3H2jzQUhp",
-	"uUGVI62izQevPJrRBDmnVYY7/D3wwEKEOlzzm5Whu00ZczI1o6rNv5qaEVM6k0OJpQvGxZhL2u7bw82P",
-	"Iccu2ZBePdLMcox8zbiitk6BiM/5aaXXjtoFltjwYA20+QdIuWesACoH0WoKakhkehFaYKMytrzbOidd",
-	"SiKjcPqeF6Jc8oWn7OmzIClWy+TVZaEEfO9DbDL1ktorSiQGHqVUtHRnfF1VovBTWFyNm/MERaK4Ld9z",
-	"FddgJxbu0v48E1WFF7Hy/pJcVO43Xx2+fvvy4O3Bq1cbSyhxmwpjFkd922y+3n/79uDo8PXhA/ydNaO+",
-	"PGwevDl4+erV24ONB52IdFCZ7nczCnbOjKCdHuq9vWB11PPcbWEPch+SxJEAQIjRJ5BXoIGJGMgxT0oO",
-	"rxDSq7kKKHHTe+rfRkgWDrlISFFOqfm51XPFmcgqfVYtr5+4znDUx/pOzE3kC73tuWKWgFAZaE+szQcj",
-	"BuDS1lqBtkYZWmjC+MdO8oav8KjlNNQAugrSyKC9HlDSuA5pOKtD4gLApINmaWLr2qIt+1ZbZem8yha1",
-	"y681Qe13j5qsdXVO2xRixWO9n90wAsq3VE5dEVwCn30L1mxEcr/JnCfyZzGvRuO1BLC07wRN/KDpTpWK",
-	"vMbc2BnbOT1C1WDmLeY11BZM6XGNKFduODy09hyttb84w0oG3HEToIMv72dEhFjPX+9SPctGtX2cApTn",
-	"2qZNmIKWiPgm7+qzfg6gErOq9w620NTINXm4qes+lOc/QZgDbBBa8voLgnv+ZlWDI9/Czaf8xHyeMxsm",
-	"ml60z4AJi3fM/tFD+x8Fex0tHlvFDpVWs4qMlvU3KqJjV6pZq8mqVBuHT3CfD7u029H+19PrqMx6z9Xp",
-	"qMh7pbHlrdqdTtbY14OvoQHPunyn9GwrXBZ2/FnFZoWZLmnqg4+cYzp+ZdG2S9V3ICVe1bV62KMEgBBV",
-	"cDBfma3inrOMNF3uWQpy+ONp4FFC/C6qHijG6r+gp642mYhpE2tb3KJFrIpxJNhaCiJBHiAkKZbdUTuj",
-	"LJuY4729CZ/7tuf0ttk7PFhnkmXXtVT3GwbLyKhYlk0wSS3xxniz+QXS9hOAcsqHpVbQnR+gqmy32Vxv",
-	"KXZ/viQUZt8/FbXVEHyspyrDShKj2ZAjwPNALJjq+6/f7FcYkg91WBEFBR4ry8WrZ+omFyrbGf/8oLlW",
-	"evbx4APHVDCxcDsDXq7gCse1/gDDWEC9cFrbx/S4mGMLavjXAS82dthAzrGmFRiK9jtP50haB0mgLkWg",
-	"Pt3CngJXc8q3KMqI0G+wYfrE7/XLSLiqWUorv+iUmNVcdps6V+rKFX6gu9UXG9RULRR3RKkpTwBjx/7O",
-	"jLxVIq4oP1juZoE11J/0tU7Eu7Qm0Ou3KLWKm8eUG+hJlftw44wCGGd9kED7+Eqj1qUH4Nj1615aEhn5",
-	"2sYgimVv8akRYW3FyqrHBut87FxBkWaUq4rHlgSk8p6mTN8JZQh1JCgOBVR8aH9BdZALgTxIJq2oQ6wp",
-	"QvST8XWIFzXVo+EmrVdZ6OTVA2oK3zbXqyksFxUePaQ4cGVgNm/kuJEzYbE+EGTXGgWCC1fHQ0v9quv8",
-	"8vWE+7iEM4IS0RXecD1ThYrSOgu8lV2B0ddWK3JAwsGwt4Yv3fLY5IvmI/WtqMgAocrGZXXvMw6gRLgt",
-	"J4uzGPM54PNqFZRB4ySwDvrBZsVD7CLaheXbSf4R8dnVUZOZtEEFV/gZcBE8PIfGbAwj46GOVmzM9zJJ",
-	"pLo9d48/JGyfyoFYooHD78516eYVBRq5d22X9PG3bx+QsrwmguZiZb8TJW0Vm+UZGb5+H5o2WbFQ6n7B",
-	"8ZmHknWVfVEOe/vzLex/wbgIV1NJjhWsEFVIm4IMWCbz0AzYINkNMuoB6NBYy57y6P+3p7/l1Tk1YKjV",
-	"YMoeGvXi/Jc2wAAFMBerrJ6vNOnO37vrpkj5F8ruLKW/BJXXBySuV3StpKnI1TNZ+dGNEw4xCLUWzVCQ",
-	"NneFYAaw66ICGhDPKPZYLHFa0x2yZqJjeMAV+xwuaZExNs+ThJjekvx9Z5F7/EqeBTYuGdzbyObnMX+K",
-	"XP4tZcm3Ys4+3PGhTp8rS/5ZkasfJTW4LpVjRer+wxP1P2fQV+FnWaUBdz5+f3N+c9HuRBgUxZIetOXN",
-	"RIjBKLIK/IhPDMtSrkzCofvlaevq5vzDZeeY8cRoZvQUUDxVbN/idyB18naLbDbShGY6ErwAPOcnAGY2",
-	"DlptZcvBnVjueTHTyUSnGbN7Lqq8ntyAY0ic1yBEIhaznexMp3fgTyyV/O3wePyFaPmDRJtVFx2sFfp4",
-	"jgU7vfjQaZ/R9QIppjNpxBfYUptLMvAiX4tJMq+dt4eyxsCowxt4TKjKBZVLDu4eIBgpLXST9RPY7Vp3",
-	"Lj1bunYzkSqeWKVg8aJdkbGxJNSEhGLvLHgowsp61xs+yKlrsPdcJpC1ZdWTTOty5WjotKn23qdSp1R7",
-	"sFS3gzlduadJBgqTibT9sAvRv1/Ht14CwP1u+RdylQoVaJkr37TqYyzAZiiy9up7diWF+plebnp3CqOT",
-	"+43EwnW78+Hil/aZNQEeW0SsqcXDfEItHq+dwrrbOZyG60/suiBJw8Y6VYi6tXhF89saRwNmB+qUvGr2",
-	"QbhsjE5dA9IKvCmEyCnGBA6b1X0eKTfkoFmXuPbvrIH4EGadKuLOMdTrHTvTuRSZskz4CywfhVdvSZyW",
-	"hXLptinwRnB7bqQEAaG2ptlIpzfw4wJZtS9blzfHxayOKcDots7en18e5/dbuZCPdf7auWm/Pw4RUGRm",
-	"RDIM9Rz8wE60A8PtRDv41hJVZ0kqLsoBn4rrbpwqQN28aKqmSe1RsxlcWcVmtcsusPUCxzBTOtsyVFQV",
-	"c3klb/Woi/59/HOUr7qeFt7X9T/4oITbDjIU4fmqqjlLTXU3EhqaKZJMkPNRTSOPqF3itC5r48oEPIBF",
-	"/JnTeT0UgUPbdg0VXKQKQe+NKEWiRyKZ/IcZ6dkw0TpddofzAvOtPt2AWX+Pdvo6ntdd/Z+z3LOMItFd",
-	"AkWcvzvqP5PqDFwec5BPMZ83mCsZBse1T8HziPautUUlPuFjuA7H5vYhbn9VlSLh/KSQab/gc10dB0J6",
-	"P/9SVbvS9HVDF8ghylmpQL506sFaV+bIoOa5OkcGnnvsHBkSSl9pK748VwYX/+S5MnQ2a+TKwJOrum74",
-	"6f7LK6s7TiMm4PYNDH/L/O6ZQFq7/s0bCOhAuXx1uE7+3YOtqofp6PVatYukwGZgFc4QdOsN9emVAC7L",
-	"9Ovf60kn2KglhvA0vRVqMG8U2zbtRDuXH67fQ7LHj+fvftyJdj5ev2tf3izRv0ABrcECailycCAwoPDu",
-	"ZEjrtDoSZniC+F2ULNXX2VXC7c0jPmd5wxfWXJL19Hi3WrFpTHOdUyzeQNT0i26V9W4kbL8CqhZMVkHr",
-	"ZauEAEqe3c68T4ClXxZrYWrEQO199hA2Kck7OK56oVaXHvXhqn15XGprGcDQIgE12FX78gxw5YtP5mAO",
-	"9JyTbscMzaETMEmQCl1Ha3inq/REKMNk5tDi0T1wbIWoCJSlaQrn4s2HQm6Unf1OtEOzAzR9kq7RDo5X",
-	"wzt5/+BKTv3HlCcym3uwKN/nJe+uXKFs/9lh+88O2/+2HbYtW+hJHUZQodqcanMqsOSKZdxVEH2gLmU6",
-	"bBYYOHjfvj3a33918Pr1680r05GFzAUlI5aJC370za7NdDwOPdCUt1DCzD142ThawV/01V+tzliVEeI+",
-	"PMMHFr9ctRFv9w8Oj1Z+2jUVWCfVrDXGnM8i0C9Nrn7WUjEHW0GJKklSnOrRwX5z9UwFv/ulDnzWMtdY",
-	"m8ztBOMZaAOWzUrnsd98bJSXlKu72rYR+39EKBNYcbQ2okmJvotsVjzZStIqF/rXdqDwwscsqxgto5Pk",
-	"lIMOwDWQpFzZ5JpuEGdTrDuXcZHhN60C9SJ4tY2+ZgnlukmiS4oXceqVp5ZyZQaVYOkt9nfdD1vGpkLF",
-	"EutywYb2cDdVHWNVxqXCiOLS/XLfP/VvPMzdJdJUp/WpVHYpP7TOL6rjVysN6KFU0E16aeTMfsM9uNWI",
-	"9GBDP56eZpNpnao8lIkwJ0yMJ9mcEqpdE6Sz9cneHeMH+FRl9VaqQZBUmKT0S4DIAu1CsDlYLCw1GGGo",
-	"YZVh+82m1VvdlktTnHCgjqyD3FKF3lWW86kYbCjnc16p65WCoas44CrKE3OIt4i9bM8ngTbmG/TOoBGr",
-	"jmFV9wkOWSkidZ0mHpOQ17t634tY8p90/5HREsPDLcQciSyjQGgVzi/nHydlimD2gWzYKFy4KPkKnc3f",
-	"Xx0udDR/f3V4DLqVZVrLKzn1oKDGntWzkf0ZCtt4bHyGcl+wCR/c8VsRN9j7q/a7TzcdHA6SriCriXol",
-	"FoaOugpgEuy/KOHZmz0n1HDzRVYYvmDk40rog9X2vNuLGk/Yh0lw7WTu4QZrJYlz3QIKFDxm7dvev37v",
-	"0a3FPUMZAd7G91eHKPQe/dpaxfTwVWs82ZlR1/k3juvlcCigngY6mzfY9yH2tTagFew33zQj9vqgGbHD",
-	"N004iZevmiyRSqBPJ7e5sZlsV0Gz8vTWGuF6ejuKWH+aWQ09EVbJ8r0NNxMseEwFDQeRB526s5bH1e3h",
-	"T7pf29gTG3yA2ecP3hLh33W/wnxdrQMMuYSqIiceYNfwjxUuygfepYXBfe3A5pfpT7qf36eFrf6iy/WE",
-	"cZbomUjxikHnBgn4GuT3ww1v0vUkvTv4Go8oDfK3FbRDW1RBPCAloWExVtrQO1U9w6ex1D/3q3xHP8tE",
-	"92VmQCY6BxA3bCy4mZb3aX81Amc8RdCxjhgsfgyJD832RW/h/puDw8bRKo/hSMjbUcV+/Ah/BzqQn0XJ",
-	"DfC6UOa4tKajSpkhuVBZSP76oDkpstZLXIIvKa9SFeQ/xSKc4Kuj/YPmy6M3myMUTutAQj5eXyCJBKIT",
-	"UydSYS/PjNi6Gh4koCkXqthbqp7v2d1ojCeHoRI1TWVZ9hy+qez/E4vHoNKD1y9XAifVoFb+av9cQ0P7",
-	"0KxmGRFVt9+YAlQFftCTb5FRQoJYKg+WCQNU0/xpblECbIfrH5HTH527H4GB12TaFuEusFjPlFVwLQtH",
-	"9iqTMdmvvWma+P4DvQZ7h0FIrwRgk+dUKDFbaLcDrH28t5foAU9G2mTHb5pvmntws+/F7y6H789+yBqN",
-	"RsjIixmUwfdr7Cw7xx6hMoJpCx0I3W0lfURu7QphEA6nOkYCW0uN+yV/5dGlyyNKlE2kSGHnK4RKsEvh",
-	"iqOA/zeVPJIn7c/Zyharwj3jrBiq6S13oa/Cqzvj86Akk8exaxYo8nGKYONOV3u78lp/VIiUttUoMeyZ",
-	"gfWVaHULBvVmGCm18GkfDb8V70VWVavQublut95/en9++fGm3Tn2nlzXUP6X8/av7evF31eGdthV6/rm",
-	"/PT8qnV5s/i6VF21GGRZHC3sh4fd7a/Pzi/fLQ6IngprpHduPly33rU/ff9XeAB81HiyiBjN9LCrctTx",
-	"MPIS5W5tMjsd+Yx57FzMY5f7IFNICbE68uDORJ6xmbgX6Zwdubmd+Lg+FTeEn4+stZbwgSXOfDD4BE5B",
-	"D5meZkbGwq3Rbm773XW703Fr7FdGGdnNdeuyc/rhrF1xvEM2FrEMHANxg1197PxoH5pMzair6uD+C26K",
-	"IvnsRDtFegHglgUygJSF0knuRDuFg9uJdsI17kQ7C6uxg8OMK90j6xaa/llP+seuJ33s0tAtVYPaxa/O",
-	"j6Xuc6USsm1AylVjLz97jixtwNNmyHpSrhEnL0DHG0u8zhrsw6+X7etjvAYyO21fqpL/iYnPAzGhhDn7",
-	"b3jJ+50HAkBhFoB8Gl111v6lffHhyn7Bw4C7q9RhcRHGlonYgGc80bcRG+jxWKQDEWF3cfsd11nD3fLH",
-	"YL5DNmAp48zOLaiQ8VPwAr9WBNel4J1f/nJ+0z47hrwmpTPfgK7cu24usoYHMhvzudWqmFQNdtaGv7Zg",
-	"FPuDHYV+DOZOHwqxxII3K+f9i0j9zbdMOaW6DMqEHINDlIGTvcJJHtfCCcYiYq9YLG9lCblzp3n45mD/",
-	"ZSl3OcwA/b/+p7n79m//evX7/+/ht9KmrShr+jbCCqu4J9zNOmr4ePlL+/r8h3N7lEozqXBS/vx9JmZf",
-	"WK6AjuZWY8nfKiRmylioDLpsGWijL5TVHX9qn964R90T4OufpVrdMp0GMRl8qcAE+RwLyZfBH90nKomK",
-	"+le1UI+qFvOkZKF6Qvh4FTjzfAPNxJllVcmHZ/RbVbZlRRMUFyhYo9bWTLQyIj/tmldq0/qouDAcpbAU",
-	"N5sqeqONPqPtq+Y6t7kOFEvck/IM/1DxREuPQSIzr/4aiLFLw+6s7B7q1GXc5M00pXGDWzsmjJOUDxFH",
-	"XHX1uecI5Hc1jNAD1Fc/4S9RIteiNMrSwT5qRO0V1LeKXixX4hmVFcTZaEP9cEX8qzDT/CxX7oZwwbll",
-	"qhYEciAHzb1RVQbTsaTJDev9124HETt34cXd85j69dB1vyvjHmH/8THVOSSJJ+fS5SLus/qtGtSbKysn",
-	"5zivV/xeLJJNbRt9u7Q81vPGA7sPlERyhbarxOeMfl6axQQohZ6eS2ju2UhgkNAVLT0UD3yeaB6vuSgM",
-	"DgfC+PvaQk2EBTlkP8vvi/zpnakPkPgl5/rNzZUrFakQAeW9moFOuHoChR59/5gKVdUdoIJCO/Rwr4z3",
-	"8Wgg6aVLqBKJYfEkpE/sB2EAwDnw+DHjpOx7XT+ySko8HUBpUyzSiFHPPHvpxNIA3gi6nlhvbzDiWQ+d",
-	"oIgnZP+Aeoa1QJQoukPt0dYza3/Nlse5iHbyMJdyBSwDd3aBHe2vxzITVigGBRKv1BNy7ina5OHFh/Jm",
-	"DY2iuq/ymYczfmBr5bLeUiGOqqlqYSoToWKpbkGVdkIJ1Gi/3GOPAoQEwtnB58+u68j+kQ+psVRk6RzG",
-	"wrsv8r00i9Ku0VX4AHzU1S8Fz4x5LE5YD8bzWUY0lE+ocao2LSA8IDhmnIuVoPCtZXp2m4hvKSwVldRb",
-	"vQ8j2UCdmBflv/woDsJYGgDcW4Ve6HgGtpXeeSh8IS6mxnbFhXr/tl+tS2ol5WFt6i2oMgtNe7hMpLrt",
-	"yEoBnd9B9rlpKoJSIbglzHQwEMbU3ahQTlm1cWwo70VRPX+8hOJlimY1Xmcq7qWemo4YpCLbpJu/NwEg",
-	"kAWobhjN9dEKN7Zl3FRkj6574LDVR2fnYo1yfKbBPrhGgihiiMiQZ4o0rlMqjqUMEvs+o3RCe1aFK1ve",
-	"Kp5NU9EDk/1OzPP1WxMemjLhhEmWBCdlxODT++HP//k2ffPu57/+I72Z/f3j1dmb84ur/z7XBxf8gndm",
-	"N+q/08P7v35u8vZfdh6ch1uSPl+Qjusj+YsJNODaa4RunD2P9LHe1YxxXxIQwa1bElMlzq2n4U083aUt",
-	"qqvjhgJpRyoVaYtrCDftxJqHLNDpY4i3FSUq1RkYitnjszOAY3R3T4N9VAncQUES1VRRgU3r6upT+/KX",
-	"v8TiXiR6MobS66BxQqbZJAWgWDAEE60nfT646yoaXZiw/wKbkb0y9zHNCOWJtIrgSBtMpGWE62TIIVJm",
-	"qDXpcFWqVpDN9mYV1do9XYOYqlUz9+sXamZepajXzNwja6BpKE/cqwA1voDwMTVG6RnT6uQJSP9LhWRd",
-	"wiGggHj8I3frgZcjnSaWyiGOn4pbaTLU/hsbk+ze/cEjUO0qEu3UXKWtnCByt2Ppbv1TE/1TE/1TE/1T",
-	"E/3DaaJ0ql+JSlrnV8G2RMehAub0qIZndXCAVDxxwnrFpfSYwbqzAiSSb33kHl7q5Liv7fXf1/Ec/Xul",
-	"flvzBuvBLvvvW8ZGt6MRjMjHCvgRNw12abVw8oqoGC5iUlPGfM76lFh5TAUwXTVVd0rPFLYtAPKPpZ3b",
-	"WCqeYaBlzCcTuw5IIAeXZaNvZVpdl3d45HsZt8mF6F5KBejLn5TOPo2tTFg6wDU+famz9yIrDzWDfVv2",
-	"+q9auZcG9jZy/rNaDAqeJC16pvBiLAaJVMtfPKNnCi9SN6/6t9r2gcIr1FNi2Uvn+Ih/jZzBYzHui7Tx",
-	"d710qvjwe3j2J12YcXGcRAyztUa5EMMsGCNrOBgqYuYlgzjk0FN8snIUSsBcY5QzfLJyFBHL9QZpx3Jh",
-	"DB0LUlD5gPi1fhj/cAuedSM59/6qXTmj50pb4l+PUz2ZrH79DB9zr0tl/0On80YsJkv389w9eUYPLg6R",
-	"6NnKty/0zL1IMY8GTwcjeV//5St8rkWPlV+fToxIs5Wvf6TH/OvTdDDiRjR8fWLtAPTkqXtwYYhYmsk0",
-	"E58QNnnVOGf49Ck8XDfWuqMsDjCWZuzAfJYP8d4/uTBIKoZTFX8i3/yKca7h4R/g2ZqR1h0kHyAH1+DG",
-	"iMw0UsHjeX1JBz3dgoev7bOLI603ROllyqtbKrKv6al2cQX06vJddO8W98+/TJX2q97u4GPudQosNvqp",
-	"4Hd6mpnGctrs4PPfu8eLxFkx2nJhtTBcUWi58dYbpeblpQdCrxbOw7044ipOuTSiAUXAKwf50T1/oQsq",
-	"wOJ48L9rD3cNT5dHG1um3uVJsmKY9/a5VpKU3w+qLBp3cnC3cj5X+Qs/w/PLRhxPs00GfD/Nlo83SfVY",
-	"bzTkFb2xbFSyENYf9CO+UB4zlxwruJBG9CKkhhvD8Zbe1ovjFW5tN56Z6CzBEsil43TccwsDrLWsmtUY",
-	"bFG4XKq6IfDZgmh146x3WuUjWkMqdxZl8npCtbMoUnOw4zmCl1EWxO/Rjlbiw3Dn+H9WANnVaLW/R2u/",
-	"F6qgG7xWUH/XeK/aDtjoxVz1X2uelarxqjerboc13ymd7FrvBGS05hsFil3znTqZtPnroSzf/O1AcG/+",
-	"clFEr/l+5bW46buFG3pdYigKxzXfKl6/a75UfT9s/nJwGaz5crUmtvHLgVa47u4uCP6VEqHsyVjnhaJ7",
-	"Zp03in6Zdd7YRAJUXSDrvLLBN6rslbXfWTCTVr1ZaUWv+VLRcl/10qKrYO03iq6JVa9VelTWfangR1m5",
-	"D9UehHVfK9vp675XNKk3eyu0Rtd9s+iS2PCtTWRL2Y+85vMVbuM13/x1XaWk0hxf96WNmH/RafD73/Jo",
-	"gmX0+oqZVJhpkuUgptWlSWOdiqUdwlOBERGdutDvCdT+E74IYeyP1+sgQPMQ8eoO3bC1QVymiNR1sLIk",
-	"Kf9UhItcEkdyG7mkdhAmBJgDq3bUVIeq23lMJgg25UgoOLSi9B+a+wnUSBJg8HCaTdMSMM1B8+DVbnN/",
-	"t3lw03x53Dw8bh41Xr1+89914dpST5Xl8T5cyZJ9q+1fb3esHMZySL+LDTUXS60gpuazgIrgOoerQJ14",
-	"9qiIwz6nmSa39OIoJHqfejRzFxusXtLKvqUUQa3e54NmXjBUQnlGn2SeBBAiTx8cAhaPiejRjRKsfsAJ",
-	"hQlWy1s9AnZFZaUZAKEqFhcKzrQRhVnXtpZ4U6KGmnSEHE0K647OpmJpeRBVJ1lKjad5mSf0Ow0rhYJ8",
-	"fWnc419QMfT2aJOyT0yPeHvE/k/FrsUyVi8yqFovQRe9KgPUr9w0yqK5QmTFilQo99GwVMgRGM7yVmdY",
-	"tBAFGI1IrloJFouBHEPPjmJdkf2ffJNL/QfeNg6XATauWFZVCWtZ8FRxbkEeLOxNQOruPItEl3PzEsF6",
-	"I0y2rJDdFb8aoeKajEOQo0myhtMqyL/6W1T3Nd/oUGZMCRFT3bVWhbycFwbaXZVwXV2Olj1oRyHSYIun",
-	"XtFZ12Ny2FXuCctUkFPW6KqqXD1ML5qmMpt37GLo9ojHUt3oOwHJcn3BU5H+4Pjxp19vFgCHW8q3bvzp",
-	"15sGa/PBiDrjWq4DqNq8wSMzAz1xUEO0G0CYsJ+g8MAn85tklGWTnWjn8+7IEkJK2xr2L8JOTiN+L5jM",
-	"ItQKegmgktifoOzt8y6Uje0cH9r/zmRGuC848QzWC82kboWpTVq8CXvQnF++a3duPnXap9ftmwY7H0Kq",
-	"l930gVZ4S8YR9pqyGh8BecDhUN4yNjMd8gEqiQ4SgkDMVVdR/Ba2UftReAYJgojJa6f1j6lVYx2uTZ5d",
-	"5K6RifxZzItb2LnuECISrifYPhQfc+COMD+Mrj+fyB02QGbWVC7tSLjpR+Gmn8Me07DBprtEs8V975kR",
-	"Pzh69ZeeR58Yic/sx/et093Oj62Do1eOMVI+g1SgKMxTW5gWbNpI8BjIjHbt8y5OY9f4eWy2g9RzbZLq",
-	"z/McC12MAYvEmm+W3AEk2zIIJCxVT8/v2quqXfOzgxpZwNJOt7Z1V63Tn1vv2terN89NZd3tK7XPdq+b",
-	"FZtVMSG/XW/D7bqiAV+Y8pZ5H+xGQg5FBMkWDMqS+w6G6UX+r8Op/wsmJJ3yJOmBtMYsKvg3ICvwAfS/",
-	"TOZkCPIsRIB7iFQM8OPI0tJ67Hi7wf6qp6kru8DpGrfRSKpYP/sY6wtP5mXxZPwcQ8nr0N62RsuIwbYO",
-	"LbupPJCWPW7dClqumJDfsdfhjl3TgGVaRgvQk3F13aeDbPrp1xsQUIq1rs7tvqAE7w10LHpIK4fNfZck",
-	"yUF7QKQYSs8/Zr2p4tNsJFQmBxzUjW8ABUrdguxTOusqacxUQFM0sMuR1r6NWA8O+hOCmcY9/4dU3Os7",
-	"GAp2CLVT+zqH5MsJN2am0xhTlhNhR7oT83ycroJ/u2HwVtyAawKOoDsw36GowO4tOPkeMVGhN7t7E6nZ",
-	"vYblGSJF3gB9pMgW+wVVxH1Tp+7IPG/kENJb4w4PN7gGf+TTeSCH5AOs4pHKafkNfBNuoMd3XuATu50b",
-	"Cvsy6zQcTRQqzCLWFwM+NQI1pr5ILL9k2mpr0LP/AbRYRVi5VltJU6zlSdZy7cLkZEZTM6W5+Y08CDfy",
-	"Y4H6fgcFbah97wtEcyBiKCiBQF+e6dH3U8CwlvciB3GzN5PJgdqAah2QW6n5qHG4RR2XbU/faHRVV333",
-	"XSuXSlKrxnffsR62bZf/hL8cs+9h81l32my+HMDK4D9FD6UgXu4S7RQrKeEupv2Frc43PhXZNFWGfYNw",
-	"0nam+wddBdb6t1FRxrJveubuk7V3P/2///f/0/sWSTxHxbPHMmO9vfv9vbGdS63tVGk1sRbIxK7SKbbf",
-	"JdxVQG29tRr5YfMl6w112pdxLBQtlk8msKFzS256pojSLKUE+gPuSWGZr9Al8W2Dtbpq4VHUZuxzWhVH",
-	"osOzB+4bNHn8O1B/+li44ldOK0UrNqNTRregMPZ837VvInb10f5P6+b0Rxj1rH3Rvmm7TrQHzWbErj50",
-	"bnw5zEFzn0Zqp6lOYZw2+FYBNcPOqscnk4TIaG+S6n4ixv//v0P1AgFHmIz3E3dtRuDK5jH+ifKle3m3",
-	"4B61cDqHiwpLD+zaoQYVzanef+1e40OAb+SwPRhK3QY7V7j/Uk2mGb454oZwu7J0bsfpwfxNLxegULOA",
-	"py3jroICTASf8OIFvQBIJr66kPaOG0vDMsZTwB5b4rOl//iYHTYPWU/p7NNQT1W8SLSxHkzH4K2XmelC",
-	"dYTdLCRXXCpVJjn4OYBhzAWX7zNi+d4PKw2DUot8dwdaKYHWMWRumgb7Ffxe2Uh0FWm5MjMiGaK4MOzH",
-	"m5urTsTMdDAKmhZTacfEt732hdNWtM6DSdgn6SXnKzbi2BLVbwzJk/3GTnUs2G8M3KG/ddVvu7u7/v/b",
-	"Bw+bTfYbKM/2ZD/ByfbYb5Zl+Fhk4ChI8Q7E2liIbKJodZsLcibLm4QVN9Ot0LDe//nnP3uO1iY8G50g",
-	"DWUExWh5E/Gb7awy0vvcV0g5sDKF4+O0gH27gLI2uFrJKytvrKC7sd98N27nl8L6HGHcd1/a7+byjP0G",
-	"AjBy4lGnBbmDu8cTK2NlVhgD2eCTmZoJ5MfZofL7xu5B52Pnqn151j6zo562Lk/bFxfts8Igk4SrT4kc",
-	"Szg+zuA/iy2wrWmbcIXUzQfQ9a9Hr4yg7gg9gxH8F/TaCZqNj3mS2MOFIbBk1C7GhCd/woweC3Z48BZ1",
-	"BTd6prWb7KGdbM6xtFRLDY6KZOxbmgOfuzeP7JtjkY10DHVH8Pl8t3ot++8eCSsQ18aP/cIwfNOf3hs7",
-	"Gk37UybHQiPhZ66AK9P6juDgXTtlRPC2egt0N/YU+NaONdBqmMiBH2QAnXAzgN4SfkWOAE5yEe1r0QrD",
-	"yViMJzoTajD/JNUn1zAJLN3gp0SbzBHrd9+d57989x0Ntw/kYZf0KdP6EzTXKizUddyiZe6z9/J7Ymmu",
-	"ilehFdUzRbRFwx8h+5npZKLTTMSfwBH1ySqW5c8onRVvNbzNaKDXdiDxeSIGCD9L1Qz+fNvwkz9gN95+",
-	"s7lrdUGppsKNdXBQ3kJXZeFHC7Zq15pSEBECiQ9Fz3RDOYlGw8LJpDwTyGk0Oa3ZmKu5e9icsN61yNL5",
-	"bmsIShqpckFI3AV9NLS3L4xuz8iO9im/UQxOWuagSZZbQ3D9fOjgLXts6oSlgmyCMX3nJQhM3EWzSBP0",
-	"A5gWIfm/PACUOhjjyN0a2ELoE9z5IHcU6S+FJukn7B9TTQW+gRqCmBhzPXVd09xWHKFMt0wurQmO4t+O",
-	"jzp8X8TMXq7YHM7H1aVh1nK2dyMNA6Qf84z3uRGfporfcwmBJLdY95s9o+BnUJxBKQQwvFkqM+yTNhE8",
-	"K1x1WFJePG86XquQgc7nIQUWiS6cZ0kIOc+YniYQogmueqnYfjP/jPZ/LTNr7/OuG/WERMQN/ts4+eA2",
-	"SZq7T2bCB+ITSNHfij3u7c+oLWKIeZokx6GGjK66z7sm06kwxyxLLTPCv+z5gH1BOzfW9jgLH684GLd6",
-	"0CQGPE3njKyJfOvD8fzhyKVnUtzwWlbz33fX4nqMtgl12JlY9d+dR24A5BqeMxYWzpwGDj71wqCUtRPG",
-	"yykuE4Z7Vw9RGQ6Io8FaNCAtgIhNGtirXv5c0AsWFFC45vtCKDgkaW2oKSqE9leTSejFGv7YVQnPrDXR",
-	"0W7LiE/g6yPU9xdY5bg0L3tN1l6S1FE0j1fSlLsKZ5ROlclVm8IjL4w3POyWzHhqjVs8GbsXdn6FAyUz",
-	"7sLqG999B2ITlXfImCjj3niVCMBjB9PUWMEJPQayUaqntyPMwWK/uhUUsrZUhiiHIEkvpLrrdVXJTPOX",
-	"w8frCyeGASMVPvJNLxXJX7oA7Njd6VnzGSKhqC7B5PmtcAwNGSRW5ZigLdlzmP0w/67qAXA/koVMGcT+",
-	"QtMBoSoSgmSgLbd3BKCLWLsRkjMRQwaAeGg3r63OBDvl9hTN+v50cCcyCvh56eSdPpbmELwHpTvGrQ0Z",
-	"RT84i/Q3RmautZBaGdNqICqtI2xYknoPym/Qy5kTK7HfrGGPIgU17AhWawUGujHscr2vLtO3mIqH92cw",
-	"yn7UrBqnHECx44Kjyg8VMW4fQn9c8bPwSTd0+K1m/jEP62NVHqe9BFYW7rl9p7jm0ttaLThLACXeO8yp",
-	"tYI1vN1opErDv2A0h+hPGg4CHmQznd5t/IGjcPwjFLSYeMnAieZ966jjAZkd48m6rmaOUoqzQvrdb+aQ",
-	"DbDxlo5prg12if+B+YDOzxLEqu0UbqE/tnMtWOoWny1LNFiLDRIJGSEjwFSaQKpzggFww8hMZ4NUAIg+",
-	"Twyo76iMWk20wb4Xc3tOvKtQTS+JzYO3ZQ0WWb2osead/TAwY/nxIhBc/t+7VzqRg7nTyk1XfROnfJjt",
-	"SpENd0dZNuETuWs/CN/bpce+ZWakZ5Q/MpaUTYn32ZhLgJJxBEki4ddUZpkVAfMM3W4tBwk0nCb+TkJ4",
-	"r/wKLSomPS9vbrlUJmO9Mf9MA0PLtF7ZYu4qsHe/2T94Y+0iTyFasR+u2+1vIXRKg/qMPdfrClgyQPDA",
-	"1mReiE+SqWFH+wf0vCc6cjx3lcu3RLpDp5/rhLxvtXHI9OB+8bhIvCpwTDRcrSYvhllEG4zZOJzFoo8b",
-	"lmHioEvzetFVuMkM4fr78PyEA0Ty0JFt8BUQ806Da6Cw/eCP4De6y5QOHrfz8b9kwWfG1LZdsf19mg69",
-	"ViWgF1TObyhNxUQIs0xGdk5fibwT37Lfqhih+o+lz8BZY7jRl8FFTIAirsSMMknMt5jvOxhZ0yom2K4B",
-	"YdA5jfg3Rj6M2k93VaviIii4dIo3Aoq2EU+G7kFLv1Y7nGPvNyuHsEs6bAkQXOinAv2LvTyw1zvcLRXD",
-	"WDkVvoPu/YO3QMJVe8UTKDrNG73rmQiP2kpQe9buA+AlBpfrTMGXFvy1Qy4T4/zgR58/F3hwRpEJuxaY",
-	"C6Ux2c/MILeSpCygcYAej292FSQzB6/PUDggK9gllrcfXMqUDAW6Iep3JLSuEq5AWFGamHLizko/cBrA",
-	"jR0FEb088hQkA7uOabnOHbTOCzenD9Lf5d1Z+Z/HXgIX4QkzcjxNMq6Enpr87kd7CzNNIUmj5fSpgAyo",
-	"VaIYDsUgw4kMBMRhaJJ3QkxM4RR4X0NMGtt4wxxoh37hyRTl+bnvis//MXUwXv6Ms/kEEM6G8jMeptFp",
-	"xvpzTB2R2h6RHAuT8fEEx7n+4ZS9fPnyrSX6jzendMCF/GP2kSCTCFcJuqzSRurYQUi5BuOshTaWPwPs",
-	"Lxk6zBbM7zH/vAskbSnip86Hy/Lbrw5ZIu5Fgid/hNoZ+F6duuyMTv980MwyD7eQAk+iPDdr9pvNrkI1",
-	"2JU7wAJp+79P9cxSoD2ADoRHCSJzznQqbyWGGQbIFsKSacSmOWqq17ztIScQlEGFg+QajmHYN6cfrjuR",
-	"Uy27aqD1nRTm2wb7sd06s3Lf+w/ZzNo81vh+175h0l3/WHRBxoBrt7jAKA3WC/G5vO8NE2QdEdtTbLDe",
-	"nrXbrXriIr2NOR8nPe9kMnk7ANNVaJd+mAhlefVlYz+If1i5dysU7gVsYCoGwt7dbvqBOZtb+mD1FsOu",
-	"xFugw1gq4kmF18jF46xBE+RmU9zMRV8p9ISgskjUeYAN40OWvhxaWU4yqC26/Cv/9Wz3WkwSPhcxXbYR",
-	"7A35IjgoFvmF4YJeDdYRPgUE7FMYFuM8BZE+nhp05hX9BSybyQEFIipcLAiRONdTuzjGVVdR6woQiqg/",
-	"54GpovaX5lYm6AXFBGc7AmUx5GFn+wTCDFILS9R2yJ50wsq+BmvyTmVSmn5jWPlaUGbsAHBMXnZEGBBx",
-	"xxO54iI6YWeWwl+DAH8RnZXiUL89zmGTzVf0i1OGAf4Nb0GG7vc657sdpMY5g9jLv63w7OA0iORcWrrV",
-	"ip3YI1snlHXOsxTTZRZDmMrpYAvfg5jKMZmYs7x+zl2F9lChKS0qaIGTjh029yN72UagK4BE//wZRJYl",
-	"bNRFGuxaDKfG2m55Zm5gsriCueJbTEg7D2InDKl2lXc0QgVf8fzvxJyED2EfW8Gzd7/v1dD+3CuD2HiQ",
-	"YYglQBqMCAp8OqY7CTRIXHHkUQlRRIKO1FW9MzFJBQZ4yFrsTJUR2UJCgSVJpadqAFafvucJwRYmciCU",
-	"EUFqz1WqJ6kUGafmHJQdlKfgtK7Od6Idcv/vHO/sN5qNJlQJoYzfOd552Wg2XkI7kmwE1QVW5EK+/p6b",
-	"x9hh5d5WZdyDi4+BeWutt2k/wQb9cEtTzTQrDLUIeu2P+TymEVuFb0NSMLnPass98kf2wHsHzUvrSlCr",
-	"Hoa2m7//LW/fAos+aDZdYpWrOinF6qAoEq7SVWVl4apwer8vpGCF3VUL29bAdC3g7roP+ZnvXWFqTKGG",
-	"BLYurB75H/zXsbVDdv5ml25cxSOcQnECO9FOxm/tAWBVRunXv/0e7Uy0qewkmMxdDYjLHwCCoXsKsZs9",
-	"6TQg00EOIe5J7f/tAz5HwlgVfAo4MovUg4Xw4U7vYCGUMJlrOfXoh4m1TL8Xa67sDfH7AjXtb2UCVZR0",
-	"47Z5i5QDQcAy6ZzB2fIigayknt+jOtmz9y8Z/45klYhMVLY6EuBDIbKaiHTM7bqs+G4VhFI+LOuLgR4L",
-	"w1rXpz+e/9I+Y1b9gdycPC0TkkJAKkNikbmzRts0QyvQ3nPu3cLILq+BIPM9sYIcL5IrTn2BXJ9AANWR",
-	"TGElXl+DuwgbSDqp/uRkBVsVzGBjEouqr7BSvhzlOjCHHCwrpMw7kX2tZ/bE98Q7kT3gHDa7z89juJcn",
-	"1U0sQm8Mr2N2a69II/sJZCqFjE2umpO8hYDrnAz6Y869qBP7jKauIjqplAFVvI5gWE98NWHnj7WupmeU",
-	"MwjwDds/e2q5gobAY99Xe0SIdgUPo/ZKXercWurTWAprIBjhCnfDvfQtVrx2RXpUg/0K9qwRKn7PZdKD",
-	"d4M+79BO3cdo/Gd4YnRX3QpwXPbnwB4ROsnRyXmFS4V8FrC5sIc6OUNrOYiVGQjqiyDztKtWMRN9c7kU",
-	"3n82io7Y1cfvL847P7bPnpqeaWe+kKDtka0w+tBdRcK371T8yJeE+CzZMNE7YgnPgtQPaDOTpXP0dGEi",
-	"NU8SdivvhWJDmYBLt9pItHNsY+DwYTbiDczUMlxUbbS4XCaqm5kakUZ58RnWy+uU+U9Edh8s88gYlubq",
-	"7mWMWd1DibgWwg/tsou6CkcDH4odZDwRqdGK3PgthVzUGmQ6vZlPBA0FSEUD52DFweYTUV97Dg+7qide",
-	"bsY/Xt65JYDX2T+o6jZUuYuYpYmNDVxid+O7XnEF+Wb0xa1z27iHe4361UitapZDL1MK+YOnP8ibZMFK",
-	"7qSCtrjYsB+8fa5JLjb5z3uvoOpYNXF8dOnEHzxhiqUvgi8dW5ngI0CZiwxRXbxVTrw7N/Ba84zFfE4B",
-	"o7r12G/VrMZjOO3fNJvH8P8azWbzv4vrO2xuujzvJ6QFbrA6oeIN1pbpZSvbP9h9ub/WWv5dvVZW7tS5",
-	"q1reWUXH8sTmx7XgFFyDNJJE3y7ec3CVLdxv2WgPEp9AQavUta6pjtDlfDnqIbHvk6+iIBTyBgNPDfYB",
-	"OwnnGVpYOwWVouAbLQ1Cv7twsXnhyvvCdLkGa1HJty+7puRBZ6xSbpZV1hZqxnx6LPwVWeawud9VvtIp",
-	"SKHCYD1WjrnELkiQWczJiCqypSC7cJfduDIAj9vkyg9LqW3lnDH2zfnV/atjtvfq8NtGYaQy6NemAx6+",
-	"ediAHtaNBjSltDa2mNUG8V+X2dZVjMVTKw1yDKm3TerBlme7wdRypckliUDcBVJCYc5Bjl9WPFIypQZc",
-	"VWnNFx5zZ0um52lOQc/jFLVrg1VWSasLdxiPIqWK/nJ9C2EgCFNz2uGSIILEvJ2/RTufIflvFxho53gn",
-	"ofkuCKixqFXBnXDKBZJTt53OSaFOSbk5roAaOL3BLjU+AEa3ELGo9nKdYsFWTjLbumTsB7BXpk5rDSz7",
-	"0DYumAqfVlittvw4i+fW5yqeyTgb7cnxRKfZ7iBWu4m+NfX3TCuOjUubabJms8lSPYN4ByQzpVwZpz37",
-	"TmqlhJkjTLeB5DGU0vsvsfp8BqET4MmhRNyPntHTdCB61siOC7VHmDAM6QDWso+Y0ZBFMOAqQJuC5Ak7",
-	"QzT287gztKh06Zf4ZUBOwHy2wyZJO512VZ7mxp0GlmOARqX8XJ7XvmLBvbtEXc6gXeIYM2Woy6KZjiGW",
-	"G/O5M0gxOx/RDTBhJsiCwxpLFP4vcZ4N9osUM5GaF6zYvTiMWpNrA29A3NdgF6tE8DlM9DS2UspsSwrD",
-	"6PilZxHD4QSuAai3jqcxjwudTnSEmMl2JycTEQOhPbUHBefNODs9u3xhiNErdUvP7fViwOoN91LMVkpy",
-	"TEZFmsW8lDlR7jGBX/pKpABbzyHjjAU304Cc/fOwCstfw1Qrl4g09nnUdrsHBKjuXOP+IKzcqqLhdwJv",
-	"hO/98h/kfjnjc7Nd28VP8IM7hRoy9KC5Tx48yXPj6Q7X02wDOpNJItXtnlT3Wg5EfZ4GIE3QQxApyQGK",
-	"F6qxMDcKgu5csXN8C9ETajxxdi7nbgoPogXfD/YBnrt/V8M62LV10kHc8T1HJojMD7dEmUiAdXS5Uvq1",
-	"xpR+CIUTpHIN5g3WG2uVjZL5tZ2zNZt83ir9YO9453lrnd6c/9IG9rlqdW4+nX1sMzPt+w+ZE8bZXPA0",
-	"mbNJKgeiq4IiO5bNRDLMRg3Ww2dK35yJ5B6tK3RRNth7OwWc9IAnQsU8xWkZ50taJjVxb7xI2jaJlb/3",
-	"VYpA7/aY8PnYFwfpiVCMI4msS3rQC1NyNRCrqe+UlN0SZHve/d3qeh5bxOWeO4bMoMAT0QRNo/a8T/2E",
-	"giP/Y2S0VSythrrcUTw3eeXU4ae0QFj5M0to618ZXUG/bx7izW+vv0U7lTDYkGg8oPAu5lYjnVGdBxa1",
-	"LRr/WdAIwKUffVSA/SJuecJGOsnNpkLZDpMGlEIBAMcKM2sZn2Z6zDM54EkyZ0qniPzokq3h4xFFmiGd",
-	"3Y4v83yhkUjFSe5buxVZKQjc6Krr9k/t05v2GeOJNXj7iR7c+XqwY0bxm3CqRtjNzEQyB5R6YfVzns5L",
-	"5hhmxNtN81Wlln2HUGh/2DzsqiVZPz6TvSLyXGZrhP/cli3nP7OBJbcNDqdV1vA3bvRTW2rEJr4U7IUJ",
-	"GTx157Iue8fcjPqap/Hebapn2aj23vjg0d18gWrYG4A8CBEFfXWKjg9XRG7krdqdTqiWlGgav+hQX0bc",
-	"MKuKSIHv1t8uZ27O73DKW6SF8qfqkk5hvs8i5pWY+Tt8glu3cPz+kOtP/24izUp73fV74WBPKT2LFlu/",
-	"1GixCPWAUpO0GIKlV2KQ1bhii6f9s53iU5w1fOirVBkDL8id8P13HnLek4Sr3ViaLJX9Ka5vucJoLxJq",
-	"8sFvFwzqGvWxwVosk1TsBUVc9Lj0ZYJwbzXrj/8q4eosnOcWKWDhW3XsHjzzvNqd1U3sUT6EBFJhD3MX",
-	"OqTANNaIu1AmUwHBoEIG3IThaaz8TZIc8QDOnBKdkLAsSdXTwDXMtOUmukUKKH2p5vyfJ/Dvjp7OgJJ0",
-	"Hnby90JN6yNtH2vFdMR6M8DJtH+FpnAIHwB5ccUGL4glBcBJvkEMQa5A6EEN9FgQPErBcYEUQZKODYUI",
-	"MJpS6HJoIOkM7hkMPTgXyhIXxDWtebviA+bsPvW1XyGp35J1KUjce3GxhqeBJ4mJEAiQgE8wvoVuJefH",
-	"ujov1T5HPooVQqDFzj7JQZuGgK3qUD2w8QlPRVcB5AaCTiwjiTNxH8iUr9KbH0zx63ZmxeJeJHabmSMQ",
-	"0usXqAv/vBBFBk/87oSn2XyXTybL3foBEVvLNdjftWotf7A/XdlPteyX/iiuqcKy1qq2nEyexbUenDXM",
-	"YTHRwP6xvrzylNrEcOXc4GRReicI4pNYzbN9edO+vro+77Q9epJVRAlvBZDfrSiBCnSf5lyRiNBVQWYv",
-	"yjFoPSBV6LGCHiZ1yf8yhzznk4kH6MMubAOCH3UoIxVyC5ddOOUteWAK33iWcHphBqeE7VKbJTOZ5EeZ",
-	"H8RTV9XA8TBeJu866l4q/nwFaK0MDPQpB/dy1IScycj+h29bYffloMkMdk4yDVZZ/Oc4iODWAWm2vJAI",
-	"0E8WawWrr9hFOn0KsXcmMi6TJYTyTMWCk0mO/0s3dUSHVTgpd0xLROLmpVWrKW0vL74Qj1y/5YW1IzHf",
-	"y6SAqPKySWCNBOKY9w6w93kMAHtOYk5ECk2eqFAlcIVCPZd91nTVIOFyzHrcit5Sx0d4wkNGQdQfZbbD",
-	"lAIzhg9GrtYHalToAKP8mrHHyn11CzAGgW5RjMKwXr6zOj2PC81dXD22w3N07k9KYMQxoI1E8O9UIzC1",
-	"+7401n6ingENhPhabCWATO7/AJxQnarlyGAF/z6eqD8P637qOBc27BmyotxuEBM/XJbvWWZ/ZNZ6iEay",
-	"EmdiGQEFlFZHQRVKCrbe2krZL/T1ep60a2wpVkOuz66EkJ5JGu0Xku3ev+7E/Hw5IsU1dExByrsTmM7H",
-	"k4QwjwFUQaSCOjzGTpY2GHgJvEQdU7x0v9SGxVKfy6aFXFlFdRzlhi8NBhOpKcw9cXGqAnL6vUYK8HOX",
-	"hvmwMOKN0ZBYsc27aqHhUMBhVdqVHXWh41EV++A2VrLPthJmlhIyncBzkDJuBQlee7cvp+WHaEZrmu9W",
-	"xizoUXkhE2xlPE1EuptO1SrgKEtkf9d9H0HxrXpDvwXpGAFkG7jRyLOe3lI3K1B+/q77eZL2SM/UkozF",
-	"jpvp9VRVOD4qrhc3VV8IGjRyIs31EyXW9k4contKMO5I/UkC1bzOYoBq0lt5jwY8vgE9xmuKEe3zNeWI",
-	"pQkUaxJfHT64JhEwrbfrrCmeRA332c1/DgdNEGbo88HdbWplGcxmgftyNijfJwGDTA2/Xa+wx8W1vIoN",
-	"hi1mCzu4z3ssUvDdXor5iNT8DdIJICwBBxsgAjv/UFdJNUimsVia8P0Rpv4gF+ETUJGH1zY4zzrtmQJz",
-	"z5yJBmTghQmc1sPoifh+l/heinWEbv5wOXgN8tVhx1YJYj3N2ITPE81jU8oWZwQ0e0Yg7ZjVfdxVUyNY",
-	"z/WuorKjLJ1DQkSGuAiM2jlWEqCX2RiTPMuX+hTZ5k9Ku8Ha6iLu/olnFocOajgOj2NdCrZSZxWlQscP",
-	"+1zE+lrfuTZUSmeVGkKxo5hvTavAe7FEEQBE8j8OzKRb0jpRD9jd5yCjCe15kVzwr1WUstwH/EAMN7dT",
-	"O09xHHXsbJf3HI7Y6lwZdwKPC9J2lULhEUSuU8kTiFLOregvZjsECDAex0qrE5ZOFfQ/KT59J8SEsvCh",
-	"qsN1kjKuFRNArnM1EKbHUsoVBWDhBBofUPkH+Cewb16IMe5axaBzlnR4hPH3vUDBBpkDQHmO/d9V0DzJ",
-	"t5J2vl4yquG8me9hXt8YQIkZTuIEmzA7YOJCi3PvxuJdhcqdxI6lMYKEL4WfJEi6AhtswTGVC6TnAKNb",
-	"h/+eCoEur1mpxKBbzpI1QnEPkgweP1ZxQ/fngCu4ffNYcsCaDdbCr4OTSWHCAz1WAwO3QIU0glgijvef",
-	"lhwiWsfTU4Lbi4fSQiy2Tw0vsmX0cF0pql03WnIhKjFrsDM31zrkwK5aBh1oP//DdbtNJ+ZQe8MccIKx",
-	"UtijvgJ9l3+FpKe06zH7XESY78umZAiJSHlaXH++S2BmqyrwqqonSMOne5Kqk28Cnwh05HMZVtBBK0ij",
-	"/qdI9bJ6ZRzoy3LevkLtv7isdUyA5/WH+PPTQwwye/S7NfMwF6nuoWWfx6SFGXeLQVEHJEqRWsqVCw8C",
-	"pbo+MxF7TYEUFXv4kGUGB0z4KVK4y99alTdJuCVfCSnwVPD1CQHLvaS6Xcf/RTgw+TtLQRECx1fC530+",
-	"uGMfry8WvF/XbjQCS2Bn7Yv2Tfusq4LvBHIq0xowdhCIUCSC7kqrcEHC3aBabQ+9YW7JXw6AugXH2dfq",
-	"HfH7to58zM/uOfwkaXjE5eRh/1MtK6xsnhCAzaFFaYLCWaluX5ic5iv6rKM6N9b3wlA6VyJMg53ywYjs",
-	"/dOzS2yfANY6/G7Vt65C6CrAf8JQHlZUmgwuf2KdKKzl5QZBsKRXQ0VXTVUMjanCLtzYsBFay2Ffs6UQ",
-	"1Pli2bRcK01ggM4LcN0+/XB9dn75rqt0yq6uP5y2O53zy3dWmbXsW6vI1nV+KFDjluxvP/4ZiZhnqSQu",
-	"LXVpHbFUt54CnqnPREAVyxnvy5MQS9y6lwq721SG+KitEigOjY0dYx02KVlECSAIAGQ9mhGUq0QABFCW",
-	"Eq5Lt0LXK+bnDbhyqALFF1axJB1++IJL10pFxqWCsqyFhK3lPi5Pfdd+h7fMcf5Dz+f6Wp/lnqnzwkjP",
-	"wOAtCGJp2J2YZBvdeVBKg8W8Y/m5Vgn0Le8zKdJjuLWCAlJU6CL4sxlB79WSYojdQ6BazOfZQzB3eYzh",
-	"vfx87YqAtlq0m3+o9sDtr89XcqfYWH7esCLKnS7q7avrdL9PNY8H3NgDC1OpJ4LfeZS9xVrdFuu7F6nd",
-	"/FQZEC1sLGMlb0e+YaY9djeyVqyvs9EKw68Dc3emmCeGr7LWrnKuXyM9OUDPhxXaObJCAthdAfvRIeCO",
-	"yN5rA5EkPK/RxVxgTMNH8mqwsxD1A2CwU6j1TabxMpAHtMoQZOPrppKKmX6NNFIFsbIxhegJ+TKXQINw",
-	"dYcYu04wzOy1D5DTC/7NClcmUYjSGXkIltCIntDrX0IhT5DYsjDRr5dAyol291LMqtX/akrRyQoATngC",
-	"9AnshsmpD0WeEga5r6Cc+AIpxPFusGt42dLHUH7GjrnY+2AMKFuufaEd0FraYIp21UBPPLoyNvivcyjB",
-	"+FuFk9CJOOUZT/RtPR4AbNFzpTXh+RC8gkxp69dE/jYiy9Z1PtKjYOtY9TfEImCTVBhBGoZIhpQ0IXiu",
-	"pzqQazeMBwZ2aMBTI7D4H8XIsbWvxmORDkTDfeYHIa4GeTP4oIh8KCwxOXwb74yFFgR6mllTT2c8aVCf",
-	"gmApQYtz84L1xYjfSz1N6drDGc5NJsb+tROmtKsykKREQS3nUrdnx231E3jO/bdqCNat5LlotoAF7bel",
-	"SLC46XUECwUtD0AxDI8CiibqwAxvoH0/pcdoRUkx5HQkn+JR7lK0lJTwjOKfUNaokjm099FpLFLKmAG8",
-	"eCFcLrMcWHEJzUqprKbRdbPLceshaaemSx0Uwcz11O4j5chiL3V4KQo5lw11kgBIf2b8Y9gv0ses88sE",
-	"P1qJQVhTHRMUHpMiAN4PfACHC3geptRVru2sFU+T7ATvMWEgzTgo+YRfRUy9y1d4TGgDt+QmKfHYs7gl",
-	"S3NYweZfQ6dKrTzE5xcwP9rRUpmJgJZwy6AOUz3LgQ7J4HIe8YvzX9pMp+AZv7xsn96cX76rTc5FWBqC",
-	"R0uh6gVyRywbCTXQsWWLj9AmqatcXjh+kJSztZLE0Xg9x7VRAfkfI7pfXtla8avttlBYejuZjGeeWt1B",
-	"asW4TBcJFX9eRal7/8K/nC9JB/ZFNCkf3JmI9WWW8oxQBtjQnpyJ8h5xhsJY1BHYhG0rqbGCQU3bZwQA",
-	"2K3gSVZA/uyqkdV3gFI5gxIKuu3ymFmD/TqSiQidF9IaBUO7KRHr4ZypSkJPs8kU8llTgdVhweelyXQ6",
-	"h5p3YClq3ApGJswDNzoCTyowsEtYQN0NuZG0TOgDZBeMVXNsdUb1kjqhMpnuPCFL1EpweO6Fb5UBRYNP",
-	"zBc0S8ZpNkt4YFOJRduwEFwi9nEF9yssEyhQXt4eAhKeLTmOubmztoXS5W52LPWt84K6+94/eswInkJk",
-	"GEwF1ErAhx7DZ52EyBHOArg7oOtDNhjxlA8yahoDbfFW3wU/2+U/do/YntVNeseYnA07F+iiXLkbDRRN",
-	"35e8wXoAFVj3nrLX+4ibBmsXy0eP7aF0FfYB9NqgmjOsosZ09Nq+rwOtzHQs6mpH7UqKBaNHD64X7cAZ",
-	"/9vniHjCWeeOhVN5hjuWLpA7JO9N7lOEMsBw872+e+x04aAnuNf+yM73hQvnw5BLpGcS/5LMMNpGiJuE",
-	"TjNItKEuUdA8xwVsukrA9RqCaovMUCGF/Xh/zlKdYb6xzCrh4jHFpDIkHRhmeY5uVyHoWj18gaejLRlR",
-	"fvxrj93wfK0X88XW3MKAKHfd/uXDz0+f2eEwFAKu2YxpzB7pXGt1Rg8NJXsF9IVQpJIxnrFE2PsM++yV",
-	"A5FLWzIx3GRMxTsB4u2q87OLtkeW9dhQ7j7NIUdQx8NZrHFv/kjr/TO7cGMmWOfaoPN5vpvDOPK8FyF9",
-	"bsoWibwXG/NErfNgFTcE8Bk914WlVwbRmFQmZHjyvpD3JJmfKnX2T2r9Yl9CQLGQmPMgWn0IliT1lrA0",
-	"eNAMk8Zz2ySjHwto8OuY0SuM6J2nOf/lUJG4d89SpEwSw4dDnSGVRuVzwEbvj2dR19nSpDYPdToQuybT",
-	"k8fGiMxBDv1iX4RKcMTGPL0r1DG0L89cfzKXxW03C7xdgCcZpGy7goNA94ZsaqxSgI8U+z412JXLALca",
-	"tuUKVFtSERrswXEIFSjV+AxOrkeURDh6ANco1MaqeOkacamqcJ2o0n1SpeX8YM+uk+lJwGNbAA62X4nt",
-	"Z55bIV/O1xGSz1Or43Zj1vGEFVkwrCpdJ9ReqEJdXuODmVnWOERQR63EQolPJxhvZUvUTmGyT4FU89Uq",
-	"GcFOrKVqhDv3LOpx6ehKxFn4dRmJ4l2B6YKPfE+0POB7+EUU0Tn2O5fQqkjqmH3Tw3m0siv4Q1vFvW+j",
-	"wIeolXDCHdwoqtgfkGnVVT9ct9sNdpl3XscuJCJusFNMisyLYCjkTSjFdgowuRpcgEpRX2yH4iU+NlVq",
-	"n1WCrsI0QorbelF34WN1sjZcxzPDTcAOAQRyYZO+jMjF50yoeBfwXR7bm6hNNgHAlgzqxGLfu9J+LPLN",
-	"DJhEXR07GAxGPL0V0EFln2WavXWJly0CoRnzOUYVnJ6//4YQUaWyF8VJV40tAYPkP2w2VxWtVJGqepGx",
-	"m+vz1kWNKtKGXQsJ6AY2cDsqCYwNnzTP6yfclGG8/q/EzBOAXczTcw+eGOP4/S9mmwmfmsf2vgcR5nAT",
-	"pWHwtTjyPWClITbJHeok750P0UNsvDCIRmQa7IpPTbnWsatWCfSpSoQxldNyHBK5K02nvpN3ZRNWu4yv",
-	"WsRH7Kr1sbNVrbqGPmFvHlu4p8JMx49Npi3aoyI5OKgY4/IoLMuT/pDjg+HVyX6oEbwzPU3i3A6V2BBU",
-	"6jjClgRhAYclQPtUnPKZWiHjva4UfvKEca+RgBI1nhro19DXgBftMgMrIkR2V/9UVeqJGXfoy6gZEuD2",
-	"Yp7xPjdiz9pz9aZj22RyDKjsqZ65Wi8o8JH/xOR9rB0ELEpXejrtJ3LAcJ8xAOleTLGrH7MazG0qOv95",
-	"8QJgiTJpMjkwJ5gIAaNhipERyT3l+SudQVJSjm0EULFI2n3BTEJ5eYkV4GiuLuvwRhvQgfVvtXds+KGv",
-	"skObPUynQzrCWDdzEskJk7/qIWZGYkAuOjc+ZhAP+GBE/9n54WPEpLoVJougpTu/pV/+MRVTEbExl0lE",
-	"Ztx8LFTGJqkeCGOwuQrRnoGsyHsZi9REXQXkCbKKlNqDIlpDEpQhYLWAwyB22aQN1oIOGoYdNJtM3AvF",
-	"5JAZPRaoMwy5TMxx6BjpKvs30CeGICOhWAChWmOB7THh9wazDJ0QZ/hWTW6GTCfL88pg73/Erd9mTln4",
-	"nRoCRgJ4Jvotph7SQW5GwA+tVwk+GNR4HDMAdGYO/Z/SK/U0MxFL5FDkfS7tKk3EUp4Jr1C6KgvKZPRV",
-	"Tmw2EspKf0zGBDw3k4PuGzFIBeSIFcvmlga2Yfl/lpAEgTV3mpvmkBcJ6auoIwmxaXxdJQQqeJp5Oluv",
-	"IAT1wK562kIORnUcXfWohRwh1f9ZzvF1lnM8lBFX1SXnYOp1+UWl1Ny8h5ylN8rQDcAuYJJi1+onjMdx",
-	"KowRNYEQKv59YPRjs1TSIFhS1Rssx4MHdecq4epGIv82y4F5rURdCxYCxKxKoy2m0B40H5xD+9UCS9YF",
-	"b1rPDCeJl5mntSLXuL9Xs81GGSFBJgjleByHHUepgtv3Hj1oFnLaF/JDqjRd3GhKyNj6gS5P/KDeXM+R",
-	"+BF2MfZSx7UJTaENSGFvq9M/8qP/8vSPkF4AZuix8bkKCo4PxH2PnhG4FMhLwAaW3qDhFfXkJPWHhwG/",
-	"orozmKYpmJAAd17puK0MapCnTMRLGrXhVUYSYntA8vkHngVOCz/fITpdyjGB13G73R1WAcr7i7wSxnkN",
-	"wbhHTS4fG048JHVPvKi6l3X7MKUfghD3eTKgUDH7pphV9C266zI9AeRK8DpAD9xE30preToLlHrouZZH",
-	"kApV6K2Ap1jdAxS75i52wGEzLjM2VZlMyLfnw+fTYmvaCl4r9p0OO9QmVlBCNZDnxypG7OAbNw5DeSsF",
-	"Bx7p6Fnih2txYb5zW7/BqnOb8Pv+SB/EeZ5eHpv3SgUykNnnqnWnlGALvUhiMnYbDBaNnJI3MbWsYjKZ",
-	"JNS6eqbTO7xaIs+gCGbcVb4Azj0AMXsu4X6qYCMYW6hAOCCm0lqcA+ZzzmxVprH7OWCV5yTYHD3Tgf/n",
-	"039i2m0HdPvCBMBmaxOxHNyJbB3HIj25ouK0mIF3A++szL27oUl8adZdlSFJsya/kDQ0p6tUarvdSzp/",
-	"VliaE3qr1tyk32tMzh/P3/1YNDtfHjzY7PwjFDXQWazT+ADP8VksVU+dJY6iv1dz1GpLldyExqEMMqky",
-	"kSqeMKWzL6xHwI3d2frRrbBI4ZnnsUjh07lq7zZ7ySk+bhc11OqNx6h1oiFi9vtoBRsjb5UQDdZSDswW",
-	"8twQsShPYIA6AM5OLz502mduadR5QE+ECtIWAmR1kbqaWvD9zXyOKL7fFwM9FoZdtzsfLn5pny022wfP",
-	"Nc0R/a6ZR4te4cIO6G8LpiVJjecwK9em+qdyV5vpBKAaa41KdxIbC6+9VEyS+Rb02RJ9AplBEBvQOLkk",
-	"uLoSnV61L8/OL9+5zLRQ0biV90JBjXpA385h4igYg/OIfjEbafqk8eNbKZFz5Ads4gfQj0ZAM/eCeI4I",
-	"AmJAbO5y9ERixIpeWCVGrs41miTzG/0EXARfeh7bcH1WKiSUkiR/epbCRIuNWQp8oWuEe8hnuiLYY5+i",
-	"UE9UiupQ6Kdaz/5oMOlg+4GdP4JeandrdfQETuw5NFL4cMkQWyBHpLsqYlzZZwbBFwoEl5FPwZUTupSm",
-	"EgmSUgIOOVRJcs+dD57bIR3wI7SQQZdE1FVuVAy8JPo2wI+kicj6BoNYHoDtwD78etm+Rq97vSsc24fY",
-	"w95+7Aa+Ut8kXNi9sEt8thYqU9yGaiL68oBMTnlb64HqSAtKRfQtFIZYGjxhOolF6mgYKA6BdOKalqgw",
-	"TCnFpPImtw92lVUn8OksT/WwFCnVvcwwb3lefdO7HqLVRLj/hEQYLP2paTBopJr3RI2XU2QdcW2tqepK",
-	"oVio6Mb4xRp9U+vpymqpXbUGXaE0/gIpyL8aIiwf/9NLw6Cb6oPoLxVGZLsTbsxMp9uIBugkZm54iJwZ",
-	"8OVDGy53f5boE6Jk91jeEJSMIpUVfARYxJFIdccyzQYjrY1gvKugrIM+iu/CM9JQNIFcUyM9TU8w0658",
-	"3XPlO75x5UtYG+yo+ZL17Mc/TRW/5zLh/UT0yP3gEMqphZwRKiYDcSnXUBYfteStruUQGSp5dE7PSvV+",
-	"3t4ehkU+OeSWAdcZEc8k35o1OICiQmYvDwv5BmnpYzsR3kNA2pERzzIxnmS5bmrvfZV3h8rBLfhYsN5/",
-	"7XZEei8HYvcMpzrvgetAZpgsH7kuakGGdFflhU6ADoaBtjorn3xnQsUIKzvjhhovQpNCaVgsjaXzOGIk",
-	"tfPI89JQ2LWdFhzDr7jhbg3bJODyp+q1WPj9hEz1z5k/GrviqXh6grZnyP3EmNKzBWp2hFtL0O4U14mR",
-	"+WfX7FBLrSswM35JgIxOoO2n8r8bBqu0HevEj/zJPIe97kLmIji/h1Kh03KdlF1BlUGUvgLnfcLnieaY",
-	"LUy8aiIHqk0iyQiqdlsZkHJzXE3IZ/n0/yho71VCeR3CzA/oOSiT56f2IiSWZQT65b4AT9V+Nkubv0cu",
-	"PIB1Sd715IVtsRWUvcWnqTAETrjQAR6pPegkWBtFpeN06SBbpJ7Sl77KOkx/jdI01hFi02y0h5brLtis",
-	"aJRXKnUdp/t640YPMexyL505iEWR2rVRgj9JFRgkof8R7ZzDZpP1pAIz5ZN9BtQziMx1FUmuiCHQgi8s",
-	"t1pZKiYJH2CLOKhrdxYLjGhH+iQ+T2Qq4h5ZPK8BjyTKEwq9kUQOPlAUu6qoKTo11vucArdqf46V89Vp",
-	"jWzmoSMq1MeTfAbQpruLe1DthLIndI4HtJ1oEw6OH+JqIJ4l5HShb6VaaoRB1tJYjPs5rd1CS8BH4bkC",
-	"W/2kIVMu84iJaIOLGM4sZK5pNtr5W7TzeTflmdiFMsyd4x3LWzsFRhvq9FaXfA819pNMjLfzLSf1wG3h",
-	"rOEeeZsMGVQurQ8NfAB1RY8qDOADqERgwI0ksaljmbW8oq5yjgEyxWY6vYvYbCTQG5Cin6uKERqslZcf",
-	"Twcj2CnjJpTnH2YacbEwGnHC+mKuVUyFqllhWpgL6ScHp600ukHsz4B0uNQ5wWp8E9UYhrc6KzgbHp/F",
-	"2vbrz8JXbmEXUt1d6kwOagJnThzCWVnRF561NO6wH53Vrp3jyXu20NMRerUewnDg5K1nsxabpVrd5hca",
-	"KB6BvoxC/tbhHGD5HgaZi5xiFZ9jdtjcz6+yQSpioTLJE9ODPkwUEQxyaYPE4brE+K7qqjYfuOp04/Cz",
-	"Dt6ynl38J1i8iHtkMPTApt6F/mu9Y/v2LrvRlm3U3FsQYBdYPiwFBwFcw/5diQzSj785v7p/dcz2Xh1+",
-	"2yiMNERB+OABD988bECPZk0Dmga7pP/Cj2HSByaS4CuWeP0t0VWMxdPUlfGA2klIZtgV6LP9PE4tFyCu",
-	"YGCAOBTc4Jwd2UCAoUAKlFs04JVpWHjLbUfGnOZU93Xd4Bfbu6gvKJRo8tT1cmSgWmAkNNlAYozF6j5Y",
-	"XhehdCaroXtPe4P1bkV2DoeQzXtQgJ4ThyXrPN6udaVpc4rFZdsOe69yeD+SFWOHyo2YAWD5LDVjXG1d",
-	"5RkWDisVt9JkIq2X8KeQxFBwl5Aqh6CFrgobMQ7tF62igWG5qM6YqXEm75Jq0lVOXkBnlkonMc17OzIA",
-	"h0+fr3tJrRDoyFtlLcXJtnV3+yH4TEXJ0LrKA3QOjncHOharNXWrqdgnXdohGadkMKfiXuqpQfMUHAXY",
-	"Z3L/yDc3d5QI/GFve1RN7JiGxRo02IynQWdUUrghsj0RKXvp0TqwBg/o8bhCVcihZHnYT9K9nGksu5Oq",
-	"qE3Yb5LyA8hHY4lFS7m5UDQUMuykbXcHWjG7+LezGL4H3R+quuWt2p1OSkYD2gpd5S7yrNpqYf1ptmgY",
-	"0OBHiypIcRhQpcCO6KrHMCSugWhOLc380YwIu6hlxoM7AK2AkGd8TttXQQVbtCU6gtyPjqosCyHXrJYC",
-	"Y8x1LUmBdUz2Be9YRCF9wgrBSD9hk6CrLEzVQ9LPf+tT9InylxuMlBzPrUrMuio3XCyHznjqWnZV+tqO",
-	"l/nacrCOlJxttW40rrA1Z2jVLBSJQpIXWnF+lpnWyK5o2yM7YSJYbRLAlm1yNzx861ltcywIqFPI/B4i",
-	"xqy6faRSxhLrlI3uR3J8bXCRArfqIXvFYnkrHVxkpqlrbC5E8rvzhPXuRSqH85aKnWrVYxm/8/gOsWiw",
-	"FiyscBPZ+6OrSHGrvrHh+fxujkWt94yt4zzL77+usjIxVBQpx0FSggNMyljD1GiYAaWl0Wpyd1vl5Vnj",
-	"cbPr6SpipEX7PHLAKgTZXa08wM1qlQd/zdr5HjSp7FmnIsZ9yx3rYOt01WO56zrbvWOfXYFeftU6BRK9",
-	"pHa78dx4xRW8PdWaJANwnhRO34yYycSE7T/kqkUm3uUq3t22ZQeE78UJetid4tYrbGrR/usqNACDa3QA",
-	"r2B+W66zR+g7jd0/0LFIoibH0kOEUAwdDrNRMAAbe/llH7IfJv8CfN0+kt/LTqCl8naUkcLjpdGCrVFl",
-	"wZaDXFZI4BGEfYScjasIRo+rTI4rE/h+KQvkLbEqfEcO/rR1VzDkwYbXNkHhuEyAej68qQTUHfAkoZhB",
-	"3sjaUamDxn1hGPmDCvnRRiQJYOJR/ywRu8dcriDvqp86Hy5ZX8dz4J6Uyl9ZX/DUFRIcO3DXWKSs18lS",
-	"ORG7drN4Nk1Fj9n1CpXZY3cuOqvAEkKOcQ+ixiUGdyLuKp+wkPIZfD4iAZP3iMkXZ4dArKlBKjK41b0C",
-	"jx3mUTspr7LBzlF97ntU367KPQUI60thAXEvMKxMe0+qvs+x1GlMBvtIz7Bd6TAT9npgPE3lvZUGbTsG",
-	"2ibzicjhSOw1rIQAyJw0x8jEKiB5q6yQLAlDk2+vu9TDfUTxZs9Za7uOqPi2tAzcK1iNSitx4oo3u4qq",
-	"OfNE6pzkDLTDASkFe0LVTVblwDC80qUTgZPVCrMlahx1AyHvxZX7COzUYkZUBUe4N4gMYAeOWS/7S3fa",
-	"bL4cTJX87Bwu8BcR3e/TbyPxmf34vnW62/mxdXD0yp5LdydrWGrr7uDDLtpj7InyhPXu912yAc8X11V9",
-	"YVfrEiWChubIFTkuRpk7dsoitKbT+V/2X796/fLgZfPwyC7g6ODoNX/z6q14LQaiL2L+8oAPh/zVwSAe",
-	"8JdDfrQ/4PFr8fo1b4qjV8Ph0ctXcXMg3oj95pv4TT8uYm8cNt++WkTf+Nuyi+S7ve82sLyKx/rUdl/h",
-	"60Bpk6xO3fNs7pgQ8pJnPDchwHjfRmQWOABgfyc69VJrQeQH98v3DkZt4Yqx3OyvmBWg7yFsOoTwEGE2",
-	"YHo0GIwrW0C5STE6pV1rCcwlrwy0bB/7fDnquVsHWILyXmwhNCbvhbKfmKS6H4Ly08TWOqI9oLBV6PwA",
-	"lT/haRaCMINBZ+8QEtk54rJQt1IJD4+VTpU1Wxqso8cChvG1qg4NP0+mwnHBgkZPEkzwmF6bjbRB8xtG",
-	"cL7soBWAQzy3+tEJ6w0SPbjrRUUz9IXBSG4sh0NLhs5i6CrXguCFOcE2nLE09HoisywRzEz4AG6vRAwz",
-	"9k2PKuJ7PmlmmArB+vNMmG9rEPqvBY+lPbltUmf+kVpkZzhAaEzHYzQmj5ovn2ECVhehUw7avSOlBC0R",
-	"Sof/IoPj34ZYpIk/kLGwUcXeWMSS78X36TK/GLiQ84awTgIPLTcQySL5aMzUMRRHHWIKGDSAHIzgecO+",
-	"6Vx3Pp39cv3p7Pz622N2df3htN3pQLMoS8vX7dbZXz0STVfhRwyTYyv8wUkF2/1D6/yifeY+D0/hdnt/",
-	"c+oAaYj1cDYN9quvrOCZg+aOmAYosBFCstMK86+jPd5gLXsJYVV68TbC2Lp9uli7WcFb57DzZ/fbMkjP",
-	"7tNTniR9Prh7ao0Cl9ZyHy5dp6HisKg0HD4iV+M8rsVwanglcsg1IoI+UoIB8lIHtF7Lp79H/m9enbV/",
-	"LjEw0A9QYee6w+wn0VPpWE3EQFEBa+O6wLa1x2s2YvJJwudLvFnU4YjdSzGzbEIorATTRy2a78Qcj8/9",
-	"QXoH/cQ1lcZsFG5YD/6rB2FcsFd6loHcX4NeClJhFy9rtaJZWhwM9BNn7tVy1JVd37ZSk+0H/uSqfy+u",
-	"QpoUaeDgyLTltUfjKARBXcJUeduonIEongSaov2ln2oeD7jJLHf4FvEeNdin/vlFhMEjz4cmN7JZq6sO",
-	"my/JfwuyJdFGhL4eqdUSRqJl/clLf/JSwEueMrfFTibTkyXpDYBjAP5JlzyLVxUFTyyv9xiPAWK3mrDt",
-	"EH9S9SM7ax5TUMfSBGLO2ruPSF5TtVJet50D18tk2DQS1jIzoJnBBNlMqljPGuwc9RJnieQClmr6qUQM",
-	"zRFKcakj0I9+in9S6ddIpV4EPjahrpn0TWFmHaZ96xS1cgBgd34v+2GCuYp1g11qZgZ6gvEMiKdUeiNd",
-	"zvg2PT7+GzX+Fpz5I5057pfL/a7L9oYvAm6cX74PVGJALM/6Hos9rngyz+Sgvq4eircB1mMCCduZSO95",
-	"EkFF3CLCwy2fmGOPHnrPIbqNObwOMnTEJ4jhO+KG/VOk2uRujJ4lv549/q7qZbqXl5W8pv7432troKWC",
-	"zewK8dqejXQi/BehQ/7Hm9M8q+flPpakIK6mm9hIT1OktJevXsFvXeV/jPm8URlNs/rqWKcCHJQ0XXLN",
-	"UB6wnXcOUQX9IaUwTE8zI2NUXOeCp4Y1ofH/27dv69qK+rNZESLrQCazd2SlJsMTO6FdC2fG+nNGtFiH",
-	"6m4XVUB0R1N253gntjyfybEoRpZeHVaiui9cR26KcKAww4iJz4NkauQ9hCVna8wu048/N3wYMy9p57jd",
-	"uTWm4yimMKmlwAnuVM/dm79vF6jBU1Fd2OQxcUKKQmplgQqV1hNyAR7eUnE1kbt3Yl4vrc4RW97kAGAq",
-	"ZpTYQ/25sFz9pStTc4k9czYTAXCYTt1rmMBAkJ7FJtgC4iYpXGpLWrtenf9s57wpkMQFXK5rwH6cTlOj",
-	"0y3jfUzkz2Jul1NHR7i7BTzfnYhC4zCdC6nu6j5Dj+3BM/SBR6ZFO796ZBBXRhYSoPsTYIBU6tjYc2Mk",
-	"jUthtXvNJWk4eC/diflJGL+j7Fvw0Uvo3WdGBHkw1GlfxjH4GVFU3lm6hKbqt5BNDJpPUOBNuhH1ZYU+",
-	"gA32c6ELjhISQreOslVO2lQek2nIdXcJN+qFYb0x/4xHbnondnJdZY1ShYmrPm1Vgp+HNLkBVwRz69sO",
-	"7kfNJvYbtJeyQySJqAUEZlMQvylhqhJku6qQIduCHUkEv6fAZ2IPr8jM0iGQLXLyKSRSEb42FQrvs96d",
-	"mH+ix3tMp10FfynkA1pdAOEuIO8IXpuqMOkJyosX28/BhqAI2JIhhOf0LOl6+Ok6iaDEDNV5YITt3DDA",
-	"1dU9bIkUlePtatZevFw2wot2PlCeJAHsM1wlDvKZyK1AffYmqaG/amrrqkVyYzCRGqTVk8UrDlgCz9nP",
-	"PU8qjwjQlYbEMhbeVSUUrOrELjv3gMi3egnVkZtj+Dsxf2paww1YSWtfAiU1Fj6LFJJyNLYhX57OzdlI",
-	"G0uDCL+lgoJ+Etp9re8MOq0wpVRmRiRDVHrgj67lg2+oEuSlajWU6dhgfJmSmCIwhvzT/VTPDFw/YPpD",
-	"riUYVnCdIF2lnwxPfNo3fDVP6gZHxYBNUjkQ7JsfrtvtiLUvb9rXV9fnnfa3LH/HRRnyRmV6OBRpFRCR",
-	"z+6b9v2+QdbMsetamqe5THSa8YTQUfziK2suwpRdjN9b9ZAPRiL2aZd2hnbXEdtY1V8alPh16k57O7dH",
-	"6SvPco2UV1rD4AEtb4fBicGqefx7re+I0qqy835f5FMknE251Oc++zZ3Ut1rORAm8nmCY5GNNFUmQxdX",
-	"9sGlfOBHCUwMAbFBMYPWnAQyHBA98WOhgMEXNDtvghM4EeuLAZ9i+M1lFCNRZ5qZkZ4B7vsanNJVi6zC",
-	"iFNWcsQV7utW+QG/8ZzcQKv8Knnhw8RJd2oAPXFHsg5fIFLxBk5i6hEcgb1UENncoDcJE5gQva4giPPc",
-	"drJMiZkqfcY0aWqxuEVFpvihiiO+guUWl6rihTVs8+CXgYpgo26qCQtnuSYFTA2/XR0lwEbLoAv58g7X",
-	"KRy6iKOs9IECmBV1FzRWO+bWxDSu+GM6sVKqWPmxhAo+why3TwT4nf+PvXdfbtzI8gZfJUOxG+p2QCyp",
-	"Lp5uKb74glbJLnXXRSOp2j3xsbeYJJIkLDCTgwTEYrscMe+w7/D9v6+wjzJPspHnkpkgAZIqi5Lc6z+m",
-	"xyUCibycc/Jcf6eFzVERfLyDhoPCzc8s7fqGM4ZipWeb4C/D3WeVtY6+qWAGXBqsejlJobgVLxkocKTe",
-	"96EAx/XWXY8+eauyE9JfKztxv8tSQgFH/2dOYD8Wvb2j3l4Cn3T/cIN1cNLuzzSp8zQRN5lOqcTxl/5x",
-	"5POvxVsQzibF1ttlVmKqJdx0/hktpwpSPp2hNsnGE98lMXJTRoq2Wyo0WdMpxUhihCQdY29EviClHclg",
-	"ElphzNR3M7Z4a8ONT73jcAu9+4gGI/zDl688iMkfgiP8j4l/Eyp+fAt+AIyaZlA05X49xiJv/AJ3p+v/",
-	"ZDKt0m7Z74grKDHq01Z3yFzuYxZ4dB4ppNpFI0NY1XC6e7R0LFIfyOFNQgVM7pujqgAHGFR9dGIkMl43",
-	"6De+uFwGbEwK3QJyJX4ZbpO5oZ5UTrLATkC6PuPzk5YVkOwWUEM+m4lUDbMUjlhCLXlq2AYgo2i1douW",
-	"5r5LexmjxJCutaxhaSMgTyBKOfcPhPJWY6bHQCfavYBchPzFFdBazWNQewLmcUfTmHDlTutU5rtSzdzQ",
-	"j1NALvO8mzoKdMJrTbA3CbLKq/Ge/YFvdyPKiYdavBMYH0QKjoQ3uKMwmI8+adrIZVGOTaxANNxzYwtv",
-	"tBBlO3bCD50gM9kA5hh840ic1iAYnOSX5xMDft+bbAidrki8ALXioIDr6Mi9p73UgXQYEDHNOGTA3XFl",
-	"GA+VOGbOnTBLQO5o7FVvCpJUzZzZ09uzZvh+6MZRGmBQEBhMdHA/AIw9YlYqnbqj7Sd4kwxMOSFxNZG3",
-	"Cqpo4BaSuTXwbnTjuPtiAi0/lKZW4TCnuWG1KelpiBpwrkh0CZki/Ck31tbiveuTNbE8bcey40IW5eKp",
-	"C5A8u1XL0kM9pvTwfUCbxUezuCDeeAB5QV9aJzDqsoDZdguWJ1bvaVNEPN4Rr2EI73gHfSQNf6vrKhtr",
-	"aHA09S9N/Otp3iuRj0HftP13JHCl77vZ2RmGaTkfrqZjTqQei2q2nsi7UL6XDbOZhKAuVK4MSwo1k29f",
-	"mDm2tHLPO1mD9gnfIe5ijXgFYZMpCuXvTAJTFrERUcAcLSBn+MpSGJkUyshocJ9kq4H9/PH3UEcnHoek",
-	"HLaEYIBpZUtme5FpWyqZHi/xcke8kfhKNQvRMbh92xnxDC/O/58yIcLNoT/2XrkxosqQvZjckUvfIAds",
-	"YM9S5mb8bFaYtBqW23Sh5kc928GclttSd4vhJLtVaXjc2WDkaUp9i3ZswOcuKfAPHHXEhQQapIYUI2hV",
-	"6Qw5Ko/Da/7o8FAcHh76wROwVImNal9EAAq3P2Vz4Mgt7IJXvyFr8Mgpk5A+AfKBWmjy99ry3cIat894",
-	"8698n8vG/Du41/1KsegYS1cLoT5jG/rzNE6uyawo1efyRAwlgrh7AJUzr7Q6gdKyiv/ca0bgmFbjevrg",
-	"88PDxvzBTRlZSIlPKoOL6GJdClegwKebxkVM3p7JNQv0H0QFvLMmkev7jKsl6HUxwOysfqA/9ExVsxQc",
-	"lxmWUwzJj5mVqGVyOQ/VUKs8tXT/cBydImYd0dU9rT5nFkqA+LPYANx9OaPkRepBpPI0LjNFXN4Phdtu",
-	"eCnUe0NQEKLl5B6nkD9mOPY0OdrAhiTFmL7eqWZWkTncddYh6QKZvlW6NMWik5t53y07+lOqsNTX689a",
-	"zYUtzfBGjBC3yrg3Bio3c1hBT4Mnztk0k0LZiclTr0vge3OJbjmyMzEemUAPAKrstUIOzK2i3YnGQVxK",
-	"3k1yAmIGXE8H3co9OJQFumKN5sDCcJEIa4IoyjQhVihd8iOZsiFkOTDVeOKUrTH4Dhtzxns64HTQL0QZ",
-	"J3F7DJ4BIg5y2f60Scx/hGMiht4VlCuO/jggrrSy9WIq8RlWpiC23JEBwTJnXZ6Zn4OQPMEmCbTW21ZX",
-	"XzbmoQFIMmkdfcdmI5lbFSvxzNeSFBhSrZk9PBlDpSG0QIbiMHd5VuCrsQB7hgUPCDUMmowTvuCw4nwA",
-	"g4KoUCPAiwNxeFlpsIc5e4A60fHA7NRi9SrksS1JyrAgp7+T8FzKSkv8WiH7qD1VjVS5mHd2e9+29p9f",
-	"0ikfgXJpL7Yn2D2SyG6qzShTjYoynAZg1m51bMlyo82sOU77+Gf4IEfXFp5de2q/NtWQZZFd6GF7EJdA",
-	"1xTBVWWlmoo8u1GiX8U3VD8RFNOFoF0htZUgBI6dyuD+Bm9mvqdaAkCFCHGIto5gq4Y0CMJTpCAod1rH",
-	"xg4oPuAiX5gKsp/cMoQUuSzGAIkMi3NvM+QfeHY64hIAcdCJB++wthfwrb2BJNp0JyBfxO+in9hbPzDp",
-	"gvw5tyEf4V323QmIWOqgcPRifemZ2wItXh0ewrZZX2rGuoXRylLjDNgo0AohPtuHFzoIjKgR/JD+BQoJ",
-	"wSE2YkQv9JCpa1f+ERjdfahV6XDCaCo/HwDY197xq+cvn//pT4e79Zv4WV0q6xi8Ldm9gi6KZhRkX0gF",
-	"ZzJ+AtoJUV3kb7irmgLstUUPh8stGzaEYpCoEJgyTsArGGPETySHoTEgInwvy7HThmRPY4ezlY4PwFGA",
-	"mPpp5vs+ZiPRp5Si0AySkVVXi3LoXpLY/nViRDadqcIa7WQEZlyga7WhRrkpqRGmtuOWDO/VnL/w9JqQ",
-	"NvVhEB8J3sUfMkYVtZkLo3fQRmuZYzD/G3I2nPbR1DGRSxPXoz4Ts2iVb3JFjgtDyNZpVqgh3mHuPXKF",
-	"078AfQ4wcqiRA7lM8T4B+5KLbLOC0XQAzBdTrED/dheCKXs6z2zZXrR4yhPf4EUE152fHyXkZHa1vawZ",
-	"tTnj3KPnaYtHTqay7pE7ev6nZG+aaf/vr/HPPSnHHG31Osccb/CTdsxNZNnulRsGevKXDf+p3S0XsgTp",
-	"fc7xmxhypYemBEhnQS+jNzr49w4mngVwfz+C19ZgmJ6m50UXaRjEvCUdqpxnQ+U7AAfa1kN1EkaFzLG5",
-	"xIJh+FN7Sjttwq50Khz9cSJOtLL1JL0jlcjR4tqqQBK5Q7/9q1S5QQdyDz1Dcb1NmisTMKfTQHA3gtt3",
-	"Bk8wHGQGqiRGgCH9cFaYn6CsD1tMgePYZyUlVK4XlaIDnj1B5boR8IFZZSfo6QGgU4g4M8Fv5psolYhz",
-	"JWhVoOfM28n8NezTbom99o0nTPIrIf5H44G6svHVTMB+ykYF5xq1EsrB51YNclU7OVltSahrNGZGmFE8",
-	"kWVzo9eIunZ7VT+eTGt3Bq07xF/tDYpP+pmTCPec+wLluwZz5sfgyuGYuvsrmGTj7NaZe98bn6BNN7O/",
-	"hb0spJfYjVzS4CTherpNxGWRdTqXlvrzs3gEY3DgXky5UhX/RTbfUjIZPoEchp023Bd7uqfreTpuFZiy",
-	"HzIwkUG4LsJr8qt6h+cIrxuh2VtrFANoSvwbhN5sR/zFYLIagrf7Idwux40T6VS05zzkYOLmSTYmdE/t",
-	"d9n75IyZJj0NVxpq8+7WmZrUTUt5AbBPDN1wc7gpPoh65D70mPfFOzjN9hIgoL8HviO6aRrorDQbBMy2",
-	"t8QzQO64Z+HRrLfkalQCRMLUYGiJKHoVKQGjEqO6YAH+hw4/sQSIORxpe/kSjZG/GqXUYEFpPBGfNBrh",
-	"bqcehPzhS0+X/kemmAYt9YHZAMhHhdMDT9T2vBACZm0MQVZrq/qEPWEdEUH3C1OgQ5luHnLmCPLlLKWA",
-	"RhTWdqVkK7dJuKvYAvYBC7ki4KkTH9oRsDc/0b0SKW4nAajHTsycrGK8OoxWGzxQ72iDftPoWbW1rHP0",
-	"EDkkvMnYcCzTcRYPqiu/JeePZ5h9yyt8AD2VjN9Nvld+rIZoeUy1NDbTQ9WPoBD6BIDl32LMKcrNnmfB",
-	"e63C8wklMfV0H/8jahVNmu1r6u0aRi4UMXak2amsgMzHBk0SfeXuECyzX8kqoplrvGl84U/9OR+acQ/t",
-	"WzEolLxxX3T/xib2QIAgINi3S+WZAqrsGcYCkuKM+y8sfZDDobK2I7p6Qf6GyGcg3dW7TrWO1tdBIPiV",
-	"eMyKNh2KwLCrF1S+GkxzmWblZqf3OyacDb7vLpR32lJOZ4K8iuh/l3yINXxLyRVV6Kiu5bJBOl+Lfxxo",
-	"sC1h1Y4/HR5Nj/70n+Oj6WT0fGD/eTS6+Xb6p9uXP33+GijMB1oTMsHuFrXd5bBjkV8SIa0X+EhrdUDd",
-	"h828bxXel0qmS8Lbc0YkvcuvldxtGn03zxlVYkAt8ftYrQy5Cl6AcMKCKKivXhl2tCPeKe3GIwPdEoLi",
-	"rLKTE3Sp1jX34BHlGAB78SGy7DSVyEVadvg7XLdOFfqyQSaDY6sqJ4YcW7KMH/IQJT2NDxFUAGMMRI/u",
-	"W+iPNsvl4r2c+kuEklg74rxhWR5oEoo48fYFnQ4UXnynp9EdDkFPKkz1j1DYe4F+DnfvfBGIXCK+iFOT",
-	"KvFF/DhRWnzp6S8HBwf+/9yDTmR/8cI9Ef1pVeJ/ODmTfjJV2RdflnaoUI6XAY8c9KAs+DjiQaOboDZC",
-	"dAH4elRSffctqcPNF8MJgXk6rsdq2yh5ofXTffzueeqhoL0Dxfd3XCKJJGrpFSvg7uGl86PPvnQfCplz",
-	"7l8zWShd+s96b79PnqiP8Gf3TnBQfYn3BSIQ7tTx2efwbL1T/ZdYp9+3wuZmDv6cE9G/VGWxOOg6VSi0",
-	"5WPwCKc8yKx0Qze3nq/duruzdVkcP5apy9/fcBU8guxvRg1Q2ASfiKrdB1Tewf/DF8izn+m/ztenOEf7",
-	"grnHbBhNMve9BWS1FSqVQ5QqrCgDazs1uVFkE+JlS83kVC56Gh+pVUxG998JKbv7Nqi7XKNNVcnwOiRP",
-	"xzE4S1o4KPvLyJ09va5I2A24wipr9dP/4BQWnxUSXFI4QRvfmEmAH4CWbSdxdedmJHQ+he8W95jK8UAa",
-	"2gaWTAQv7qkw52uiL57h/ShkmxVnFqGkvclyOFnnkA0sp9Jsg5Lkm1YSrznC9bYwNa/FUVBhgud9rTFZ",
-	"pV5pic1xd2dLC9RtqURLBjWxGQTAc63Hxz3x+FJh6j1NZdbOovYNb2s3amOhcZqVD33rXcBZbXXrPQaL",
-	"uQPKCL11/lS4zJ3TGh7b/tajqNezgdxF5JT9MauNfOoaG4TkRG6sl/tgDEyyWUL4UtwXOCHN3xTgbTyu",
-	"eWg6Pd31kNIDCZSeZyNgTH/HOEZ0r+IF12yZ0PtsodEFH+ItXRg9KOOYYYtuLZ0vjoNHe9/WBEpNU3Cs",
-	"rQqlh4paPyCZoYEQ4CFZoYiSEyg2CYgF2BkbsYhbfW+ATODMiUg5kEE9YL0czwFgzgaLvn+rjs7QFE7u",
-	"afSruQs8Qk1lY2lJ2UGiy4zuYLVFHzw3akbgzFkJp2bR2UbzaQqiAWyRP9iJTNkD3SDZvpO6HtTZaeTq",
-	"kpbuvv6Y8Su/012YS2vJF8IfPRHh9p3jLTjT+whjsYRz5v2uRBxU8vgO9ViQSG3JQVohe4Nkq0oVxBKJ",
-	"L/Q8tOj8q5zb0/fJumIbzsXUlDuxrltUEyO+qyJr4XdOfNKc6M5qB6xoczN3/7hnduzmOTlUiSQdZVvC",
-	"NcH/BrYAn89AlXOlNPkeUZkHNE/2Krj7FbOaSmOEkkW+QH/ry+d/7uklF5RHRVt2LWW67oPamskbruee",
-	"3orJ73jVKsaX8G6zxio7n8V4xYe3U7blr/zOs3f3jtXD2v5Y75ODy2yquM/Ho96nNBGgYrpNg/ueQTf4",
-	"IWoTy3Aq6jYzle1pCFA8vNbsrvH71ZrhacnLbWLja/zpAe9f+uLvfHxXPnYbx6l62GTlnrg3wy1ck3hC",
-	"2DV4cgkaYaC4QmkfyxOPfB/nF5Z+HymciIouAsaIlpR7Z8Qu5dxvSoQIS/mXSL/yy1kXkad9/e2W2tUC",
-	"9n7JvK7dJF6Z6VQVQ/WM0V22gN7zQDBL0HsQgzBWMV4EdgvpNLfWrPyiNlep+g9yTDmM3Jh2w11AtkS5",
-	"w9F9S4/fWBEqTX8tY1RNnJFgxRo1uXMq+UwMsqeWnkj0uYZpqlX2oJfW1KdG28KN9QnWABLtrMpzrOyr",
-	"dOY7NDMqCHSCMHlKeIbwiPdQIi63b4I2z7RWRQJuiaCW4V8hejiTGYN37pdiBkDqCNwE30GdpQRwcNst",
-	"+4JaAGKux74Vw9wMbwh50gcyIA9kLq1IzVz3NFd/uCuLIKrVZzks8wWssQB8jOOe7ukDuIOIFKivE9W3",
-	"KBgWAeqI2X0rqfqvx5TTgdubWXH2/vXZa0rMdEvP9Pi7LD1P+wnDQwnRp+c7c8NI8QzRJzWl03KYk7Yv",
-	"KimGjENssQWdldzWZVZcnV1fvz17DQdL9ynm5Vpx0T1/3XEfvq6fB/aPLo0bryPYX07tKvzbZ3+/OL88",
-	"e42NjYAAMitGhVIMLO0v+0BkC9oIuOfdlwFqELuqe/JbbUgnh06JhV3mJUor7BREsaVmTtTseEaRL8ZX",
-	"cw8a6LYEWzycyGKs7JmWg1xh9onTMTt07v40B1nKJ+xpIbMeCVBtfdx1HojgwKLzprGgo+BUlf24p4at",
-	"RqNsmCldfgKAwX4i+hA+fO948u+iUFMJaev9hLpnxGexHWoV9o0lDSvCIGuJL/IAmfVIYGvax+Iad9U/",
-	"tno8vx2vbP2Vk4i3538721HtB18N61pnaJ5J4/WwLg64rBitL5aNW58xJyzfrFAb4IR7m2L0gypjgtmt",
-	"wrDh5HZ8Zq3lsOsP7N7VXbT8Blm6A1cN1h042ekdJaXIlbQlqhx4C566cUkX44ZH7lL2z8ZCeJZX1v3H",
-	"uR4Wyl0Fp1gU+l2WQtmB786IjbmjDsKQVAHQauXcCJtNq7yUWhkcD/M0uOF4mSloNm5vshmBn9LnILSb",
-	"pRyhzaUte7ovdZld6WymrtSw71286nOJ7hnWXKDDH9SgOh7Ap7wPh8lukKXcJ8aXHLkvUkbnbabmqoia",
-	"0Q6y9FNpzKfczCFJNdN8W70XQ7c5fUKQog98YmR8/gNc+vxHiL3jfIWhW5zkPj3e0wjjC3KtQe5f5HKo",
-	"vsvSnTW5fBwwKFhW6tbVIjYGCP439+RqtHoMuQ8TFdLNp1mCbBQGiKJ/z/LgFAa1kXxDXqB6Vtg97OLt",
-	"mF5Zr1d2BL6at3QLb1FTCJOwpwdoXSxpaG35Tfit1kvo4dWH0+7707O3b89ePwYt4W5svJMaKOoujb4v",
-	"zt6/Pn//A9kWDI1Ut2auve2BdidTh/V2BmD5YskYZBNVuhRDk9ZSZ3qajc2SbQVuXQgWJv53F2A/AYZv",
-	"InPoRjwxVSFyWfIN4ig30rWtyQlhyaOeFWiHTGWqhBOaaJZSPzUz186qcXP07crLkSmm+1aMFLx48bZ7",
-	"/f2Hy3efvj87+3Rxei1mbl+1N8VLU8o8EYVT1QMsztD3CYTN6mkGXnDG3qY+6MK3Qc90qmbuStBgIY9C",
-	"o1LuiZ4ajIbCNNwTh4AWiLnAfhyfGDmoFmir4+fQrUeGPBww4owSbCLiLlsqKYjOct+SBY/GCiS3qumM",
-	"4Z5TAfFWt1ViWNnSTKnq40du1YLvnadYFzmriuGEujDgQVWlzVIVZ1JhajHjQBjAM6JKhYCnGo3r7McK",
-	"IWOh4jAQNeNXdJfo04zIWchlzYUaVVbBbcLXPVUA9cEGPCgzMAQhoPTD2XVPL3MfYlr32T8QTY/7RkJN",
-	"szfoO6Kb50Ll1lfuOMs8xrcs3OwrhQq8zBdlNrQtBTWUNdlWWhPKaw7FF9FHngDb1+iBkUWKFRv9K0W9",
-	"ebDUhBuPOLUOHnM2L5SFrJr0CCYef6XBkHZ/brakxRfxdxYuhYfo5Yy799RBhQD/obexKcVE5dDCmdoc",
-	"xR+fZp9V+ilg8GPhjaMRAMEF3dhO3KgxnD+XrXhMVoTzd1/2ePvxV5ioPhGYrnvfyoUV88mCK2DcAfk4",
-	"oqOx2ggssz8RAboRpnLhRokGCbIDH7OeieusgrlDKB/Qb+I2dJrpbFpNTxqdSd4FtKZwaNV78SXgSVOH",
-	"iVr77faxVjweXFjEnNg21ko5UuiSwBOpTypApsMIr7ASq6XNPB0b3TGII59ZJLDlI0jVKNNZqfKF93iB",
-	"l2z5MBjsXpuomyH4R53ci04jqalPRjshsHI+x6IsFqSL0aVIkkarueifO5lsSkehB39VjpC3WXTYQySL",
-	"paXuW9/jV1qRQ1jcmnCPO0IFZDn3tZ5+bTAheKaiPrtkDbpplnNT3AhVFKbAoL2bHm45zIM9ronfutUv",
-	"dQQ1PrNQb6R7enXptW6IHfGhgIQFagiON9S+5agEfPGYmxhLMVJz3/KbaiX9LDINKXfIsR+LvM91eXxW",
-	"8TkSTazDciR1bVehfhz+kYL8tLZWJN9I0XwMJZsx7fg017j1W514Pt/m28NGdRyZ/lm4Ow9yimttbnKO",
-	"XZxRXRXcsJ4nxfyZMO5ZEJhc3Mstmd0XKW0Oa2LMTGm40IeONPHCR8QYAG0JVz5IBT91eB0h0ghWAtqk",
-	"Y4tw7F3bImWWQwvQzo+zauRwotITkhkeCMaJDURTGkZbMjRuRazBN/vJececvBrmBjxSRU/XSh14N3lC",
-	"x1xJAl+kdKQ0CKGZtCXvvSV7eVTpFEMTbs7YwOTl8z8vFcH2dDZaPhsYE2Ik4JEacs+j+h3jxRGKIix3",
-	"sc5k0ULmuZmjIoiBai0+/Pj+7NLJou7rd+fvGUQqN+Mx1kT7xuNZ2SBcQ5vxbDgRA6lv/D5mGCqEJK6e",
-	"XgbTQICOwuQqtBXoXpyLG7Ww7XLvgycqCOHuRvrVP/IoMnBpnS2S0DHog0jAZG+QgUNng0QEicExz2A9",
-	"+8X8WnFIiRLrAEBjdXdmCmjyx832STQ6ii7lDZv9tiN+hNq+VtMkiRsLgYUB+jbEbIdOj0CrnZsigZ61",
-	"EhUlSrXUf0OPDNvVEXKAm98x6WWRAIV9zRFGh7wZ7vUO9voIQKayFFNjS3F06J3aJk+pdJFWJ6ihicJV",
-	"krCnF195/cW95+saOTodXOjYLgfPI2rDGjkqlgQ1fsd7NL5SqvX0erHWCNaKxHPFSTa7y/2qfaiFZ3HL",
-	"TqIGWuB+QJSaCP1p6fQfKbrVwsfCZyxt511kW3ebZC1n9K5kagXHRlqY2UxRw0Lw/2Ebmuasrdf+w7/p",
-	"rEJexlrgfrdvTzqVcGNmVM3Pdsf8qAj+3KS1znQ8agSf09bzCFDHTeHjimbEbtwPoxEKyqkb6sNohFFQ",
-	"6NdOvVqUrrXNDJFMiJ02pXZsncIRSUv2C/U0gRCvNqZdA42OO7EzVHQc/lE0Jr+2NezxqNZijbi/OrnD",
-	"S1KM2Dz72Y22LstjWQcKRqup8pRytYK3UZt5R3SjVqHuj4wepNEBg+UbfeCeY7zICG3BpyWxx56CAMFX",
-	"Dp+H+IchJ1Sf/SpnUftbhPFciQ2IhsCA1Aufbu5UIGurqUqPWRCseOuxc5mzPckjH4aiS4f0KXQsOR0D",
-	"n4BGrrx74FcnCC8OPJgiDkhQ95yk5nYFKuRxOCnNt588pvR7+gZFVbCsvbGpkxreRDy9Ni/5OnKURhif",
-	"/oARnQrU2tYsZdynFswVWxb3iw/YgCnjCaFliquk1DLZyqri4OW/HR01wMQ8JDAMnx4cZZPo+pEYNw4H",
-	"8EElPvZ6K/NKPYKKCNPeSrb9sgV5DgHha/k246OeyXISnXQoWIx79jWd9dvux/enb54fLpHgq1cvvm04",
-	"7LUy1ymfz35mRvjl7ikXV8xDaxIv6ooMaRSCGy7mi6iogAKe3LPMKSL9tEIREac2xflJWbmUmtTTf/A6",
-	"0oFbYf+PPsnJ606kdlNXX1ZclErJyjNayKzYXsnp6a20nNBpAdLF3Q0UdP5G8KrCzB5IzXGf+l3ViZGi",
-	"CjNbFgYIf4k08NVKD4bHt7AdqTd0zXjkFL6SLjzAQBajLC+hH06T1Yi97req9KEv7qTOB6YRV/m0fx+y",
-	"Iepy4SRCqEPUKKx1asiZeCo3frwijyz5GFf+b6yiCghlnW8A9/S37RwwzJTbuZzw8e1z4Cnvx4J/k3zH",
-	"KsUU4MgP2ZgDD/u/t+sDXnu4j5f9bmjx95X73or1d2GszQa5qhclsLCnvKj+VJUylaUE7/1UFWM8xBu1",
-	"iCDEQV/2wJROg75Ri9Wj/Qh9jMPp7iDU5MZ+FLy8zSS1C5y8u7lOMGS8lsY2Fsw3yINnoyofZfedMN3F",
-	"nE3cOk7j/P7j2+/P3749e30ipLjoXl6fd9++/Y9Pl2fff4SSM6OVuFFqxn4G0B7Ed6acQAYhRsv7ON9c",
-	"pd2y3xGnEnOrs7KnG/Oruzo087g8+9v52Y+r8xGlMccEQU3lenGaAB99InIz54ZhPoGup8m1ygmZHR/6",
-	"7zdjUvGMIv8oZ/bOpaWgOMabR1UetzYKa+lpWgw2O196bSaLRoCM72HvWiT00b+OhG6Ge5LFTdhCacVE",
-	"wn6Z2zaRvYFzcMfvmXMuKSUC8U4hvSvPA5455SaXk8JU48lyralOaw1s9q3PtkwiECc5VZyyOUIM13oG",
-	"N5q1uDrsN1Ibsk9ZG31fpvvx9PTs7PXZa/D6cUL8NnFQiBhMJLBASJjJypO4EBoaUjq6zHSF4PBlscAC",
-	"V0O+w6xMooLVMpuSw7SDWbxlWM5E2p6OJhy0nZBsviyY4FteSkGhqk9szNWIGgkE/mdOhFsXunHANHqa",
-	"0uC+756/daMuv/FpJLO89tq1FzSc+oyZQ8eikJlVTiz5IPLYGKwiEwM5vIGslit1qwqZI/aPzH26jXto",
-	"RgoEejccX6zk/4VqAUmJRSql7BcM6nAuEY7rHdKAOZQ0vMS5AksYwhTkDQRHJHT3ngeQCUybCWVlshgr",
-	"36Vgypk4U4wuS42lAXSMJ550eZ8oaSySresg/TkhmOV5IobGhizYFuneOqTkDSHeB7YNa6C5JpH3msHd",
-	"wFfPNexclUDXImYatWS5rl2YG+Do8NBvjilgHxOBVAtxZwpNq/RETOWNiisivRiJk2JTaScQRvcV9wsh",
-	"ZzMli3ojrnWzW0npPqltBmeRh5r+QGfIiNtl+EYCibZyJYvwxJ+1O2hQxNLG7gso43epSuMXvEPul0e9",
-	"7MPVg1vPNEtAScztj6AS4DZtVqp9RtaLOCMLa2I2eOJqKfj4BnM0GNcvDkUqFyvgLhyjNAU3NlkILLKg",
-	"6PrMZDBkDrnc1+5VHL2nzcg/YJdbFUKpkhEjkzMYBL5Vz7h3Fyv4CKsZp51rYaoSUvMrq0Qf9ut/SDvs",
-	"EwIlXs8+illYU/SPoz5WoGfAiuGDeK8sTIUp5ZmO8D08eMXHy7e8V/23mb7pC3S+hKujULBAEOgzBLk8",
-	"H3GVU2bRwk16WtqbOOW/I94bmkeGgGBQLT1TaUdcGzGuZCF1qRTIzwR2HB5G2RQ8nEjedJspDXaHLPJM",
-	"FfgCpOgS1t9AAbxfqbS71zMLWXfWJ8rneUbxCTDNzcxd64XUVkb1pkDENswnVTlWW/Ax4mn1oPL0zBMb",
-	"xHyrwU9qWHL9T5CtuMHOsrJOEOmhqmF41NJCuPs8HC/Ts9dNsIKBG+yI3OixKsSNmpVteGc4xU2+Zfev",
-	"47q7Tkj3p7h1V+KIdoWs2xylzO7biTiYJsu5ZkdtOVGWP3oSl274lVEfBNDI3LTU51kOKLEYrGuaJQxX",
-	"myUUXW013fduiF/Au3uOLx0dHnrnriwKuXA/23IBDmGn/e+1rI1Ja+CbXBMxtbrK8eev8ZQP7tyq5C7u",
-	"6aV+GYQc5XOTkJzptnKGT3ocBHWD2IL2i8RMNQHV7p8H/3fzvqjbsn1fho8cmweauoT+NOt863yZcK9a",
-	"rj5kq/8pednnajAx5sa2e9kViyfWCn6kV2q+AXOrittMzTd61kOTRjOi3CJAq8oYtirT4uP1abNXnT+y",
-	"Sy8of6PlcL0aM8rGVaHsbjQ2qphYm4Xr7QaYTAF3AEwpOqsujlM7qpkc3mAbrG0jIT+ZQWMcJCutmJvi",
-	"xukSZ3I4QSPLZmN6byp1NlK2tPtOi+G8paaTvcA57fJg+RMt5/qTGezmKLGfVabHtj1mImZ+/Xxy107t",
-	"GRqokfjVmEG1I98tOoinF3CJTM0t5bmNslxRSSx5gEgRFNaIkSyaEl0x1nD64d3F27Prs9dOq0JrtdPT",
-	"GyBFWoFBWint6AEpjUFBdoUJEtHcWlSQjXQXkVBlJ89SdZsNccPaqADKwpyFhgjDkOns0yhnMxD3MAoB",
-	"cGfeSQB14zOnhcBijkWhxs5eKzC0QcdcQQSO4EOsKhLAi0KtXqfiVhUWcULdv6ZgXbh3h2V2q9oTJy/p",
-	"UxeVnbyG6e3IJxE+8DgYSGF9LdSJh5PQju2GPB0ttfki8BycLsDHwJTp5t5Kks9+BnJa28/xSpVW9HFh",
-	"fbCUoOJm7ixo8rHXM84yyw1TY78AGLmE2p2bsRWmKjvisolYgf7A5U3bGYXq2pCQatlyHoMBO/nKGM3A",
-	"l5jih5vT/F8r+LIs1RJp7+qW3ZrAMv04JHZVmhk0Ys6w2Lad0rZIUMVX9z2dUG3IgdJDk7amqsLDa3NV",
-	"Yyvn8PnLtVmpwAbalNlo0S6Yr3wPkKinKopoko0klVFUW0VtVoK/2olYKg2EbHhLjJDn7tfbDHK0oOob",
-	"fwd6vMbuxRQ/4ed8ISZ4iGWuxB9eHh2Gqsfsw5V/NgGW8D+B6/6PFKfyNHSCZQjW+9iGhUqVLjOZcyU2",
-	"zAxYmlntelKYsswVlwVhHWdZZFh6SMvmCWOpZkd8hG3hOBtJH8QtDNU2zY6jEUULMOry6vDwEDc5YS5X",
-	"n8m29rCbUBavPg8BmCmekd2naggzcorTt2KwKJVNetqHycWNAmOqj7kvnDVMFQb8EI/XJDveA03Bgnd4",
-	"G7qvPOJteAnA0W3CSlfcHFuWpZrOnOFDZ06NQEeUROmFc2AGTKO4t76tW0s4t6x68+TK1hPlmq9SYnL7",
-	"7Gf6r3NnLARO2mgrciCRConJKY4R7RCbtmpYKMdK3zMFgvbGP8esCznpMq+Qw5YqZJsNycpOTqMp7/iq",
-	"iz+1trx3hzSwxqrErd23cN/FO7vFZbfBGLxgEtlbuYs20dGzYW6q9MA9e3cjNP5umy16BelfPlrprjVy",
-	"qCRC6WGxmAEWGMISZNaToNH54gT2SoFx4bQ0X0phdHuVqHRGCGhZIHXjmk8tLq+6LIsvzt55QNasxioh",
-	"cWNpxm2dutwWNhH7DqB/+FOPJqO35jIQ1Hkeqyz7Nqb7B1c2l/hwrtAz0tVpYbJ0C768K29lxj4QZ2Vj",
-	"7VToG7XYFVd5ZmLEYqnF2am4OHj+6lsRM9x61oI4qRSjTOWQ8TDNrM30uIWzzo19GL6iD/3OVb+aq8Be",
-	"uAMnBffYFnkL4WHeB1/HG6wAxrVsQ524DF/8TcNO+HWsi3+FHXvK9SUb/PIQ+yriY2Nyis6ymah8YKXN",
-	"EXUd0qjiUnA/wj6A2CwGcnjD2F0BvyepudadkQiu9Y44xUY37tfT1+8tZBbdKDXrafS9O5FazcjlIReU",
-	"gBHARHUKXRIbGwj7qbnHVNHTuRrLHJCcochdh7LUy7PTD5eEBi0uLj+cnl1dnb//oSNeu924g78enld+",
-	"t/cegqw3knQiXp9BMOJxHPe4J/GBtBBmcxVEst5+i4ZFP70Xa+g5cE8xUoPfhgYj7Imd2SPG9TYd0z0X",
-	"RP2aWqdmxqdjjjezuSaqfua7SOak8R+lNmp7YnuAGqmN0T2qkqpdKBoyp3UqmES2EBxL1ddLN9yzYZ7N",
-	"7D2Hkd9RPmDYT+oIYOYaC5RnFFCU4vKs+/o/YtHM+hh43+MoCxdphOvI9xSg6xM9uEMzy1R6gtUW/UDz",
-	"gDjgSxLwBoYcyvghaa0qLT0LWVEQNQIfeyRXz0tqpEYtfa2wpiqGytk4LHIhgZOaa2BrtVAn4Had4e6T",
-	"2l8oNi5O3bkwLMiwKoXbEzOC5yzh9NNbAzXOsHGbT/Fy9tSoAGqBPEbCoes7k+1KDQm13rcIjGoXZtmw",
-	"rAp+DzPK+qUB2AlZYr5zT9NT9QmORpwPnXE2qH8ON5rxCCn7EgMshQDl6bsDmLDtiCsDqcw5XVlDguLF",
-	"bp49jesyI7flOu2ID9hTL2whkBR2xOu7v30Y9T36RKEAB32Mzf94F05Cp+qVdC9nDrjtZszz62yq8kyr",
-	"MKbSZZEFcDukBAqXFIrnzjNMBN3kaD+7Wfr5AIYQreJGzaBiA/Bkpe1pqSMSxOG50geZiAgAyiuwPwME",
-	"etLUIxE5vdGrdp/enb//eH121RHXELMoJMASUZY1ctG6/FlPTB5IijtFHQnrKQ5JB1GxR56SoInfwlAd",
-	"g3LHuHRzBRjjng6rDqcbQiQ1KYPZ3YCEgH+Hnt4rMLzEikeHyE9L0BJuDyKltxV4zYtcx6y7vjLdNx7F",
-	"zbDx2kSqjjbscS5McLwC95CovJuCveGeZFvuoCryjTEUCY41lYo3b6/Ex8u3iRiATAP4U9DCvaKhU8IA",
-	"orLYiamKNcwgVnlhvfZ+QfP+ePn2QRR5/70ib6OXj5dvH1Gb/3j51p3DHKpCdqXct9NRqT6XByhrt/Bb",
-	"2WpQZiWDaQ/lLOrY7igygsWJxeAIesms6v1kr2u1wcHlLoRrnOND0Iz/3DqHVBkuqcSZQ7nU42pnvQK2",
-	"cSzVdfNofg9PSs9+5u1Y67PqAtFQ0yGqFzUyVan4twAtjaoapzmE8hdWd+CLTgWOtG5yZaWU/h1adHkw",
-	"svmEeY7yIrymkelSFUUFQfaV1Kml9hnwbaR4p20wCWx2PHkSe1iCbs+foo4KnmieiiuqRsl39EvdnbqT",
-	"Jq8qHyvVpHx3eiFe/lsibOUENvTxhAbK5cF3l31Hp/1/Tg7eSF36Mn7KRcXeX85EMTobyhzA1YEq+2fv",
-	"QQd1Q7Wkd/Ekts3wevGqVt7zvLGoZVY1IYw4BT0IegAXYDlvmixk41tSWAb/igqrPVOIC39BjDAxcuq2",
-	"Tzp9WqcZ9n4brTitncrCUsJdIneWGB7oDzwYWJVPfTx6Go0T4OLG1Ek0e1NoGwRg/iYkdQYjxVf6oa2F",
-	"5nA2DaXZP6rB366vQT5R7btPPovXShDOp5Wyvjduc0mhN9FsR1xAsZWzxStlezoyZOKxAYvAiTgsypyY",
-	"+doo6QhdAz7nAFdwsloOTyC6WpFttr2imGxpMCW+14MmS5swcT1t7duehqNAO4x24NVhfEiNTWmrskUi",
-	"79Bw8h9qtZ6cPJvKzweQfrd3/O3zPx+9fPXtL0/ipnjsG6KbppHA+TU3Be90cwn6inJDJQzqnn2T/14p",
-	"yEQTP5nByTKjlFbloyWEkjsaY20s3tPl3Agvee0Sio3jtHZHw7XfjN3wih//QXAWwmrWFdf8+8ezj48V",
-	"oXvnbp7orFqdCW2FNoXC/IJnlGawhC68KVvBYK8WX6NeKF2KQWFkOpS25JxVLtBfl7GAn72EAX/rWQvR",
-	"WtZmLsBin3bWAi5lnWmJT+xDrjdCLRd8iEHQEgDv3S3LOwFWz0iBgwlAyYEcTkQpC8SyC2mSZQlYWGKh",
-	"Sgp+xAj9iCUNysU89JuBCgLsZ5n0tG9NFMSjdneMp/2OeNN5/u1LcZulymAWXvdUyCrNDGYX4+AqFZVG",
-	"+Z1Cf2ScrAQt0/pGIL4YoafxCaeLFtG8j52OdQDoVTxEBKtHzwSeBfU4u+UWBHx0HVhnjIe1NGihIB8w",
-	"GrS5byjIoXlhMGNv6cOEXsSbSQAmUFNBvYD7SU+LpaktI3XxzKL+pBk2+ow/h8GvsNQyToahVxmP4EUi",
-	"vk3E0XMEKzeODjCD5dtDYQmhzQ3q5hYtA949OvSdq3zmeTUcKmv9RINYVDq1S3uidMqA+mHJagnSrAt0",
-	"i0YGHTKYJl4LrlOgD4mUxnyaSr34RLTjUUWI5rEVB9SshIqRP3l2wkbZtyywtgJZB5g5vxKebgzCfq6x",
-	"3c0Quvdrw89AGzHkzyY9A/eAJco1Lmhnmjl+Bb85VY/UWqY+DcAX3Vw+ggKODnxXygnJlUbV5HsUcP6G",
-	"gJiCP66Gq2ErpeTZzzjG+eacN3zQXUzAZByC3ILTKKsXGgdDHWXUc4BbXqCdSQvqaUZjaqi5LCJsA/gO",
-	"TqjNhch84L6OJnk4TRMDrDc7E1e5Y++hdJ21ek6Ca38MSoQazOgyjylS0nbft7aSrKXIrLVWk4j73so1",
-	"PSsx620BnUYKRtx5NybBWkKymEp7oyB4XyhrN+n3QV7/Cyj4uJi1oSBc7m9bxV+6xNsV+001HEQjsZ8u",
-	"QsHN9NhtESpnUY0HSV/U2bzGBn2LIxg4GfT3nva69To/JpymYjnuNJ6inM4w3bmczmwNA5qnDt1EuBaE",
-	"u8Kjn6WnI90SG4JCa+U3gEiKTeIL5RuQ4d3goWTrWuxUpmpdNseKeN+d7oMfeVS9h9a5lscwi4qPCYXS",
-	"Y9w13TQFD0yNZbbWd4jDNqb0n3F5vb9RWnR1R7AMjYLWmnsgTsalLYt1HMuWUla0qjlrApkPrXusJw+O",
-	"9+ISHoMkLmEG21LFrwy9W2UBkab1nj9HuGBLfY4hKlIoCQ3/CmOmFjVYyxAGjgjKuUFA62E2kwTxuHrH",
-	"X/Gnt+lbxPP0fXacDtOG4Qf6zbbIkTSNa/fOb66TDk1+nU7BO/eUlQqeY7tSYQOxMBN4+mlXJqL1swcr",
-	"uJEQiv82K1VKcCJDwO0F8FmfBw3vcDp25HmB/m6YbEl/n85KKFtSPU0bJPq5XBjIKrViXHAunLu8R6pQ",
-	"MAs7U/KGoEelmKtBpmXh/mzKPBtPSvrBTYPbelKvO1pYaBPcqgDQTu3o5qfRH+XK55Wtp/0EzfK9nZLu",
-	"+m661h/BKvmuSdbk0dejIXZjaUtwTAV038f+i1SgwJyAtzWlV0Cadk2gQxIhZrsTihl2mEBOMYX/saen",
-	"JnXUpmxH9HkQ2wcga0tAPTikLxAgiOyZ0i3d72Na3a3Q3EA090Qu0ckwzfzDXR53kYCY37mOhO65UquJ",
-	"oDiNxKmRE2PLfdvW/ZvpbCJJWmJcDzRDKHO3aD9hBgjW+6BPuUehDc6ql6B17DvJPJPDrFxgi4asxKiN",
-	"YVc0B7RBVViYqmC7aioX9KP/0rF4efhC9EemGGRpqnQf/BI9LVfXjJ2P4W0zEijLE5Gb4c3KPGxdJiMO",
-	"YNpPqJMhNjCNdSJKx+lp93oTL2Dh2oOI7kcpWtuOC3dRsHZXllxfxratZG/q9lUT78+8BL3nzJAPUKPV",
-	"h+/3V7R3gMaFuibe8lDTloAjIhX9XnV4+GI4k4XSJfy3Ev/9X/+3+I7Hwt81/tRPIoDu2jnanu7jIKw0",
-	"pD63MVaLVt/ftwHljTk5WSo3wMwaWrewqiyxyl/CTWVL8epQWCXBv2bq7AuoTQZYuyMu8RbkMidq6Yt4",
-	"/04phP8K4UGt5uSv8S0WwAzqaQywUPkTb4QTSQhERzVjR4eHODYdyI8Q3qy1RcbQn5vVMHf3NnZ5nFqV",
-	"3yqIMvfh77ZbQmlfT2cj9wz+9Tt/MXPolKUURTEgIOuoAMS0VuEBT5EdGCntn7CKADhwiq5yLONFAc9Y",
-	"dGGnfE2ftFQ8gto2tjlArQIiFc50dMNzDV/pNI8yBMzrOJO4i7wk997/QCrMUiJDxBDo6UBC7t4i3C/3",
-	"n1awAgPiGZZ27L/nDFkECGSbk48wVHISpCafD9xbEr+DYHf8IUjZ7YhuntM+1e4CTMNxhOioY1YN8sxO",
-	"OPivU0wKgH3c9mZusRHCWeN0sZS04bjp+YTrIuEaGxts7tV8l9WY1XMV6oL+k/uoUdqWgm533ScMWlWT",
-	"VMkSQGGda5BkogS2JatvnWMXNVwNXgsYLIYp5BgpZZIeueWTJG23tzzH7eja9uM/ps21zufgRCKdy2BB",
-	"e/iULm93Iy5dhNH9HY5va9Ms3N3PQFLe8w0O/ltoMrg6cXZogOshWxIsQ8nx5BAMJmZfFhFLlwEqpmsk",
-	"BF4ICajpekHauLQo8sWWcqqJhWp31i6R0P1H4JNbpEngmumefkq6aI4Yn+rONL1ZKVX33j7zdWZDItXS",
-	"TZLgHtuGxWCWVWlmS0gwjWRMWlRNI+xpo5PwIG0foydgXyIb0rNKI174SpCtCVqcUVwlqgHpad/pFt2J",
-	"0IgCUX0tZ7Pp9FTmuVfR3CO0lhO33kyP3bDcpRGbJOTNKU9nOm31otz7NYDr3WDFYUVKSU5Xgpa41wSP",
-	"e+GjM51u8rO0sQkrks8mUqcH0IT43vs1rxIgNTtmB5/TZPaxaa4jGiRJqLsy9N+116ReGK28ttjTnjfc",
-	"CNC+tAOPAkNR2utEYmPG1H2QTKPEwzCgt8SSPeVbsGI64svDl+wiYq8ioCv0dLSydVUJy0pdU8syN983",
-	"Uqc7Ur3c0I+DiRi2qI3ZYvp4qm4TOB9Hm3hEzGHvkH3cWu54P9UZD4j2ARgPvtPCeMvuRUwJQavPPbhy",
-	"ZQVug/9FZsP0EOY2/OGe+E2sY7eMvhz8/jBAzVtCfXJvsuENp0bejUsv3XJ+59Iny6VwPttz6VrLyDPo",
-	"tCrvmzXfQc5KWd/VfSum2bAws4nRKiTxG2rUDJhWE1moVNhhoZROAkZS7XAqPfXDhwFXL8uYm9wbdFlK",
-	"di5h/3QBP618xHM0peTHv4FTFHEGVjgefRQrLP8mLjpm3g1K2LLvdzulVlDQOkR9XoKHcVmwcEdBY6a/",
-	"8hZ35+pjE4GjdiMs3Md+FxZfLyzc/oHbeFY7qnu82h3rHMg834n0cBZVYG+7KjBqwsK2SAtL4iLyy3fE",
-	"R/cn9g+Hb/Q0i5aBKSe+HXI4afyRlYvwYrJBklHKitFYyu+nNp8Y9FX3NMHVEUIJyKQVfQT+6va7//US",
-	"ImZ+t952xyxEBqAnD3ffhKSFhlgp+ZgmpsVLDvEIv6yeRqS2NvnSzfN4k3YoXLp5/iDlx/StbXvG4IVU",
-	"z9N7YlJl2T10v2JlVpipuXed5HpFG+E6Z+SeodSedglBUZKbiXANWdtn5Z9s8PWaBy3Gh2ww8UBqbSo9",
-	"ZHANHAgG9gZ9zN8eTNLkKlJNqHt2Ty/NaDme2OQ2uFAFdDTw6F7ApWNo3g5INjIlyBaMAQqTp/h9J8w6",
-	"olvzDjSaI9i83f0JQU1lSl/c3mu3air19Da2Utgt3pWQ2oJGYVIbd7PZBECrbXrRBR7yg6lG+L3HSu77",
-	"F9GP6NDqtHS/ksxni96zLHtf5bkY5koWRKP8nRPaahAy8IBKQ3FKfCq5kqALLekYfiRupUt2zQrD38Eo",
-	"+RpnR401e/rrXRpXPnXxyh/GjpK2ePwnnHH7dJmxWqIJbyRHp/brObOmtKwvocRyGyRBgBKs5dpiDmUZ",
-	"3bYxcgoEVZpvOcz/XUr9BcLu6ftI/vWpMxY9npwKb1s8h+2JjlEtyJJC/huu+YxWsi5Roh77rCG0QbVf",
-	"hvANC9SaomNATHOijEcu5riPFGcGhwnZfs1q/69Ned6GYZ/97Eh4A2JAHMX2d4hPxTgDpl5qjAyPTAh5",
-	"P75WMKo9N8UN9rAps1xISKKBEwf6S3zCcJzGT0iQDWkhEGxGYx/S7qZogQhZfw4ucR19B9VwSb861X+9",
-	"3YE3JuHut1zvNfV3Wd5uVNJ7ehsng99U93MCotQ3D4pv9bYc9a1tgL9mw5s79Alyj7fo67sXPW1iBzek",
-	"tq4ndEe7LfsV2vJXwrVu6j8YZvMRpMO6+olr6BNCXnhTq9iub/uqB6COnkeNuyH1pa5Ax2fH1Qadnj4f",
-	"LUcKktUoQTeoG4xywoyFlRc2QkcGvyPHGZl53dzmcrEsk/YbRVESuh4uFVlMVKEeyEhfYfi4Xt8XiQCY",
-	"qhMkJlj2uC2MVCWDAHZDGY0PbKzgeABjPXzhUQo6/kXMdV/YUXfiASmYQsyCP+veLQWveDyTqdNlv8qY",
-	"/2pR1u7NjFx4JnJ5OVJZxM1SG6UXd9KmOwc4FxJRQRzUlRwWTYiqPpGAvkdKrlioUswBPxlLzbGEY3vx",
-	"cbVZgAIUCKeEozXm7R7vueuIrjud1maB27sigkr1aVTleeRQRMXM/XH7IjsU3PVcwUZENDf7bVSS3z15",
-	"K2Ad02zZfeDht2OX9L1IBp/j+gxQFu/ZtYdgxqsZuKIElELsScVtrlaYJ+TfMgLk1mr8HVIDllomDxTs",
-	"L4J5+2SoRmecmxSR+K5b/y1/5kFCfStre6Auk/fCRnA6ce1ee8pt3OP2H1twys+FGrr701nUu7o+L90n",
-	"NlyZNfzsWWGGCpp6ByAJwkmDVjcIWaWJyrHYsGZNx9xmZrM6xud27vKOuHKv3sFwdc83stBTIekk3lhT",
-	"INYWujzQL/qkSN7MdkLxm7zLUNcYdbzOAM7HzYHgaAFjG4uAobjAZmPCnvRNnj9evrXUqXKd8/ZfpYv4",
-	"8nJ++83E7+Z5bWwr3kid9+qB9TNqoed+aHM6krlVUR5Wg23v9PjlIh6q7SknkpqkOsNGulnmC1Cra/Xj",
-	"UMs2Gq2HKbmiSe+eHPlLbXE3/BncN7xTsE07Rr3ZCFeyb3luD+DFL3F+96ooM1x8qEAHI5eSbNDCAxPV",
-	"LiXbYh7stX8NYuUGsBjWZeUm2FQDa+SdDVqrk4eWYey44us9LmnviEtUcvGeoU/XYL/BNmfLdGaszQa5",
-	"OkEdfVao28xUXCmECYVQNF1zG4YivQiIEjv/+6gIuTYj/mN8BKh745nUq396uqe/+ebS5KrzzTeweX23",
-	"rHNUeXjBHfHBl1ME5Dn0SkSnsxI5S0TA4e+7p/vRX7DuoVzM1L4VxDHHYuz2EnWLCJ8CelnleULp2fg7",
-	"gXe5H2O4rq5ochgekwOgHsDASeGhrtSN4N78GNmZbo/OV/0BPlUUD5FUvdiNE/pLMx2AxwmyQd8AYEFE",
-	"Uj2NbavQ3fLREybtbHBZmAL/xmNxr9zwusD+BLSUKyVL69bwfd3rwn1q3BsJiBJs0DVRORL+t7XCTP8e",
-	"sSHqgJSHJdGljT/1NHICXgS5kregRwJ8MX0GEbNGgno0jwrFjXI2u2pwVW/N8MYtqgtwIioNORFuW6xP",
-	"pyPHMm1yIpY5vravuYFGZSorYo4jw1nqno6vubGhDBYecRpEhSOGn5x5wId03FiwBGRnmzpxrQug1cdp",
-	"S3wz3iXmNpk7FM8NzdeMhOzpNu9VDdEO76Od2vXwicfMtME1toHZhvhQjJhcwl4yeMqjAt+tGqcEp/xr",
-	"YJMQdnYL04cBamttsBPq2OIIUZvSmcYAs3qjFohKw3DAjcYOffu3beLAItaihjJo+xO2anCKazBD/VF5",
-	"EqO/tCOGdrVv3h8navvEjg8ovCFrAmoWkPUk9eW+UQtRGMqkcEclOQtqginNTGhU9YEiu6f5m/Q9FXVR",
-	"u1GLxHFy1BlTUfqP0eo4+mdmReqzUgh1j9rURtBU1K12jWxFaOEdSVXsePAo8hTXtQayhjGv/d6vnNre",
-	"Lgl5A4IoH8sKMa8rxeSGKOvgQy+jhiPc4QdbGYfahYmSeTmJSarW5cTRfWZbBaczmANV7VSorRdouz3A",
-	"NcZw6+HdO3JnUUE716h9lDe7OqLP2HlgTk1VMUbsthu1OBFSI4ixs/cqVUN9B9pvyW/Yvbh4HHzKteRE",
-	"LdiYrNbwwsNLDI9M+WslxrPhRN533LHrtLJq4P40IG0fwPuOEbyPu3Iwhp8o1FBlZN9Tu2DUd6dKuyE9",
-	"nCC0NxOzyk58tNJNv0MvxTDZgA3UpJqCDl2VE7RQ4FqPHor0bHhm32If4aypBL2fZnaWy8V7OVVU49DT",
-	"ZJyDWfVFXJWyrKz4Ik5NqsQX8eNEafGlp78cHBz4/3MPOsPqi+gPpNaQatnHMvNE9MtsqtJPADH+ZWn2",
-	"0D0gG1KVFagsbj9EPGJkrNVeD9Za1F7aIz9k2E9lEAz9E1KJHLMFiEBCT2z9YB+/Rr4dZw96c9Gs1qbh",
-	"CdFgL93rUSusL4JwRf1gvrc0gzdGi3/+Z/dCIUv1KXdquUp5/Y6ttcr3rbC5mUOO+4noX6qyWBx0R6Uq",
-	"+r5Gjq1tykNxQzcUhegUmY4aFe5ITJ5OZElfeBTVKvp+m8BkNnzQoJw785aAHHQx90QCidG+MymIvSA2",
-	"3eq2l5kcNjuoivzeczZQUZOCgFTfvL0SHy/fJmIANeH1fm8orQzc3+rzLCsWALVLkWcSh+yiK2sNJ7F9",
-	"aUf0y8VM9XvayoUVEzMXI1lgzJrwWwdqkun0GHExX3ie+MPbt5/evL36I/h6MAzzPPin/uB+QjRTvfAd",
-	"kMCcQtaCJUGDBXIhsXmU2SiN1p0ZuUcBl+NHxpjnIUF+e3bFPYGc8J4eKFEo6FCW8Bf9DOZ0OyDtHUMw",
-	"ubLi1eGLRLhpOMGTqk+VhhHkIFd9DNdHYuJYHPU74oJ2yk4ApbwsFuSAbDe+Loh6Pl6+3VWaKH+heJiq",
-	"9Oh7bbLh4+Xbh1fMvWHlzp6t4vWqegvHbx2Mr3VWj0z8WWHSaljGBdKzzN31Iq0AX9gRWkdgw6Q0HoKB",
-	"HPLMlus9Vv8q0fl/obB81Kx9u37ZDXH5y/uMxzcT9U7SD+tJUgM1zrRdao3t7KiRG421wahX9nkpcmlL",
-	"W+vMQ8lRDKVU759MpY8hBFlOClONJwQmCpeKmGc6NfPWlFvuGKj3S9/0uzUvkeMc7NJLexpipOLq8opv",
-	"KAYSl9ojTNMwhfjD5dnph8vXZ5efPl6+/WNrluOu0xsfNq/xLtlfuD/n73/YVZM2z53bZjEu3xwxc26r",
-	"PkZ891SSGRs9SStZjheXH07Prq7O3/8QRZdHWU59LIEnTghOOiQ0hqQeTGfkLEWO1G6Vpvgg+Yl3Ic1o",
-	"L1YTEyv7WAS7nIO4Lb2uicER0ZpSlurgRi3uHXtzjTvzJNwVHKfRSlGnS63mzV7LS5grKkV/VYu9R4s4",
-	"LLvaMdjg5/3gfsNLDDDFV92NWmxyH26kDTuqDnaRl9WNNCNjpsHQcxrDVKWZxK31ORJiIvMQc3NKRapy",
-	"gBjCzIgQe8MsK+/5GhRmjvk3P9J9TWk6IcUmgmrctx5aaQkJAXtisHbgE5ZIu3ECwrKbiz1pbg49jdVV",
-	"cS5ZRklZmA0jJqYq7D0naFF/Yreb9QSttrDhqNppOgYN/zDlFbyWJ5h2sVWwsDXrImaZDTZu6WTXxraw",
-	"qZLDEvpb+74+ceYRJudB+dtwqGaUw5gVMeLAQpXNlus1Xk+/YWv1Gly/04Eq1pmrU3jiSduq5dqW75hb",
-	"U9Mlrte3eeesWkmLR1lNrrbz9387vz57jWEemeUWGqDqG/SP9JGSziGls090ZampK8m0fxOpXFhSN0u/",
-	"xQCuhnHNtCNgBIbnBEGnDtznKF2Wv+xuZPf1REyhrB89NpQmC2mC2FWIcu4gKEqRIRC4Jlednu7WQDY4",
-	"w7FQYAmikxM+fswttGH/LUBdYvaqyCgCRaA+1N7QZmMtqhnrEXhLAAX1NO6NpIxV9+RBNcN0x/DFJnNX",
-	"BrCS8KCvuMMsGKnFhx/fn13GU5RUvist/oZGMP2mfRozvgfbfEKphhC/W8og5GRT6Es2U/EOWgQLFaWZ",
-	"ywJVvp6e5VLvW9Gfys/wYp/A2N3fMdLTFwO1MLCHHfHK/eYW9qnS8lZmOfpyfYIjmOgIImIVkSI14cLT",
-	"wf2HSELUyy2epNM6TFXgub0S0pGluyYAmZo7qXfz3B93acYKzn9l6OeHPd38/ne4JKprgPDWUnAL29OB",
-	"luH+FLXhKI0oiwVV90Aern9KmFFPyzC3ZCkQBvBvc7mw4vlL0kAalANk0yAHd6QeXENWkfvUowTAovW1",
-	"yHgmfRREu9ENytae8ucxezK6RaPEXuOncM/7TKI2XKRrj3zJ8V/ANNXLDEzIIyw86225I5lD4aoK2h8g",
-	"lXYvzjFXE1oMwuvHoK0uxEDlxgl0E6V7tiYmD2WeR+X5LM54AnQxZRiyb4Eb6unc2aSgAykcoLHhAfT0",
-	"X+KCnesc7Z4KN5vHokXcCyGB/mgOjYrDr/Fle1p95u7frzc927KssMNd7vby1rBWgGuJKB9p+iQoGPAK",
-	"g+kQLs/W9NnTdQI1ufd1++lkdPG2+bBXqJU6KEP2DEVTSWNZtfNg3oG8Lt3O7k6cu+EfJfNrMwPFOmu8",
-	"/Q/NSj7Vy1NegWfSLtOb/DX4va3yQ/FRynxKhNOsqDGb09y9YgF0RGXupbwBmi/GWPglhVWOsBvTRK9x",
-	"Kjs9Xb0GhoSujJ2coxzC3remiQaedyKEN4KPsotvk2hsFEvf++bq1Ll4YJUuqfyKe6R75RU1WwK+YqBQ",
-	"OFATHNXNOZ/RKe2C9/VjQVhtQxu7QKdZYXj3z7UsH3ixiUQ2MjxUOptU3SEz/CczcEuHC6RQM1OUmDoM",
-	"rmtT3KiiGUYAQkD7a0EEHN/zjHbK+v4jLSf8kxnsPDbTniReRnvgBTj9LdPje1CK6sf+DLtI3ne9NAwa",
-	"0Qw4nZ3KF9EDyqgM07OmMlXCGjGSRZPagsx2+uHdxduz67PXTjp93z1/e/a6I/Bb+V3ihfjKGnI7elBy",
-	"S8Rp9/3pmVvNowQFcTu2Ir52OprJ4Y0c33cjjX+vFEQigCvXgEb52dTIJMKOslyJBcq0u/TeXbzstCXg",
-	"0Vp2hdEIoz9M4h2tZB3x/fvHs4+PRXo0v5j2qH2HnIF9wpm0W1DkXA0mxtwclMqW2Hl1Q2ForSB034qh",
-	"nJVVAamITov1PrdVn/xqmOIU3/1Y5HaXt1f4zLpYQryQ3Zwr7fWapLV4DtHh/YgvCjqk9uAAIVhY9uNA",
-	"dm6hBKg0qbsq4PpYmIoanEswiKfHAOU6VeXEcC8dvRADky7ceVczN96ReJd9h05yN6z6nPk0sp7Gq8YH",
-	"CJZkDrmOnx/WFoiFn+xq6ueBIGxf4LoGCrOnp9VwQolqbh1A7ECL4L2aeudve5CVaYCyg3eVzu8pbU3G",
-	"bkJIZVgJAnZLumOCWx/zjA5lDdGt8W/Whcizn8GL47QkPM0tkntBOX5+eCgKpmATuV0wKEXlpRSzAyp1",
-	"FIokCeYXeN+JYoCAF4w/UwTGQNd8RHv7FslxKqGbhCemRHz70tG8MFp8f3l2VosXsB9JgVJPgztWIx4g",
-	"LsqtoQYPhPYMoRHStexMDlFyT03hBRDyhV54zuiKmZP2UJlFHcCtW3mmLObiC5xmmLc10GdCLiCI3NMj",
-	"gFpRuiwyRSkdfYzq4Ob132b6pk87K+zEzK33RWBKR2Zhjm1dKJhvf9sxZ1rFFpdE6s/8KYeeN983Nd6H",
-	"TGlc1Ya7505HTLtKaSH/2FpqPPuZ/usckjudTnN3Pbn+8WTb59eq11gjWcbUwDfnsmwCLzZfxuPsVmm8",
-	"AMDZB+WAR698DhGjTGE5DXCmVX5IuuuWs5LMSMwK8zlToaTBKl0ei/4bY8t+IvqnyBoHb5UelxP6Cw3R",
-	"9y5x/gyblxD4THq6/1elZgfdPLtV7tXrM/jfQma5Kug/tR2p4uBMo3bp/vhxNi5kCi+cfZ6pIczjzfX1",
-	"xfODKwX4z9b95aIwnxcH//1f/9v943tTzGWRqrTvvvr3A/9vfuDvB5dK5gfnF1Q09LdM9jEETHFwUHQU",
-	"9B+mIuMYtbHfhZrJ7J8yLLx/asxNpvodcanSrFDD0vY0b+PI5LmZY4mmWsDo8elQpppThXy7jFplFKVk",
-	"gNaS5bl4fnhEvT5UUZiiL6A2bD5ZdMS57mkqZXHn+vLwUPQpvPcpcxYP9UIXswIShpwlTwkQaYhmN8TZ",
-	"ZCDR0w/v35+dXnfEy+d/7umlMDdeUUeHiJWxWIJ9wTRkTCdtjtG5l4h1dlWoiaPjpx6nVDOewRr1bp8R",
-	"Th5Dp6PqzOVrCss076bfuX+X2VSZqtw7fnG4Wd2LA9strX8IGCEUDmJOzsqtGswMri18efgyBsznRkEo",
-	"eH2p8kyWE0gRYqSZtKd5hOeHhwkqZPhS5O4PhWDH4vqye3rGrUCtmSoxVhq7kbv7cVRZX0YfjeKEm89N",
-	"StUog1r1LqfMgme3lmG12d+Gm7XObjl8QLuF1NpYX3gM+sZN2dpm+SVpNjyuIMfMin5a2+Qi7yMAKgaT",
-	"6GydpQzQc5BV9MPZdWfjWX23+EGVvx9Yy4GJwcJt4/pzcwrJvR7cm7Pu61rTbOJAsCG3ONE3bkK/H2n7",
-	"kboNXn+mBlZj7/VYP1xcn394f7XNCX6gz/9+iO2HSNu5QwOwNQj/K4jgont9+mYbEsDg+O8E0E4AsJVf",
-	"43v+Ncf34WqrS/XCffj3w1tzeB+uNlyrznC616P7uN3JVb8f3NqD+7j23FZsr20gXJVOZybT5QqIa3CK",
-	"pJmVA9/MotG1+yN/8Dft2qVVnNGWrHPx+m2ru3YTjzmAZVhWDQtV2t+ax5eeCKtcJbt1KK+Qp6RulS65",
-	"8hwTE53gCVmdf7n68B79n33eePeK9zYGt+YxArq9wcjDF/E3AFCModzcz/2/H1yp4jYbqgMaCEHHYCIM",
-	"Jtf45MF5uvxwxv459xJHEgOvLA9zpf6zUnqoVr5Z+UxW6iVsq8FPalgei6NEPE/EC/Hf//W/V4Z7rfLs",
-	"VhULHi6lfy9PzGjqby7LUk1n5eq8srGWToQAhpudyOevvv0fsT/3s3jzrnt6cPWm+/zVt779oJzDwSTi",
-	"Ri1UGrUdBHJ2h1lA6ppKBQR+8LPs8ckAO8/7f7KpsqWczuI/2nhe2LX4qpQ6lUUqmMDcqD3dFc8/f+YN",
-	"jPzgkHYHCa+0OSo9EQU7aDEpk/oYQD8Cau1QKApU/4n3zB5HxREAXP9K2KSnX4lpphPx4hD//3MxScQr",
-	"9z9HhwKRWt1/JAAeJP7f/+f5ofg/O6IrXh4dssCk4i4iGmoza0RqxCi7Vejg8RAlwlbDobL2hPokcNAR",
-	"ssgZfhHryXwFml8CUCjQHIhxoxXTGQFup6re/ZwOGl856elCYdQPakYAS6HTTN5cstYwzNKXO6KrSQhM",
-	"5ULIonCLniIaGmgHQ0RqPPNctVJzJqKSsyXhbPtJ/WKiC8sHVeMiMqiS5ayTV4dQt9bTTYVrTnmpJ/ES",
-	"lFuoQUsODw8jUZBpX6CVeAWiNqGTRm96/EHsA9Diz9ei0jfazGk3T2KsTnBI4lbhI3BFt+Y30B7uyPu+",
-	"dEKP4n9fmsMVCKx1oNSBPT1ShBNOTu9BafcYCuClGmcWmsuvXMWNN/HmrAv7jMRkpjwSTlncN57IO6jg",
-	"5UIXvpS8eM00pCxwMUO9m23T9QcBtKyEZmqWMB3ctIU77rTKVYw4JS2hLbYV5/AWAv4qF2khihRLkubA",
-	"VVksaK95Znu7J2H/qXZbBX4/AZoFmBbecLegSj0O4UK5q5+c0Gb+1RS7qRbyMkp75rMFGD+i8xC6wdhq",
-	"WikfyHFXYptJGkvJh7E0NlUS+tU9ypFSPeFWkqgtlhKXOtQ1Ik4hCvIp6Czu/svKxoqGp3NI9RvEKXNw",
-	"iTzE5dFe7LDtYd1n2eYH7ryEOSwjLJcKhVHuuoVobR3HOiixcavz4H4oJ8YCjI/J0xqd0Jg97ZQg9wDp",
-	"odH49JdaTLjPwr6P9wpaWJWqUSDU3JmZhUljE88+1nX2Cb63p+Pnse+VTsUwV7Kwou+GzvT4KnNqMyAt",
-	"IC7brSr6bmb08pL+DKp/BnXbYqDKuVKNYLZYJvag2tyjFIzdkQNrtWOPwI5rKsq8sYLd0uC/vkK5a6o2",
-	"q92XkZq3RUItf3ffLrGVv7+h1fEUsXvz3HN2Xqqi/mBmhVt+qbTvA8ql2JwuZskcxPI2aMlWyTxfYALF",
-	"NMvzbLWVqE9OcUobxmTbkHjrilPWlGjaILAiLuYEEZim+0bmnvrPChU+Ladq73gPftxLtqRg8C+9d2/+",
-	"8kuy6fvcSCBUhzZNAH/degZL6iR2RdhmNgEtmcHMIaE5syihTEGOgrZpOslXm+XIFFNZ7h3vOeEFfqG9",
-	"ZG8qP2PO4d7xty+TvXIxwzUWCAX5FbP0kOs007YJQlHCfUzwN+jiZmpY5+IOm/wbT1/WzXLuHlWiNmFM",
-	"F/699ylADYR8v9Rp3Eti5AhpPUMAJ0aKGTCFOC8xz23oocL8COBNDD58eB/ckppEuRVGL18geUadcjFj",
-	"RiuMCqrPcjrLlRiooaysWjXEvekt6kRHjSo3+jH9vWJXOovVfQUd8UFjJY2YSJ3mypIr+Dk49GgIqMCg",
-	"kg0g9xORjUR/agqFPXKLSiU4CuHlnEookRXlPBsqUg6FNtGBuB8gF1FT+ceNmmED2heHVLQCSYixtho1",
-	"jljyW6BryIljsmW9A3yj42OjpwPI9UH0SvrW4jG9hDyHVv8gRm/MCE81MJnTkh4nLgw2A3E85Jdm1qqU",
-	"qPce1EeCGkZ1+Z7l1kpzR6obDojCpKUDUBo71YN9CJ4c7MwCjD4w5YQjrIkvW6SOVoUVQ6l7lOQv3Dkf",
-	"t0TGMhvAaMMsksanDy4ImrAf3gGgIK2IiZtiXE4kutkmwiq3W4TtILG4qyMANBlQo8GOpGgXVpA5XSsg",
-	"I5JkokBcQPfqaYqntAAyEz2QP/ypOOAbnO8RGTyKsysCaa6FAe6Bt0plyx11z48ub+5S5IW+0Tm2Jsos",
-	"XXypyLMbBb54E/veFsfEX4nIzXjMoTQMDqbcZQ2cJm5AK/q+16EUFu/5OCTo1C1ZSjrdvlv/MVygfSHT",
-	"lIpmRJaC5ZMxkg7UDDdcZRgY3fYuu1a2fJCLzH3oQQAHviouUIsTP2JggEpOAIObLejtowKEgFE8+8kM",
-	"iJlwkK9t21Dftl+XGHHRPf1r94ezy09XZ6eXmPcP5iYaP8He/HzAywhXw96y1hObo5HleXT4vMH2XAMS",
-	"k+d8xfBHO+IS/S4QEYc6tBmZ9QC+6kP0FKUDBftYzAozBvRtp506SeHsBassR9l/MgM2CnrawCNU4MKO",
-	"35eHRx70ldcNpcKZtU6+mkLMC9NaNGaK8kFAQ/5iBqChP3zFWJ4P5NApoyqbrQkFuZ0I8AaJoEaShBqM",
-	"8f976/+HNOPVHmgAuHxTuvkY7UnMneVPZhAzNuBWgbHkVhjhnxdK5k6zcTekNcMb1Q6P1xU/qsEVPIOE",
-	"ZmdK3qA2dArV6qNqDE2+SjM0OYo9Mxplw0zmYphnaFOZQvxF3sorGDkRV/NsVCbir6bMM52I17JA4/UH",
-	"A2hbPe3LQ9EuHRYqVbp0Q1I/0j4UtPVZNHCPo6GZTqVOE2/wUnsDG0MdS66in6hC8d0se3oFVz4JeSyE",
-	"+vqXH6/h6KVmoFa6XaEZoyOFPqSTfPPNqZ+y7XzzjeiKgUzjdQBOtdQCCk19S1DaxmPsxXd0+GfxB+hu",
-	"qNI/us++eHV4KP5AeucfO6IblRr39BxCNdE3cnfsOLAqgOGNXmmkDvN/8erw3xLIHwLQBVvZmdKpSnn5",
-	"8NDLV4fPOyJamLMJnI6voJkqas/kFUE90iAeQpar0NpwOfOgULbKS4sYCuEAfOLQ0WG0SHB9SAZpSGJ8",
-	"CGytWsCZQJbQCawHUp7Cgmt6/B9evjp88Uc6sEtjpnBUV9zA1ylzcfte37c3WkKW0o5Rd3WrcJdNwe1W",
-	"lxeGHQvMTGnLwIQ97b4ChEVHAPARhZI3piqhnYFT0mypZJp4ANU6ye97fRDxsLPyWPR/Fr0993Zv71j0",
-	"9tzcPv33f/3v3p74BVAlMgv3xsxYmw1yDPiG5gbO4GNgZyqPr00J7yD3zsRAPrNOxdDAf1MRZ/CiLITS",
-	"kNbW9QfWg4ypiFpxS5rwi2ADqK9wWzth99sqXb98BRWloEaPAGaZ7UbtKOnLSiPeqDlw+5BHdx4Suxvj",
-	"kMjxL5+/SoTTC00hi0Xja6utiOMBjqDpcLAiMsdZFM03BbimspIhgOC9Svve1LSW50eHh/RpJlxnLAPr",
-	"n8SzwRTIPj3UgQf6fL6QKQrKrywlRILlcIIdZ/BORhPlkm6di/ADsd5FoaxyBvQ334hTujIc//vKaGxK",
-	"AM8gu0G3mdJQCbAv/g/r64gfmUVHuRyL/k8m059yJW+xtc2ip7n5tvsFqRd+th3B84HNqO2Cs+bYoHKc",
-	"cg7JtrVu2AAfgC10pGUhIDI9Mh3R7WlP1ED9kWDz0BATp0kIEEf4pZC16cR//M6sMLdZqrDWo7ZLtpSl",
-	"ZclGjja8h/BO9t6a9n45tD90gYRDCwAU6P6CzDLQVxlxwSqEaAgTfw5pm7VBHAmLd9l3iRvJf0sD+D9s",
-	"Ic5aYc/rkcyt6og3Cvy7vFesRHf8upyZij7y0hjsc7104SW+UxC4qcihDVfRXC6YIrFdUqbHtU1zRMnd",
-	"uEC4OpsAhevEzay3l4jenmMD90f3ALgl3D+OxC8gdWkFjorznLoqUc6NKsYK/dDFQjx/dSim9kS8Ogxd",
-	"nTBDF8SN26ZACaglQaMntpUcg4BZ4QQxzbmnlyY9K0x6MMv06ryzNDzBdwbM34N51E8Tu+CBPDwRHGnw",
-	"1kQI7nYvznuarrLGTFlcE8uKZV/ZEar+DaA/AXIFExCEDJor6OX326cVp7cpNcJWM8KSZc0uIcyPINqA",
-	"Wp1uGk1YVIjOci8GxZLhgEJvju2jZ6iGaK9jCGcbCNr60DqPTgNcBIUs1QEkUu8d7zl+3Qt2Bbb3rPV5",
-	"zNJfno0yLfPsn+pJeAx869GNHgNez4N6DPijHdHPUvbucWcr7HOFt3DcNRcFAMHZoEUavNahLaK7pTD5",
-	"RadOiXZifrVfpSnCTR9+pAa0/dqnKBYCA2Ul9c4pfYUEnDsbzxNIIelphNM4oaaRkKtPYYKoZ8ChU3Nx",
-	"IYQB0HeTzzNbfizyPmo4op9WKDuu1LAP+jNNiN9BGJ9OT2/tBmmG6AlbSMByUFkFQHG4z1lpVT5qkmjf",
-	"E+0/WC9b+iCM8bs75ec9ZqjN7hTycJOKGZ3XZpdKrSvkcCLbPSrvTWhzqJVKnfaCOWFUVWJFHAA/9ol0",
-	"fcgE6HOgzD1BCIH+TVZNoyepWRY/iald0EnLgE4fuozKsUrETBLwcJbW4B254kVaHj20bPfzdkoAYvTw",
-	"pCFqkBWiVJ/LNmBCbM/3jgbZlDXWFb6kjfuDsA1O80iE+jzMK5vdqhPwsExn5UKgEI4K17B/wPb5U5RK",
-	"sXe8N7XjT4dH06M//ef4aDoZPR/Yfx6Nbr6d/un25U+fvyarCrpuyM/ZtJpGUe9wqEeUJ3HCTQ9MQaty",
-	"0unVYdsi8JJuXsSrw/pEX0BicakKN87/9Yf/dXTw53/8r8ODP//jf345gv8P//Pl+eHhH//n/7HXeLft",
-	"rnR8Ikuij/WdBnnDYgbahQ4l0/hSBnYPQsLN9lemMnnM6KcZc7m+7L6/Ov2wlQ4VlvKgWlT47G848lIH",
-	"8t9BMxIe//foSxRY9ZSzZfylDLDtW0dgfGoCYUwwQN+6giuPAELvXCB4qLsCXp+9Pbs+a0D9xyfxon4A",
-	"cI+N54hGrz/I+5fNNBEhaU/4mxtAFaVeHPCTHlmxZujSpu9thKtbPZ1GODqa6MNg0D2lc/nh7HoXh7IB",
-	"i271VO6GNUfzfyCAuad0Xm6fdnFgm4HmVs+sFUiOpvtw6HFP6IQ0b8suTmnHMHKrR9wCE0cjB2y4Nm3o",
-	"m2ffbH+YXb2AIRpzx/6luRq2eScE0ww8B2llcZuHejuTUG+6CbI3gffoWISzDZK2Rig9/YeXRy9E3/30",
-	"qTTmUy6LsWLsjz+Ss8QUEQwMgBOHCjpQyjqiy2kk+1acfri8ErNCjfJsPMHMESqLA8NAm7Kn6fgQV+Sl",
-	"6GtTfhqZSqe+JuDj5Vssv2DEkoLsDIjXYi3BC9HHYOEnn47BKOAQGcbMDEct/HMzcLj7pDHYbSNqg+Fs",
-	"nk5TP22ozAp+oWmmq1LxxOvtOCBBg2J3aU/7z0BTj+Oo2/ZMFX4g8L5EvT8Q02aBTcFLQJCA5uVpZm8+",
-	"QYr2p9zM+6FHB3le9yGudwMGmMwBHWZU5XlzXzQvZn4XHvcgPD5c7USHWw982HBXfGxXrBnN8Pej/nVH",
-	"/XEHJ70hmRltbeDxJg/wtZcAlJEIvXAgJJOaYTXF9OaqyPeO956BFkLTXq3EvlVaWUsJATLN4F8hF2+o",
-	"LNQBkzPrjZJ5OWnwpl1lY31QzSBvn4AIcieOZtLauSlSHDMkEsaDdqvGIa99u9wkkvahgbyXw6NsXBWq",
-	"NiI1Sm0eFPO7otZKPGSGvbHjkaDB8uowb40eH+RO5EfpW3apXZOZazql2tyou33TqNmtIp8qFgJmBTbC",
-	"d/PjbnnRUBg2aBrJR8IsFo/RkGGdDaOFdxoG/IsZkEIylTfc5NOMKA/CZv8kzAqsYKZ6piiCFG9p1OOv",
-	"+YCoyQjj5/ApWZXn8U6eylLmpmmQD3pgJAYr3fKhHbVNBKRpmqq0CabDVLqELFO3MxXnIOkU/Z+1L5np",
-	"VBVD1TLf2onPcqmRYCsMxTC9zuTCMSZzlYF23uiXjT71XQbFnA1f4vAQ5+sMJ7KsHy9FrCkPEdOuMKu0",
-	"shMxNsp33PMpjtMQNBJudvw6YmX1NMIZ8mAJv4/Hjl3JsRKnzEpsT8+wC1rlvo04tQIDkIY+ZpJap64V",
-	"mE16LPBvNBFKMRXDqqSoD1TRFXJYwjFyPw7ItXMj/gxslg3dQHtHvb2EJ3CeJm67f1LD8jyljE8lJLTY",
-	"qQXMMBdZG9gpVJ/46CeySY6cAsYwbTHzKu6H75JuQJ+DahRqnYwnBT9DgmCccSh9ohwlv0IO3I8TVYBW",
-	"LHVP+1seeq5Hr0SwnCFoSR8zhf8MpsWW0dSXlwrLaV6uJtKDNJkEQVXjZBmocISkrCjpKBIulD+zOja1",
-	"UGJmRWJ2B085VrksnVSxtdHwsYbRLhypa1Nmo5CrZ4SczajdFSXDJ2KwYNKIBnZvN4lTSA0CjGmjR6pQ",
-	"egiRZjXItHSDuauAZy6pk4o9gaRV3Hrkm2ksgpVOY1lOvNv49Zyka8hhh6Oo5cEYM41ziynC7igwNZiS",
-	"TpkltVzs5Qfn1DSwVgoAw+dKyDx3egYByeL1Bt8/FhJT78J3EkedkAotplWpEmFnpkSD0a3kJhveEDpq",
-	"sMjGqnTm4gvRH5likKWp0v0ahb4zKXFAkwpCla2UyAVkPlC50WPsK8T5PJGspVzuLW5QOp3VAwtXXNMo",
-	"fzPZEJM5b7NUGaQLBlYS5dysKEOn7okWBYvrrGvwIyZWOVbVDV/btjpkF1tysUgATXqpDaUzSsm47Yj/",
-	"WOrHGnUXBLgqhaQNWckMwQgA5suTYaW5Qc5wnAgViKvLKzFVaSZ5YbUKay8rsCWdz0eKPnjupFYZhZ82",
-	"fpJTZZxQ92Ew4j4qSmLMF1PcLH9aGM13oxxOMl3TJVdiYU16pdOeWf0mybdvQZDooMChmrofy4NYw3QP",
-	"Cwlovm0aVhh6WNnSTHHBrBqSCoFelebhkeTsRhU7z/nRlSHgoZYBcjPm1zGYzIk9eK2mQKjT1UVXadZ0",
-	"XWMbrsAmkaima9Lp2cdiLsvhxOk+dqaGZQIQbIko1K25USsfs63q99Lnok7Z0PUVZRJn7N+oWRnfC+AQ",
-	"qwsq/N5aScPdZYk4ac+BXwfG3NDuzYpsSHcJdqFd+QiMsVbPtfswIotGeIGHl5VVfANC6368gle3DqsU",
-	"KFax4WukOJNuPlNaZPrWwEKoGSVT7cp3Bq3adMwFAqyMce6mvDJEKu0ErIkm1QUtT1R9nHpzLMaFmZeT",
-	"BNLa4Rqk/XFmX2VVw6GCBdAw+HfgGiRj2lQlqCypXKAe4xvvrixZ6nSepa0mtS2hNeMociN6AY5NL4OG",
-	"OFaRY7hA1J/Vs1zYUk03HSLlgYfeeSsCJXMqY9NGvFdzOukWQSK1NpUeKqCShgHOwUAvFwk4zZ0dYYGp",
-	"MzcwVr2MZS4mJo/9FKvfGZrpLM8clWzm+ZUOBvChGL5lafB5+0X9EQ3JJXhId4eMC1PpVPxkBhb9gWgi",
-	"mAKqBN1Ns/KdUJGw+W5wKl7ky7PHXq6gZQ63kphKLcerlO10bvA9fT4o5fiHwlQzdEEtOWmCTw0cQUn0",
-	"A3hfkuAySbx5nLAr6h9uEUv+kDBi+Evk3UhqLogkWBPxWKDyxyOxfp7EWmgS6ZAJ6W5Jk2qYoCGZBCMr",
-	"2YsqPMDuqC1F8Tp9Th15O5LgjYhfOGsF4EkaGuz8HKubqP0EZw65HcNQK1pU0pTXEwb9nrJSVxSY+Kxj",
-	"JSVZUiqSmoaQ1C73ZOn2TVZvx6R2lyWNd06ydEMkK+I+WZLQyYqATeoSMFmSZEmjeEpWhUmyLAKSVV5N",
-	"Yq76xy//+OX/CwAA//8=",
+	"7L2Lchs5kij6K7jcE+HdvTRNUpItyzFxVpbUY3XLtkaS2/PwHAusAkmMikB1ASWaM9ER5x/uP5wPO19y",
+	"AwmgCiiiXpTs7tmejthZi4UqAInMRL7zH4OIr1LOCJNicPSPwZLgmGTwzwvK7tT/j4mIMppKytngaHCz",
+	"JOjD1QXicySXBDHyRaIUL8gQYYFuP+Xj8V70f//3/4F/kFcoI8nvPg3UqE+D21cIzwRhEnEGLydY6JdH",
+	"g+FAREuywmpCuUnJ4GggZEbZYvDzz8PBFZbkgq6oDK8nIytMGWULlJGfciKkUMsjOFqiRL2F5BJLhNM0",
+	"oUQgyZFcUoF4SjKsvgJLxyihQh7BulKe0GjzRCCGV2SIbrPb8sNYrT4iw08MsxjdylskSMRZLFDOJE0Q",
+	"ThJvFeX3EM4IwveYJniWEIQXmLIRus6jiAgxzxOEmViTTKAlvidIrZrz0SfmgYZ8was0UdD5NIhwkpDs",
+	"0+BV9rvJy5ev5O8mg2ET7C5hFWEIAphEKyB+CgACKTiowQKvCGL5akYyvTlEmT6E23UBpVH7dn763XQ8",
+	"frX+3TS8HSKzzfFckmx7Jx+XPCHFeUiO1phKNCNzriCPMvXqCJ3dk2yD9qcvYeUH4z20xAJRqXci+Iqg",
+	"/fHLmoVOhoMVZXSVrwZH42J9lEmyINngZ7XCFGd4RaShouN4Rdkp3ogw4A28+BzFeCNQnqplq3VQFiV5",
+	"rHBa8hhv0L9/uDn5jyHaG6PZBsVkjvNEDlGU4FVKYvXSRP3P3vODEdofjxGdKwyigj2RCKM1AEbPpTZG",
+	"1fQ/5STbDIYDdbaDo4Gav+Zw9saD4WCFv1wQtpDLwdFkHDoZ2OkPZHMeh7d6fHmO7ojCJhoXi0ixXJZr",
+	"uIO3hwOFZDQj8eBIZjlxF+WtYrpfu44GbrHCX9T5OaAnTGaUiCGaNkN3Mh7vCl0gsBrwTruD9xIvSHhX",
+	"io0qQoVVDNE84ys0Qf+uCNPs5z9G6BglfE0yu/WI50xRskAT9Ux9AmFFWiV35owgKhBZpXKztfdPrLJ5",
+	"4Fah7atP1+x+0mvz1/TvAQCc6QNEKcnMZeSd5AgpCN3jJIfNBI615GKaCaOIM4kpE/CbfhMukTUWKBck",
+	"Blh8Yg2I0AgL2MaDseGa4CxaboPjPUs2Fqn1ss129MUnyRf5CkVYADTogvGMxHWI+1PNMnG0Iv5Cp+Om",
+	"lUpJ2eIHUnP/CP38iVAcop45NLKG/5GR+eBo8G/PSonmmX4qnjnzl2uSWOaiBXoWZgIGD5FISSIVxVDm",
+	"oIumjDnPEGYoZ3eMr5l5pQ6u+mkNcH3A7k1r4XpDGGYyxHG9XYAcAievhtctSdqPhRclCfs8nqwmhz8t",
+	"JqvlfDoTf5/M756vDu/3//Yl9pf8PMyZ80itru6CwPpx0wWBiy888JI4wanMM1K3lEg/jq2407SmqPhU",
+	"1zVNDxuWdMPvCGtclZK/nyj55o6woStIZ1KdNFUsPY4zIkTNiuHNB69W4oQvet2zacbjPJKi+yVpGPjg",
+	"6GAM+KUFrwPFaQoxbBIQw4aDkzwTPCAjHjPEU/xTTlAEI/RNqYB4qxSeW6Q1oEJ0z8g95bko1JTQuvWX",
+	"Bv0AWId6GRE8zyLShHL0wfi/i3z00GObdji2t0QIvKily5V+3ASbVfGFB4LofRaTrG4hXD1sWgY3bz9w",
+	"EZc4kzSiKWbygwgv5088z5C6cGhssTYXjiTqrysXvZYVxt3LjP+NRLJxNWo+uBI1GcELQ3Nz3qb2A7dq",
+	"yUJmBK8EyGAxuacREa+MKvR8H0VLnOFI6VM1Wyo+1rir8iJLcM6i5dPpePq8y611RaJ6Wo14FmvBpRYT",
+	"Mnj/gXhwRdIE1+m9ain68LGlkCEiX6IkF/SeDJGSS4xabDGkWHlhk7FHNSMLyhhlizpyBw2hRkZ4uTfa",
+	"34ap0sfs/kKbu17ydR2I7b40jsBe4O9iA/rK+2qM8hrmrVudXlXT6Qv7/gPXUS/pqXVo0a1pHY5w94B1",
+	"/KzeFilngoDkfJnxWUJW6p9KxSAM7hSwtEVgW3uW6hH/798EB6mmm7xuvwszhugOpDKlwCYxYlyimZKO",
+	"soySGPFcvkK3EY/JLRJ4I9B6uRkBDM3XwSwTSXpPlJD8XYIX20CdHCGuJGgM40rJBY2PkFK66L2aiYE5",
+	"kSuQE6Yutb+AOjse/HULdEZgf02ThLLF+3uS3VOybjpN8QSleLMioKIryk0JQ3gFOruaMc14SjJJ9Ung",
+	"0G1OV8QS/Jwu8kzf4XOerdTwQYwleSopKHJby40wi4ha6/Z3r/NZ8adRMAmL0ZrKpZqLZkq2yhRTSUlG",
+	"OaBkVwvacBAt84xdkiwy2NRlbhJbhQxE4b0xmNOG6sdUf8nCQWy/vyYZQSmmsX0P4QX31zx66cgxE0+O",
+	"KfegBSa1hTmmCYkvzeltb+I7eI6wlGSVSjBVRjxJSCQRtoce2pC3qP02QK44k8tkc0XUaZiDbCK6Ezi0",
+	"aHOscUx9QuHcjq+ds3uubvLt3dsnxiyfEfT+8uzdEPF7ksU50WSl7Z/Ex50XbVs2n9hlyfrNvqsGykzV",
+	"EWnEV+tXZOUte9q2bIV8N0sq3qoT22HxGZnnigge8g2PMFrtKc5gbUc5KT4kM4oTccbU5XzNeUiXhRE+",
+	"46AMvdjG8b02yG0Izh6C4j+71+FfFBetQiJAR9vTBnbtctAKRWxjm6G0EoGrOBE64y0+U+Gd5SXEZ0pA",
+	"Li4hM21QOab6mTZmlXJFmmC2felEGcGSxMfApzteK+YEup6UeifOybEMuXuIZpEFxxSK/l4hlidJYacG",
+	"/WGhuG0u+QpLGuEk2dTeg+pdPFO4p4WjrQ3EOTkJc3WwYQFiISFpkii2PtM3C9xE6lB89B47i6BMPt8f",
+	"hHB8yYUksTm0D1lS7wBAnKH1kkZwDRdHGWGm1iGIkh+AXVGfrQ6WUqbi6NmzFG9G5tdn5m3xbH/aBSw0",
+	"9jUByu7rrYVBzDDXZ5ObLM0UWGLrPzZLNAeuMTbO8Fz6u7v+DnS9p+Nxt60o+DSgdKf321EEBA7B0Rxn",
+	"Ndgxmbw4nHTCEC1mnbE45BopdL4ZTZTUoQc7CmJ3mVC/ei1xFpLMpDFAbs3VY4KMR0QInhlsr9N3LMUX",
+	"40H1sZMbvPCxgLLPf5isp2Qv25cHXY5RFP6BJj5lFmqcCZV7tFZtdMboa5AKA7KSe8mlkkupQIyzyl5E",
+	"PmsmrvbN5TPJJU7a8dSi5hCuaZ5LJPEXbzkvX467MTKJvzTMJ/GXGjo47EgG0tGRe/gttoCjv/MOFGf3",
+	"S8fRiqALeh9E3d7gdDz8FYB2J/w8jftewPecxvaNmvvUXhwzEuEVQT++Pz81aMkVUq6pILvenxV5C+wz",
+	"hvEPXRuFcwRbJDUsnWeFNFHFaAfZvKNxubNzl/uszWWoVvoorgUHgoGrOcjCho6g5J5Zm4AW9va/Z/ay",
+	"n9uTEkPEyJoIieY0E3JbUKOSrPx/NPE0T0j8GTTfc/3exPHx4izDG33fLUg1SCak45Te+1IzCgr1cF5t",
+	"8TIrLKOloh4LAyUV4CQB2IiqySHgavDwELY3tHEKjoter6X2pC74ggY0nGN1HgirEdZPB0E94Jpb0YAo",
+	"DT93OhgqZIYlB0iRLynNiOhD/7Lev/j9x5vCDHycyyXP6N/Biuc4xfSeitg5MUT3OKExvHeIljzXZvpm",
+	"srcOyHL5QwOAWkBfJjgIZ6WY6CvUWM20uMv5nb6wAOZpptiZOgEd6AYBIfpy5Yqa1DfUBiBaTVLtPKmc",
+	"DxgCg0xT8cSt2bViYrSmAhM9njjjPCGYqS3iJOFrpS620qaCw3E5+ufhN1PC3G27t+J3CmPAfwPHMMs4",
+	"jiMsJCIQaLcm5G7QQWFQsOqpMejD7AKxCz3yZ2sOdye+zHhYFKVRk6ancUr7XJQ6PtxdUmoxDtkL5VIb",
+	"oXeTiRV4zSWuA1W1cix4Ehc0D5cHUkjji5tpxuO+wrO+smckA8NQGzO31GMUO7XYIVob0uIZmPjlkmzU",
+	"Jn0jaKttTZFzFxS5oWZ8RnESDtj8LiNEG4jh2AvjiIabL9RzB+o6NIhxBN/2r6Z9x7D8cty2mR3kPW2q",
+	"uuyOzeqFGmT2lBPNNiPMnoD7RTE9EqPZBp6pj2yhfhvu12BV7aUNgiIF0ZFpSdHdmEfCATh40mN56gVb",
+	"8bjy0F4A26gdpNDeIp9CwXZ5T4H8awh7cLv+uiQ9eOQGD6mtfyuxTp+GDAVXniwxWxDDAjR9Ww86JUks",
+	"UMwVRUQwDMJqE8yeCBArQASxWIeYuiDtwG2B4wEiwQPvascNfBAI6nzci9eNFRirM5KSZArQnz5df8V7",
+	"+ZXmyWTtewR9BBvX3NeOJ1D/18a3M4JFyBPynbl5cR5TiRK+sHEvB+NxJfClhNs7sja7TKgAi9t2KEv4",
+	"3LrebS1g6XdnPe4FFD419K7HvYQw26AVz8j2YXc77XHvayvMZa5sDEtIsSmkizLSBRvtUSBBCGSsWNAA",
+	"J9rMcHSHPlxdPIqjJiYJkS2GonJpayyQecPzv6jfGZcPcLfoj17VEBBY1hRMAFBqTCHNwpuUM19o0WBF",
+	"ZkxGJGFaYKMrYndg4ok6uIK0EnxNou2VaUpUaGwSkoZWKFzRJKH6R08i9yFKBbo6Oz79U8UUOt0fHUxd",
+	"YPJcLbETRpYBChAy0fFoYaxZ6HpJE+fZ7sdKsowHM7g2ldm/Oz6/OAuaH3u7pDIS9VQwKVPXmsKJOvxT",
+	"C8b6oPyzUxqLfXmIRB4tdXLdXO0jpuKuREvG5dK8pTMHtN9wRYUwMG7dakIWOHnDk7jBQOGBdZULaQOn",
+	"DNZ7iDbHiQhaKjIiMWUfFMJ2wh5a8AXfAWu2Lzm6IyQ1FLcbLgn6d/J6I0NBG/Az3CpJguY0gXitBQCk",
+	"L+kdHO5PJ+P9vekDlRiwXmc1nBUEXydqyw0w1VrmPMMrgv7dRHOO/2OEPpgdaC+SkDwjsU4LgC9h6biE",
+	"fYZtwuhIDwddN6dYcbE5bjEnjtJxZMmsp29Gf2fbN3MBQb313pxfyCvUW2EP6rh1fpEyttQBi+MecS8o",
+	"l04s/w1wOJ/CXc7iIm55g7iCQvW27q0EF3jTrgkXmPw11OFSMPvVez9KOPwi/o8rnoTjiKxQlpIMLjKQ",
+	"0q8/XJ5dfT4+fXv+7kirnHDzwYPL91c3R0qGi4XzCDTmNc/utG2QRndEihF6fX5xcf7u99vjdVp+ZHR0",
+	"Yy7xYz7VgJkOw9VJmjZ011ndYDgwSxoMB2ay+qBeBYTfZzhk5rSQQBlPSOEDEhFPSSCINzPQbEdQNRAi",
+	"mtWH+iH3tXpn8HMVkysYAUspJqg9f/2xkF+mOHfHqCsVBxyh44oPSeeKQHQuTGf8OUuyQYyQ2MMbSNbH",
+	"STK0OKN++MRuAcpHCh1uAczmB5GnKc/k7dCiDKobaVDi1seJcrB1UR2tMypJ8ZeZoPjbfKYeWXRCQaPG",
+	"p5l5g7qncMgkyvoINEt4dEfiGvEM4sG1wFOKBHdko+SGjMxzoYQ0yP/GSouKSKzEibQaUPcgfW4HTbRW",
+	"WXFimyBKujBnedqKYos0233FS4KT9ohafaxv9NiA8tEo6QS3veIx6TbrWzUyaGKrl4rS+hSumzJhq6BE",
+	"i5MzknB110g/QL6SU9UKU3VrMUYi+ZGymK+DCvQbvkZqMoQdO+UaK9w3oX5UmK+QGBEW8Zhou5FTa8QN",
+	"tSwNOYddLHbmXj1jaicNihU4jcsVUmuxIbHOLYUFg+yuSE3L75LDz4TFndzDDRqDF3Vn0y54ViGIByhX",
+	"nQR+jYeltP/PJXMPB/eUrGtdlZcJ3pDMCfxfW+GL8fUIfaRyiYQSQXCCBMnu9dhCWlvhjdKytV13WpSn",
+	"4Yl/9nv7LTjZRzMw7jBgIY4+4GdKVhA8SJU+aApmOPRvmjrVoKf4r7HoVOkfSeiCNDyoDOvIZwkVS0X1",
+	"jhis7nRtT3fyliu+FfW4phISlkqXmI79bxirIrWXM2TZdRK51FfOmMw2vi4xDakSdj816f82qcoOa4gV",
+	"rdJ1NZglImmbcdfggpLg1koUMe90txXQuuIKxYchQuGVNoqSmGJDPjpwQTN5ZxVQGQldX117gyuhCm2R",
+	"sQFf1n1zdoFrd9EJhzMQZjeFVdRUmFL8YXdGy8x1HyqOovap2Y+Sfv3D8fevvtITABlZcUnO0/Dk5l59",
+	"4tWUcKr3vJyOxqPpaDIOGmugkkG3y+PSYvW1finI78wHnUUbwA1dnC4OdYvTDAdfni74U/NjZWLv2q+r",
+	"16VNDdOxw3G684IG20KIH4hCVWhX6vTQ4spse0mnE28B2cxYfMXlSR5whoaHtvDyYMGfgpHfkc0QrbC4",
+	"01zln06V4UzkqybREDNLP0C44O+3AC3zZa0q1yoG2gkb2ZUCguLXmm0BICS3szpOB2J45zdT47Y0ojuy",
+	"6cursZD7YcLUleVA6t2v9Zzvz/7wwveT+9UJ9mvm/CA6Ah3m/1owz8g9v+u4EDP2cX2x5qNNvrDAGkaP",
+	"rWb8QDa/cb/CYzgJNC25uRSWnXmMxiOALbG/RMkqdrgsov2SaLf3l1fG1zD4l7fVr97gryDwi5j6jbTU",
+	"8aS+3in9+o/I1jP6RU7J8XU0G5kr4cq4LscbstiP5WV9jqkbYuB9lrBYlGJOQ1GQ2nADPXvLpefNqW4e",
+	"/RZkU1IJBpgsZ46rX68AlvdNRaBd8i4M1JrBz8pi3Drd3eTC9yj34k5TZPjuKNn1VsIVGWT3msSaAGPK",
+	"55zb4UDFueiLH5fHH66LoKLHUQZSk5/UNc1AjT9/eApM52hYKORrwIaMTd9Gmsw4v6Ns8fUzWE5yIfmq",
+	"vqpecwqLZl1e3I7gK1IET5lCD77IH+WiZ+pKMfl1h0zu5hW7iOdVKYBA3ALI9iMxWD7Fdq7310hc3y7h",
+	"8sunUCuonLFYNFKzhh1cLTzzoxOLaNgi0WY3Yv6qUTuG8g3LcATwgglWMleqaSoGQkGeHbgvhoEr3LtY",
+	"HR4aptV6muhv4nfe7yBKuoEbX0OgdIWlX79Y6YWx/BLC5UcyW3J+d0oSek+yDlobGMDilFMQOWP9Hn3s",
+	"fPXKsn61J1nu314QFjjf+ADPzLSNCoJdW0sciiBRRuRjpRwY+Gwv7HQLdmBrm+6XOecFAJ+31hiMqQCn",
+	"Z5spq4CBEqfNOzViY3vI+329mKaflR5mAwk1GbRe0GJDknR2NZypD8KF8/M29uuyYae7Q7tcKPRUgSqs",
+	"GdKf7VfsUb1D2eKasqjG+2Xcb5gmeUaQUAPLBQndPafOEYpuas4Qzem9SXfSXoKHxJ9X1Z/1cgeztukD",
+	"VCv5YIsTG2fnJHbR8YHm5W5iY4WD/POGfORZq7b5FlxTH7Kkn4CXQx0YQ+5uNLbPdCrI77G/AI1W0aS3",
+	"6FU5ufbL2xLO15C8qhfRr174KoDxiwheRc2X+gDjss4DRNkO0XrJnXA9KD9QtP948FVNViZGx0mv4lz+",
+	"l1jy9TzhPLN1BLvYi3C82oFjQumdh9Tpe0C0dSBIQ0cum1MoUhJ5QvqFB9REZz+STqqPbViJ7vbh2Yux",
+	"MJxsJI1CCcW64DRU9S1qivh4N8/4qiWiUd/+hYzc0R7Z0ZpYrN6zJwKV13BGJSmYsUPEk9hjit0O2c55",
+	"uc33XuwfbJ+75O2Bz73gU8ELOASYxrdAaDA0Hvq5A+dg8quukQDCly7ib5Q/ytCHmxO3bLoSK9UViDfh",
+	"yHkfajWCokE439i5jXYrynJJxEWwntNb/dBEjQ+RyFcrEmssVmzf+HZ8o+hBaylu/dWP6jYJBYzYWdd6",
+	"wPa0OgrTn/ZgMm0NY4Y2JCFsht8r9c/92+xFe4j0PWHtxbav9LALKgB7BNHZQAHCN090lQycJO76DE/q",
+	"VwEdolJF/0DgGh6/4kLak9D9L8l2taS+cbzFGsvJt/Bl6OGsA8PigMvTCFMs4zmLyCpYUv8dWZv4VlOF",
+	"qWiJZIWJJ9YCEAilNc0QahUX6MAJdSSPr07enP9Y+F0eJWoS5zElrD3G0IXAsX3n5+FgxuNNXROGLxI4",
+	"1Vuc3cV8zQqrx5ubtxe+jf6cLYgN/TeR0IqB/Od/XucsxhuFK+O9o/FYcb3//M8ROtNBYTpTAAI5TX2K",
+	"lSDJPQlV0NvN36hfeb1pKJwAcuI645IYJfghcplXj7AWGfiKiAIbgmnhusrHg9TZLSGT9fat2Ui9pu2s",
+	"cRmHHocrUe+ojhMWv8U1WfaFux07eK3wDyeCo5VuL7E2S6TOCrt53SGbgcpNH6q6tu90NiV4b5d2BCqT",
+	"iur/FivmyTCLIJtLE9XXy7aGBRjW4MDC0eQLruMck48vldqWJZN0ibKfpB1gYGGXZIKZUFQtik4yYLit",
+	"okvFtBgosPWXweXV+8FwcPbu5uzq8ur8+kwtrZOY67q6XcV+W751N3bO0lzWVlN1BoZTOh7/Igjy/qHN",
+	"5RmjcUOZpq9xKfjtVsdd6mU9Aku2Xduzrsy50v+rJ68zvQMNd9qN95lSO+8/vju70gIlZA+LokGmOfpa",
+	"Jvn4TLFgbP6OPhhcqkekOvZX7b3bggrVGrwum2vjOF08feXoxzYYutLrr7tIoQeFb2Ec9M6otV4hq1wA",
+	"DYUL3bX/w+JuFRXfckDFn/+JmbHewj8RM/4mLPjRxE0EfagdgfgV2h+/RLcRZ/OERvJW+9/WOIvFr5vt",
+	"Glzfhe02ku21s79Kx7F3370/AthRps9YV9NINiP08fjqHRRAwTo30iQZM3AJjtDJ1fnN+cnxRfGcCvNM",
+	"5yzfQH08uGjN4TCy/sSqx6tW4NfDUL8MhgMz/WA4sDPVmO22JPxtV/PV8Xc3ttuiG2YwQpcfXl+cX785",
+	"Oz3y72xBiIABlkZCr9uK+2UlSM3ZYtfsCJMPhoNipsFwYD9as6PN6yBzOmYbpNiWR5AzynC2qfbz3z88",
+	"ePE89O2U1uTLRRmJCZMUJ5XK09BnXqecP45bp7WfQG+9u3+W1x2psVeslzzR2XKarZQN+LWhUG9YFElI",
+	"EWcSK4yoGjbE3eeE3pPP+/KGHb6ZbE7G6fP8z9n0h5/+uH4pfpztrc7w9/GLix45aOeyNfus6Yv9M8yG",
+	"iHzBkdSh+9o8+IDk4y13+2sc3REWh2OOyZx+CR9R0T0YHMgQrqBWDs4KKtAdrVS8KI5i0JbwtqMVpV+B",
+	"pG61kXTXGhPNqYHh5FNZn5prAPByqNykqZYkKeAIjVpxsAxQm5hhEcqMG9peo/Nc5hnxWkJjGAjkFXMi",
+	"FCvVb43QcfmICmug1+kemEGpTncSmweCdR0UE4Kuyy10lWJq8XYLMrb5eEp4mhBbVXkyrb/uS4T3+p93",
+	"keqa/MI6L1WPGKpdgxNBgnXG6KIAOZ75YE8Sx6WM0enZj2cX7y/Prjo7GgtULtWlg3ELYgM46xERXDhb",
+	"u/whmJLXTbPTN17A232cEQw9moOSERivzVPr78MZwSN0aTwW6n0ojy3QGtqM4mgJQ1BU10A5I7iDVav4",
+	"uuXc0/03PM+Exz3bAxDVm3tjW4rbcbpNxl1efbH15v64tRMG4+vGcBfT65rxtWvHZhps2p4Ip4qWGIYh",
+	"W16yUqL4QU0d4Bj0Wn34uhv34BfE1zyqS4ATOCkSYnJGjWfaNPi2dqMlXSwVOs9oHAe7ATFJrxlNSbBy",
+	"1bF6z+vffOu+cFvUACJfJOQxEIjo1xqmYhGYbeyYV5pvjhW81VftKxWRZhI88RmNz1mUgfzdkCRkjgsJ",
+	"SdLS+Sd5CjMakEBy2ay2lemkYw/AGY3r+v/p+YamoIPVLstbQh2ZNVr7oZ7qvc5M5zWNK1akbfbzjXL7",
+	"SFuuC9Z4rDMV0QWWRG3VIk5T1Gq7PyzvWw0bXM11iVBryhiUiYFRQ6f3rbr01DV3Gy1JdMdz+SFLbr0K",
+	"fe5OqUAX5z+eGe3NP2U9x6hjElfZK6nSyahveRxQsNr6F5hhJuHOkkhxp2+HJp/PPSqjAiV8DZAL7ri0",
+	"UR50pDQwc1G2eN3YjdbSvg60MnwrSN6dZ+3i+tOn/aAyDsHTWmvt4zWN6xAVWBqElRQ5eV8JC0NaQ+p0",
+	"CPIqM1TOKsS7vUwwYpPAvKvI8VF6kCiJ13DgVs1DA+I1jU+xxHVXnAnscPA45JiLygTKh7CfmeZgHVg7",
+	"I+u6LMKb8pCfFPeuTgEABdVsoXO34kdiMo+D/lVRqoB8Ld7NtCpbwKsZFSCp5CG4EBtc6sAaLObZxBmA",
+	"jC3Kq4eM1OpDRjoeAaE0xm0scZoS1qec3eMkOFTOSO/NyyVwVj/UEGs4lTrbACtYGfA6HWQGtt8Osqxx",
+	"wI6HD5VrTQpVjWA7VkLC3vPxeEuSLSq1qqdtas0uQu6MyDUhTAtTOgYqIZ2l2rL5kfnPWWLQ2djYKObU",
+	"PPRaxWh7xQtIUaoV/MqYw7ELtOfjfb/A7aQmKX835tVmk9lVYHLOQN/LQ9PGB9BxaHoofgXRqek4uzf0",
+	"2E3SakC8HZYaWtpOF0vzGVd42MNkGpc2Ghhd2PZkHu5sfzJmgpABSj+60lj6jsu3RNaIQsxV04wFVJch",
+	"KHHwK8lE7X2c7NKE5GlKYlPGlbIF8JNfQtZ5oELlZ3rqmnaMdKHzLoT8OFqI5GkzLyhYV+O2rBBVbmx/",
+	"p431lwu3z8jfVIl5DSTr0U6d7NifeHoIkdvU2yROmk1/Zlx+XhH5Wxct6xz2SjE+MnxEaKlEF+PR2tQr",
+	"0y5AvWzDEsSSrxk05ITIgoSzhbquy4JcINMIW0WHxCN09u4U/Pr3aiCYQHn2iW1hB7o+u7m5UCNlYYSC",
+	"WquQz4JOjt+dnF3A86ImWJl4QMq72I9yUFuEuNdTiAgwcwyGg+J74eAADbiPnPW4KZy9bNvRENYND0yF",
+	"oMBNsuJ5o9hrzAD1lp3p846WnUe7tPQWz75IkjGchOw0f+J5BrENZSmlgDg3yAXJnu6/mEzqZ9nOI3/N",
+	"eynOW4sdejD35mkgpo+c9eGAj8P+LCI2Mb01Z79hRhdTeRxJnt1sQl2MFH4NEU7p5zuyOUIYqR8Qz9Dx",
+	"5bkNa7DBOCOUKnE3oilmUo11/qwE7WScr0Y6WOkI/GtO/vYnVrZJEhshyUpzNlMDnkpBkrnPrNSiFFbq",
+	"ZULkaDGzbUukbnf4Wg3fKnoUBNETMGVY9l3ACmRD016QxUVleHRmmiXgjHjdrWMFtIys+H2o0jeu8dVZ",
+	"Ly+Y6hheOX00bw3QRS5SwuJbny/4D0N4CDuosxCXTEcjQHHamT6qV6YCvyE7s7ii76wG9EMzqbCLlq0N",
+	"JkokVq/OpW4hgeOYqn3h5NIBuJYRQ5X+JZWbwhhq4+W8cjdlCAgV0uujXCODBuvuw5J/pGQNq+3hY9M3",
+	"985bcy7+0N5oXGztQTvSs9WEg1Cdum1WpB0RWHixiRU8Dut96vWHF1vZdgr21eboKiWZ4Aw3EFSZZ1iO",
+	"JrFWTyOIfPHK95WDTGxBe8xhTfOKKKGaQA2HcuIa6ijVNrR40a0gen1XatuN2rrTTbNVt+0v04regt6T",
+	"ShuPa1NBOOLpJqOLpQKXSHkGEkeHZcFU7fzNDDTRk1gXri+ow19SRn5qRo3WZbmXfyjfFhpz6zgTdWVb",
+	"mqgcWnE/7uaAw3AnFuyyvAq2UNkTKMwdVRC3Q4IFGgAeutAvGJblybVCSHt+jbblxFRpT4uhjYh4nPwa",
+	"r0XRr67ujhYpvnXVnYKh975srMijEQQaN5Mkdmrq6op5Qut7goB4aFNwSKoLmzLLHQ0L3Frga8ziNY3l",
+	"8hRvwpgTYzX5bCNDHbCimDW2zC76/p2cvkMQwSC5LX0wNH3tVoohkVghZEWlfDGeTg5evnjxfH867V0t",
+	"mLKF4tWNy4MFEJujo2RQR+it4Mdkb3/6Yv/g4Pl+76Uk9L61s7gaA+2gZji6q1rrpofTvefPX07710wu",
+	"eu20zW94IkzvN0b2a2U8aC3aNNiMMVy35y8YdKVYye7Tm2oXbbO7GADFY02RjKGpJaKwxHSRUBpYBWUf",
+	"AJ6+VUbqC4B4qO+i3xY+VKBSPaNhSeB/bWIe7+9Jdm+4XDCT3Jb/ADaCKAMo8lx+Y45yOBk/33/xcm/6",
+	"cvr8+WHvE4pNtOw2k1TXi85PgwjhGG9McaIdyzt5bNmLMtx7HijuRNpZnYEbFe5x2DaTCo5DRFmU5NDV",
+	"X8eVm4jNk9N3fpmi8fjF5OXL6cH+i/3+WN65WFeMN31KdT0qs997CJszxRLCtDAdF8UUioYWCc4gq1Tk",
+	"KwWCW+c0TWtpSxS3w2JwP3zSfdoKrGrvGRcqF3Zj6vzLskqWlkbcUI4ex9ZYQczjYMT7q2ARhiJLkAeZ",
+	"VKh/ZBGCgguz6Q5G8V+RMVxHmPc0hpdh6R2N4fqFd8FsmZvig4WZDQtzl9tiVyYj00+Y4YOv0xhuRuOH",
+	"hL1pNc8x4fv2+i2Ae9Bpi4t8TePGdKxwCGRHfHSCQWwE0MuX6KX+vy542js85Ktgn5c/deg12Jt8S9zs",
+	"mcdVdQL1wJowpkCrmhMT9B5CmCUXStoBFR8EWJspH+7E1J6cG8jqByGxoct7oGuJjdO3EnSloYr4LImQ",
+	"n/FkNo32Giorh5qlLMgTgT5cXZTWHLC4KAEz42tBslcmYxs6Zgso0hBVDFFLKVNx9OxZije2yOyz6Fnb",
+	"siqnq2s0l+Bx0zU7nGYND7DllyD7gfM7HT++hpAOoBy9SbTgRFQKHzjFNrSn+oOCYrFZHK1IsduZXoxb",
+	"sPNo8Pb9u5s3tqvIkancZOqjt3/rWcwZ2S7k4Swl4AQM7YrOnXM1TncRPsCaPRWYnWe0Wm5h/9Al4/8F",
+	"X/qfR8+ePXZPqZ7NnFwwd4RT6WYBhKECEKbqAWg/sseCVzWmz/SmKTc2dJChgUL8mrAmkrhATh80b/ga",
+	"8bmE6vYWCm4TJ+PgtC//6ez4Kui/NFNf8ixoWfQZbSG9F/5Yyu45jYhVLXQvphWRSx4HLGf13A2m1/xt",
+	"hM4hKfoeJ0Unc7HkmSydpupHziylvCps8VCKA56ARrpVXzTI/9JnhpU9Ayb4cn5IXsSdmGDDUWp4NrE6",
+	"c3GVHZg1DFBGZJ6FqoXqB33opKxFCp/+BThJBWjlFhpAVxc7dePinUL5od+cTiGGiWQ1WLkNQ236P9eP",
+	"G7uUm08UKfqM2xo84XYZAY/KgyuK7JIWGefNHfktjeoeh9V+LIaD+HWTdi+NoXmHAfeHJtEGceaQggW+",
+	"EWYEIcwwGBq3E7TlSc/2p7sUXaHsvqceql0vjW6ZNFNXamydE2aJ4Zqnjivzu6fT8fT50/G421YUfB5S",
+	"8UO936BqabFeJ6YKjuY4q0tonrw4nDxiyqPBIKfQKZc4aV9p2ZPRMfNVujJ2XWuwjok+eCdz0FmYC04v",
+	"/XCLKizVFgfYqEn70RPayGU52k7yV1PTW/DG56YqTWbb52x1ZizYoY5cWitFsxNT/HU3yDU1ip2WuFur",
+	"sA1y+eP3yP1Xw9vHb3jbt9PsLi1iv1ov2Ac1J/119AcN5nX/Snp5duK01baXWiK97nQyN+7YGq3R+16F",
+	"Ow8r8muDEP1BBKNiPBk6V2NsSuo2/6w0/iAy3Axj2xEIQ4u6WDoWn88RLOmtetbZgwOj9VZC0TX1XM5p",
+	"8qJHDRH5EiW5oPc92Fzq87cG7517TEo7MXPyrLAL4oSwGGdoxZlcon//cHPyHw5Nue/3WF8vbhbGt9Qj",
+	"mtShDHPiQSTLcAjqb/haBxmBsL7CNNG9MYq2HyxGs3yj/plwfheKZlZs84QnvEaajngCNvW55rym3YmS",
+	"9WK+ZgIs3Lf/lmWLxWx2Ww1+Uyt7gvi6YpT9N3KI9/bikKxS6rj/9pfx05f46fyv/3j+8/8IFiLkCx7U",
+	"cI5RSiOZZ6DiKHVFYQWoLW492moaXqHYRDEbeSq6mmgk7hd9ShOGALlKMdsYz8CRZ9TxF9LYOzDN6Apn",
+	"m04nNsultB1q+FyXFqMCCZKQSJJ4t7N7gafj/cMHnV2ojlt5npU9Dj0craWN9nrS2liDWdxUSXqooaCj",
+	"/wuR+mvSzAhdAgGv8B2BwG6c3em8jQRCaTNjkadSfSKJEeNQHzYjOK4jK8d29KL9oI6ffvfIdNafsNqM",
+	"Xw17aDSrfzVy6X5sAprztB5eQVePeHg/B6mF4Duey2Mh6IKtrKQdjhp1YnKrftLWOpNe4ftA7Ee1XHoq",
+	"EIZYN8UiQc03gVa3k1skOboFCrod2oChXKhrbb3kkMBD2T01YfoZGaH98dgUBNTuV/tBnhnbDyRHUfaJ",
+	"yTU3EXbog/tFxRMSCpZ4SBDispyDQzIJZEbp5KbSHTYBb2yMIZwaktWm6pcoIXzwVw0VF8BOUMz2EUEO",
+	"3hUPRTIdo5kZBMsAnG0ACjc+54otIOGipe4qfFyPQ7ONyejybJhC4o1APCVWHTd2TfVO/HgNkQQRol5r",
+	"nQ86lQn+SMhdsgFTNthX/u///v+QBTYKhqKkChPkteuY7rqmcB9fQbLz2KcsJ5aEsGAeYufyvpXVlvMN",
+	"y8P+awPGiRM4ttoaB3kCArj6FqTpujgoahAsboueh5ed5nkKl/z4kVbboJmocWsNrqHKWoYVclLkA5Sk",
+	"/qUUroBM4HPTRiNJgAH/PBwAd+u0vCpsijia6fhBpX2UMpFwiMsk5lAUccN5DAP1fjCK8SZY/Kawy22A",
+	"DZW8oKw569UAOny+75UAet6/EqsGXwgBTnASFF4iDG39dGkldQvAYY/QbRFncasYmdElEx10QnVihzp6",
+	"bGq5UOhYBa+YIv4maXY7JKa1/gmsSSdW86xqCX28PoTqWj2lIk3wJtC6PMbo/R2eg+zd6VMfhK206eaQ",
+	"4mC1fMpa6+KpA/tBjdMBHuocq19PcM6iJbhqOqWYUbY4a6kyjtX9pevzE93QE64xC/4jtH9QVAwrwyGA",
+	"L2CdcZyzhAiBIs502GqsQ7/WVPSwgIhHu2pM45h2fFNoZjf+mFgmJJatCcHmsrqGseBnCmFT8GKsZiY4",
+	"156e2qCbh6TbyO/M6eJbFWtcgDYXlFH4exyvKCwHLockeT8fHP2lHe0HP/91GGRUHpvR9xNGkt8Rpluu",
+	"1POcDsX19XeK8vrP0ZLnmQlmMEX4OpvvOjTbK8PhL2F8x+bmzntFi3NSwLgDjsEb87xGl/1IZtc8uiOy",
+	"LBDwXgm1t5/y8Xgv0i/Cv8mz/wkQ+51+Av/WD9T/Tp+rgzDPCpzUzyuZ/2uh1OKE3hNfLxbzPFyn6Y6w",
+	"Ood+Wb4BhvkTkc33y9nvI/qefv/dn8+ubv5w/f3LEdl8PyZ/PFY/rv/0x+/H+OO7NPr9d3l88v3LUTRN",
+	"OlPcwC6tAG/Rsl0jRFu4IhCMYUC2Fk13mgEtSVcO+WswwxEnCSEFhyv4XiWOsbicQZ7ZviL9e9G99sxd",
+	"p6+2gXYUgDEX2+onEV6lmC7UikTq1CizV1vlPqtcVwMdkTB5Op7ejPeOxvtHB+PR8xeHf/ZiQrvcEc6V",
+	"sP3R8UHxUc24IaPLZY+aD/9cObGaSjFtoO9fJ2YLTUKVYuDzdsLfbK0YBapTEiWUfUWKis0ErRTVhGv/",
+	"3elMcxNLUYU4WU9W9tjaySoI/93IysOVWrKyE/6myepMYfXj0tR7ViS8FXooWuZsoRTtUtfQXK1CZJ5G",
+	"/3x/dDCsp7uDo8l4NNEIDYNebwrZ+l/33ZGGSYAyt6iqyYpybXTEIhTY9nzjtnZgYcFe0SShWqf0jSNw",
+	"jIHIFBP99rNzfCH+ALbt9ZIbS4JlD9rnCHVcltziF5jE3d8TMpc66ozO0YzLpW6go37WNSCA+2Tq6cZm",
+	"W5l6X+V0haLCM5tj4Y3RnUNxLkhpZRYSb0isO6b44msX7c8CpL1Eb0HENRy2NzXuxnJLPlLLbzU+/qaZ",
+	"bcE16wx4OrkWJvmXwe0RDG4uG28JFNLjfk1Gun+Z2f6bmtkcvKxjFY2JzmHpOECVAeeL7hNiyoFo0fuJ",
+	"QDG5p5GuFSxeFb4iRKF9hHGEVMJ6XDLv3bXRJ/vWrGd9SVfLOuJAvnPrzA/hIN3k45KXbInG15Jntsqs",
+	"44nxDKEQy1OMgKsAAn6U8BKsRuXxq2CesXpcfjLNxdLpaiyKIKkKNlTiXnz+V2lS0JJm7tJnt8Mmr9Aq",
+	"FxLFdD4nWSl+akyoxphpSu+JC4FKGgVFO8QNCFNPphCS8LgK1LEhPgG7pWxh4z5GlWlrewLVvr+reOfu",
+	"s1bAM/EZv2kR7wcaCmwFrfIIMY4ivCIZLlvCj9A9jQk/0rqJls5xRhAWdyS2lEkz855wU3OtqgofCAJd",
+	"LegSZ3LTECygy+xyT0sY6pCbKNSqNRf1fQiNLuWxk8cnVLOCuhOY4ejuikSEprIu8CPlmY6FA3YcCPTQ",
+	"VQSbc4nMZ2zFQcw2cknZYoS+w4kgJpwIpCQ1lEgqrQoJvbpK1YtU9GVPMCqyjaoBAmaJdVCgbKGzBepP",
+	"Sti8E1OyeRsMapBHWi8n0x3STnQl2LMs41m1b27vb92RjWgLKzE1o90gnLwasbHXpdMvmOh7pCb1zQ56",
+	"HPZlvxNQxepDryvo5PA652NFao3GhMpJmsPwQBVGx1TmGQnrvPAotgn42zg443GNWUgX7FHPjxDWUana",
+	"QMPQDAvyfF+R4K16/hr+1OEvWV7hSP/4NFiSJOGfBkefBmueJfGnwc/BMk7Fl5r5ghqnpirWMSyMQ9Rk",
+	"gksdQ/vvH26+e3pYZHG8+3DxH93yDmEp4aptN2YFTwRKgMXCOtTYodXP9Kr8HNYXQbo1p9OHBJYEx8E8",
+	"H7Uw83CIhC41ONuAPqIVjnuc5KTgSaCn6KBPJwuIOkneG4SzjN6rK1Qhq+mMbW9LxhmNcPKJqWU7tev/",
+	"+PSaZEq6fQrC062OeO2UTGTwOH4DuwglFFWjPKPWus2dq2kLpTtmZTXtauHsw9HBZDQZj6F29nbwMhTU",
+	"8Bd3+f76JhwjKpdNFKeeD1FKsogw+VSXBqxEfz+7nzxbk9mS8zvxzGDRs315ww7fTDYn4/R5/uds+sNP",
+	"f1y/FD/O9lZn+Pv4xUVoLT/lJKshf3jk3KLAP3RCbXY3REpXMaWAv0QkNWW2GWdPj69Pzs9NTU2FYI07",
+	"wb+b6CiI2e+m3YqfGVAbONotlIShqXfg8ROXok0ha4f2GnhquDHbSYWr7tqhzTLuAKabR41ylvEUQP8N",
+	"sx0ozxKQM/R6AzdEssabANcOi0iWAEPijg8RiH6slNbqS6tVgcxuAlbRcGZXJE3wpi0mGYTGRJeF7Hoj",
+	"6hKg++gH+rqoWg5n8KALkt+134btV5Z1Y7wVzU04HSdSpQpt8IoiShQJ3ccbULa4elcWqGgujDLgX900",
+	"scaE9lokTTebnuCJqLviRo93yYiG8jZvbm4ubfsvDwOqSdgs5H4F2b5noHKRdN3M35zjt4fWSiINSqut",
+	"Yoc7SJDBmlHHlRSvMkpO144C3TUub5EjuPbAPqcvnsJW5U9fJNfgOK6rJyYkXihF0QuSg7uyQ+aYY2g7",
+	"3LXElIFyTeSggq3pW8wzItxeFUJJsJni+ffBuva1fLwS9m+/Zj5l49C1QxactdPx2IIY/tbNeAG6dySV",
+	"VVWuQ6GYnWuj1t4mClJFGL3XIqJys+C0pxCoFapW4bu96Uc4xPIYZZjFfGViK9FH3VsKYbZRDDHCDMTN",
+	"8pyMg//D1cUQzXIJCJ4RDM7xSguXXaQ8Q6GB0mIp9alkR7myQlQdpDgbAZqb4nvF3V45mraStSWpNYpq",
+	"CrQPlNIUNdcLavY+CYYHaNbtCWolQ9MlCIoLQ2fK1MomHfRj0PNaFWRQjbtpw9uJcSecSSXSmy4zWwgH",
+	"S6j4m9M0oRHcUc/+phvKdErz1p8a2p2HcSCT55IE0x5LppgzKgvt13SG3QbwV2sc/lOOazpnfVALG6KJ",
+	"OvnJGI0rLePdjK3JeNzW+7yhfXWxhDAQJU744nrDohq54FJ/CriVJkqFu3mqOGZDl57KZiEV7GA8tkcg",
+	"oOO5IPckw0lhYkACrwj0g9cViYflTQUclOemolknCjYr1/vyUo0PtjONg/11WiB2BWpFu8ohNiwKCFCp",
+	"IEqWbbvW0+IACrOrYY7lQcQjdIyuf/hQlEWE/ltIrqFaH4Btu+pwOxoVSwwCImYnOFqSurqQb85vjkoH",
+	"48npuydK/ouWZITenl9fH6E5kdGSxHYMtS0gRuj65vjiDPpI8iSGhmFg8YfH8Qi9/tPlsfqAYmjwRa+0",
+	"6pvzm8FwoKYYDAfwpcFwoF8Je3NidsEX59Cno4YGrvha6KPU28BQQdaKJJVyoHzdvU2VnvuKr7dT4TXB",
+	"2x8C+grPs1CtTPD8es0bT07fHaGEr0n2NMKCoIRICbpUTBfQ+pLFaLlJl4QVSZv740pqSLwgT0nuM7x9",
+	"LyLhf/0FP/37+OnLv5r///Sv/xgP9152qOxhdjLUoKtBteKIOhIdM51XApdp2MJ7rRtegKnZ7UNUNHBR",
+	"q/Og8mJvfzzem453cN3Eub4WQwsBZAM6XuIY4URJhBs0I4QVa/HJeNrafcq81jQX8JVir5A5lhnWUZnv",
+	"5cvDww6dnkAD8ZusVa6x4Js5w1JmdJbXr5fP0a1d6a1prgdq5IwknC3gpmLc9kWCLq2mzxBoQhu9q63m",
+	"e1oG11V/HN9dV9fWVkldAwEH/N65V7Y6NHhZj/6KS4R0Drffoe1FZCPIAinoTRFo1VeD6lGbyDNr6ntj",
+	"mySBxArlpwIk1d8Tqi6BDrzWva9sMn2dIVyvTt1ZetQQnV+/R3uT58+fTnzmeHpWsSj4bPH46Z//+o9p",
+	"uGpOJ/OdZ3FqNOZNWgmz3gsBFGSmKqp9QyzTnBpzRYCihkUye4BiBpC1+Czau9r88e/HX55RFpMvo9Ve",
+	"fthSuTpYpKelA6i+mbf6gCrBKONrwyZorEMHDFMt+F0hpoAAqi8kqzIZHojwAtNKxuThfBpN4pdj/GK2",
+	"t08OnvdvFNLR6rhtTyyUgwOvI8pk3IU1lc08sSxdKoXNsYETLTFjJFwoAfqt6ucBG9Yjmon0HHDYr8og",
+	"OzW9lrYLLC3i/6TTIRYscJURFcPSErOelqVO0Y963TYAUmk1b4kQeNFcGBy0n5UeaKRg1lTtfDeT1ooo",
+	"deOkS3URPdSr3ey1KaROTaDwgbSVbWkqkCepTCCmKs3FkohXthFBdQ7gSdZF4DTRwdGdkLppaqAMWLeI",
+	"Ty1xVMM9cSgepm94u0j4esVjEkwa0vu3gcbYnIQO6FxjyJYp65QYlBFuTZZXaGwFHDXeW2lYGtPa5c59",
+	"IGlcxn3b6kNOULeLdf7eq/ThGgTdZTUwqcZQ70XG87SeXS15+KIJhNUWaVRq6ZkS7bS9HX6fkYiviCjP",
+	"qogWznhCoIfHo0Rfh+nluNQDU8LThLwy6t1kOoYS0zhSimA9hfSOP2+goAJ0nm5qXrALe75fu66HxEk7",
+	"9bRqz1P4HR8LLmcgNh6PX+nwGH2maAE2fM8Y9cB4zLZieCFLaQP+f88pawlQBatzHJeVrBRWhkwaO9Xd",
+	"yLvHpquh3zai1bmMtxaoL5OhvUqO2gSMkWYnR1Dvb+uiHKGYZiSSR4Yt6x8dg5X+Xpm2OhgO4HtKX4Q3",
+	"w2YrvYMLgu9Jh2PWtUq7xx3/ig6pxsWjH+7s3jGSbMi3ox+9JeHuITYNgCFcXCDoDRfSVnBdwr/tdRCs",
+	"qThTr7UEQttkAz22Y+cEc/VVA+b6S7R/45T1k9cTMpeNkixsSI3y2qtogniA5Bq2FIUgCUOP0DqjUkmt",
+	"VKCMzKEjX9kiQo1RTxI6l12hviN/VDuM3+fyg5o8TL2krJduC8Grt3guK5EnDxL+H4EHtARxFWhZTFYU",
+	"/ykQrcCgKmTsGQ8t2TTwCk2033O3pEmQfGdEpwtYwUx7aWvV10ejq1/uLt31iDpCuzlpqh+4O6VP1Rx4",
+	"MI3KTGR4jUa5324+lQu5CzKXjYSie6wlnC1I9u3J5ZfA+04wa80R7A203khfHF0HlFes9V8ID1ALSpNv",
+	"S6NWbV6EZht9JUwjRjbImVpQpJwdR+FmX8cM4ci6ArCVLHkGNnqIsCHCEWGgg1T5QmHWvqMs5BCKJL0P",
+	"GA+KdDvwPeivaaEIApXUGRWt6lsDyGebTmUoduIb8SO1bG+ogemIYrgigFlDhi4gr0AsHq+c+YrHX88Q",
+	"XeKdNUlnBAuNf06tixRU04cbLm1VXK1CJ3wNeNwMxbag6eFA4mxBZEuBIxD0NcIWUepqRrvm0K2xQ78s",
+	"9yoxNk+zPCCAAr5DS3MuzlXNny3xj8Ej3IKCQVXTRgbWgiLMnkjQgbQVTvCVtiqPlKZZN3SoA1N5Blxw",
+	"BGpSdSziLNnophWfmN3NEVTC1gnYJmVoua0rN1qwTfcEc7GZPWltwOgGDvSabCUluGougeK5YXgPNC5s",
+	"cfb6S+CqZKidjDl6NOSdaHeEw5F99bWe25tG1hq/Q8xffcQGqnv8vo7Bt8poxdX1SlvC8XZN2mFZbPiJ",
+	"gNe3BbsdreQlf6vslmdllTLt2hbWIn0wrjeVG97orMMNLHSkoRom9c1sbC4bamAn14aGmnogkHXJvEOx",
+	"Vb9BNDCtTDK+1oUBW/Gh8a60lQFDnNDGMWuhvuiwwKAUd5Nzb+JGDOw9bwvDqgboeTdTMw7daPbcgYmB",
+	"J5Pncli0jl+a1hL/pHjVveAj4+uyPcaakDt1dtDdUxoXL88rwWdezMfz8f5heyjdv9jdrFOlxyWWx1Li",
+	"aLmqUekTyu70Wc1pQrR71xSqjDkRSkiCpC7jPgy50CKdOgGZEzVJpgl5ItCKxBQjtcYKSjp5FGk8r4Lo",
+	"RasLdDubAy8Ii/Fo62vTg4P2sCX6d1JUSijrjhxOJ/2D9/olEnbrGeftrV/uX7eecV1TApfYBjGEc4Rs",
+	"YI/nTQoEbVr0rMuTLQcUfQuL4CCdO8mIW2e1mFegmCRE9rNruPQSkGlxLpc86xs/sc544S1rtRToKVqq",
+	"ZAazq+ua737xg6pqIFTO9IYkCUfknmQbk5nb3jncNW/8AoFtQmbfwIwSU9neuh2i2vRQ68lST6FN/SPa",
+	"T8Sip/1EobRS/LqFipjRJNYK7itdlrgjjfVs6Gb7ttVhj53NxIFTaEsKGYUQvsu3+YITNNgRZHFYnI6V",
+	"tNDig20hp3rfqvl6axVr81V3siGabUpJRxGVW+oQMoy9WGEITYqVAA1yCXoXZgeMS3cPD7QUFczSY2pF",
+	"un+BkH4EXEFlDvw9YLXcRif6W3WeHzfeNOUibEp4lEvpK107X/kCaboGHseqTR6JHf/CLPG/Icf7GgTd",
+	"jVprfY7b5NoiUHb0NYa4RY2zUY7MIkZmV79lb6OF26m+JbpwWedC+Vq+9Iezgvqrvm9FqV/wWm9XL9oo",
+	"fKcb1+BCJxo2my6Tq6D4oQ7hjB9MzS5WtlKzWcq/qHlBzuIdalLXMNFAcWoXAbR4py1Nc0qSuCzDaAs6",
+	"OoVu41CIqauH7ZC5UbzeCSidsNps6qHo6xxDK/bqKf+FvAvSmA1jwdVPxv9gMiNcQf8B4ryb/PB4NiUq",
+	"ifhFvAG+ghHQjuD5E1Hmw+jgB9Nf+thdrFlbrLtQmGYT+I4IlGYkIjGplvZ4YBuJZjtZWSSiwVmwrRd5",
+	"lSPGXZbxIM1jWHg0XkE3dq8MCjpTv+gXV2UpU3sqaEGkUPiSi+XXyvA5GO+q78CyqbDSfa3+01PN6ZNS",
+	"VWFQ5oTDmk8LY6qLx7PZizyJdwrAKOzu4aAL+/gSy2hZ7+s2fhsTeFfHJh+fXv6fRyaYm5C10qjHkqM7",
+	"QlJddQ69I+tkUx2rCOKb00MIyWqRqRJqU6tyWQ+xExGG8HZGz1Ab0aU1wRvD/COGPnRyczye8vdIgYEB",
+	"rLIbeiKQHtfR7mLcyZ3dxzdOHJLBy2Kmtmi+7jHgJnBv1h3V6mXfvrgGzdvrMayznByihXpRuRg90kFv",
+	"v2FpmUR3ddXMXF+GkszQmmd3XhonFHSeY5qoRYWjEEl0x8NS+FJb7VK8UZwXpWDmsNo/BKPv1rRffcj2",
+	"7C++p2si4kzRU0Kw6HNksJbqifGsb5yy11kvWGohIkLwzCvpEhkA1pTtEJ8lEfIznsym0V5DQdRQ7ZsF",
+	"eSKK8sdQAyzfgDVplvH1lkpg4w5SvClCDqJnbQsIxAwMvUZ5FratnfANHBqCrCKcyWG5EY1La2DG8KPe",
+	"FVpwa0lY4ywO1h5mEUmCJY0/hr9mbG8wrem5WBO14UVsqAV3iNXoFp0xHES5kHxFsrMVrsutNBElSvwp",
+	"kjx06eRUdzEi1XJGM/5fsC27aHe9BCaqBNLsN62sqHLZSW7QE6NjpQSCJvNEoISuqESpgrP5qLpcxFYM",
+	"hbpxnu6/mEz61yeys53wuEaPtSNQBOH8UGGQCkQXzDaBKhdycfzh3cmb6bh3AYeasqKmeOoYJZQpXcG0",
+	"eoVaoZAuG21G6EI98xJhTEVN3RAsjpUwkfaoC2zKzlbrNbTUa9ylZaqO56hjkibaw01SMmS3AtuAbkqY",
+	"RUssTJ6F5ggm8ntoErDtEMRzKWhM3GCTHvEjgdJw7UkjORTS7MNetNnT3JMjdPuPkzdnJz+8/3Dz+frs",
+	"+vr8/bvP56c/3yqg6LBcKKkc6Y4BTs/pQKeKIFuSS8w6FZDfKWxMI1yVWwV5hAesocOXgxdEwvP4MhfL",
+	"mhvipNKl8pjFGaexbVAJl4WBuhihYyNjazu0VRVpZizRrxBheAb9EM3ehMIf3Q4I4Qi4wxBR9omBkcKp",
+	"gA3BsLp9kk7yqFw+dhtnaoKmCBNdDAoI2qq0TXt6hSDeBPYiir7jznI7+bCK5ZnWR8f63VYGUvPallZS",
+	"3X3jSW+vIZSC5W3yiUDfX79/B01MtMx1T2NT8pAJnoDgyDNoT2AbOOjWfoiwKNukELxVdoTDGWFPJEoo",
+	"iLI2yuMTs1dB4IRxLpef7cSfvxyMX36OSCY/15auX6/XIzu+IFKuPjN9dj95pl4WIfL06XA4AMPwe5Zs",
+	"9PEae+1nRdzhkvmRKT69PbmdXv3vblPr9m+fiZVVnALkuVj+l2JIT8WSpyOKV47sURU1nDt0r8e0Vbfw",
+	"ZLx/ePDi+dj7r63uZ8P3dz3VjM+4VIdqb85n6kvPFEh2A3Oa0Xssyec7sgkGHF9dHyMzRmG1ukMuz976",
+	"l8RT9d/rs9+fv0OXV+c/Ht+coR/O/gS/fmJvz8/P7v9w/no0Gn1i8NvZu9PAOH/5h5OX02YBqGUzWyc4",
+	"1hpIvE8O5gGRr8vHoSrXZ1qvnllWYYZWrFkWY3sKnKG1gHPGEmZDyxpdkhtGm1bbziqVLG3lfafzNjrW",
+	"DXyLZ15JmAQ+WMb64yTh623p2iKxZgPbeGx7XuyAsdKkC7it54GFfzb8qALfA08OqYzdLkAbmjJn9J5k",
+	"gnyO+QpTttUPwdtbq76zPUM1VUO3knAQzqfTCnMMXoE8Ju+4pFGNgqL0ElCW5gRSjpQgAJqTKdRn6ura",
+	"TI6M3BMM4ciFvYc8VZMr5LD1HSuGmHol077KdAF2UI+G6sY1SWN8leItNQnH+L9cKTTY6Z1nqws6D+eQ",
+	"vTGJVOhWEBYrAN3atkMY6VrXZVFIv7j3uCaVSH3oWMneLRPqkXpKTUrCtsmGEJ3amffa89Csju3ufWtt",
+	"YRRZpQlVInNLaqPOhgJhxygOmgPwJFZa5SsrBFt5x9qfeaaD2E1tQPXvUA5QQ7lp89DX5rQJUyEKEVLJ",
+	"2GJJ4l6FqKsqWOfC1FjiK7KgdVb/DJ6FVvtEIPWyzukWEm80M1aAMF4CrwhklZuS/GlEmMxwst1soFWf",
+	"jFN8TReswUwN+q9anrEwQhf3RUYImF2hvC584BVEeZtiIPNc5hnpWhC9dZUJWeDkDU8a9BlFMGpptne4",
+	"xoMV3qAZKaPDygK8RT1u0bG3D/kir8g9JetGSEElkQzGQeB+/nhAYDxYJf6d+llf6PGKMgE1BZzkxHoH",
+	"qsJWIUmGyBepBiBBqtfuwXjcBYua8ia9fmRdkib/RHAGVREUELtkT2ZU3F2Qe11ku0mPvCoGgiclW4nj",
+	"KCKpbMF+g0vYjDW/ZSvxNVEeJviRZKKWodzrhyXGZytR9jQwi15iUSzcB/N0PH3+dDzZgWfck4zOTWpl",
+	"G8h/dMbaNgKVO8r7nHuaLt0331Hv75XgRgLdHk50CAvwTTDgyI12ioghRCooDNSWDo1vQtv9ofVVETli",
+	"oSme2OTfbl0ibiBf29bIXeQZEd3dRku6WCqE9eTJ9sYlYbPvewhzUUsHUEB0j95TUa/DIEzPqJHiCK7g",
+	"6wETb9Wqy9mFy83d3kptjRgWpPpGeNQ1/bs/chr+IGHqAvBGPm9PEVfoR3qu3SDXaU7aasUbTDM1SsLX",
+	"SZk+3Dav+VrXSQshTfG1k+N3J2cXF2enfl2EyUHrpFziGuEeHnkNOAtyaj7WnGk2UQH8tDWlP/haezse",
+	"UyX0NMWdD8x2tDXyUL3Q5Bfzf9GrsAQu/fRi4OyuxGYHRT2weXvyydBhNh6qDgtze6qrmxfEZQ+5mS0b",
+	"nhDkRoXoGxXDC13i2DKjEqaGeanr7MO7H8+uzr87Pzsdoov3H4Ff/5LqQ7uM/avQDL6tKmDyQE3uMuNy",
+	"9xTlf2bh3ymd9sBE7T7Sfzcxv3XKNMGt8t1lgtkNdS+5FvwxhFxktK8zKiVhJco8EE52EXVpUgAmiHQ3",
+	"03NJnIVVzUqrZvdt+3J20k3KHkdNr9wAmpfNuR4nNsx+J5DoG60IutBl+ML6iq9O7dgq+tspPt9a03Hi",
+	"6xwYO22kgOKGTRqRvdK8W8Xn3RUQbh+Ny1IrvM3yGY+YPaIK3/iMkUheN3TmKu4zzmYcA+81jboQ1s7v",
+	"JAlF7EVLnC2IaHVnOycfYWbb7trwNxEuwWfW0vZdvTbAKJHPVopfxTruXN86BeoVMXiFWz88bzHO+J5r",
+	"w1WISdA0/ghk57Exj/Y7r6wtdV7WVMqgBXAB7ISyu6rLKZKfJ3g624t612QoIRfczbB6bkGsKUMqalOt",
+	"cgH7T/iCMhA9GlwJjd6A1iCzFAuxNtKqEyHJs4xEEi15JgiagSl40+ogrLPCF3MEwWHCr4KOViWA7k8n",
+	"L4ogLfDR+E6SETpRDEkb2U1y8bIM63oikFjhJFG6fs5oPTIdgXUO4hAORuOxmiQXJrP2QP/9t3QzNMLq",
+	"EsQ78+kMvmyqjzrBdPFgq+/tX/+xF7ajWzgcr8JhGccMYXi0HbemX4F+ajGdzwl0fzCPqQl2AfFCx7AF",
+	"jDjwgZOGAh3FzJHN3SuV8cnBYbCxbaD7pnPWjeYVO24r0sU+GHprbsIrA5ywNkZAFSpMQwWW6SxAC3Hw",
+	"ROEkXeIZkTTCSRln3c1a5B+tZyuahmxF9oU6/lBLGCVLrmI3EnkKITqwmTxNlRafOWT0SmF7xeUt1iQz",
+	"+cRUQlyWQ3ZBbHcYxN6WD6kJ/U+xWAJv/X3G16HOo+/IurA5qFXiTSjvYVODwCD07o3Va0AnH25O/IQx",
+	"V02S3Hy90+nqBZ+a2M3iYPcC5zrP+CpQ8FHiTPo9xcz8HXMjeCcT7BCwmjq9InvMUqFD2AjMPNRAD1Fg",
+	"caQ/pLTmWGxH5ScC4mgcY/FXtjLPMU1IfEoSqoTOkIb5kcyWnN8pNdqM0dSl30RzynCSbJALz+k+lFcV",
+	"1a6VzSY39flrHWsaajZunugq2DhJHGuletOb63mnuSBeNzSVflB+/+L8xzPFJK7OTt6/e3d2cnP+7vc9",
+	"uwivOJPLZHNFFJ8yRufurFJoI8T6ptac6xpwjf0xT71DMUTfsxF6OelrEC77Tm1ZTSGaYt9G9bJtATwl",
+	"7IZGdyS4bf2gPKn3l2fv1Eldnr07rR7SQbuDoezJuj3Xpduxdb3kpts7aD4k1sVOFVoV7VS5Dt/wZYQu",
+	"feC1aep1U1NwPofIfR1UPKcJZC8vQGXx97z/8sXBweFk7/DwsHeZ0dJKVkcjjiGtPIOrs+PTP/mHvDfu",
+	"4ajoavI4KSgDEm4D1RYgD9eCqvSrwCqPT27Ofzzz42km7d4EaHEemOtH/cDOphHB8pHQyUwn++OHWP4d",
+	"bhCgUgsTn9OV669w2wrue0e/hZIBZuaTaeBWCV+LEs+wgO7yNdeioH8vrrbYDO/ZoN/UflmTjKAVwSLP",
+	"+uTuGfoOX0nvU8KQM2JoT18H4FVYbauvboW/nDRNB6nDup61435y5q/UL3fRK+hTW9FFhmWtmc1xcRVN",
+	"te0bmtozzHpeJxLPElJnIoJndr40nyU0QprwhygBc0Jf9/SN+qTGr9Zescal1cZ2XVREHCqM+HaVF3v7",
+	"4/HeNKgJtroqw0bPSy7kIiPXf7h4Iqz107flTF6MDlqFVeAg96VZsNyuj+hbqOiiSnGGQZLWFL/xGHQ4",
+	"B66UJkHrvAfThYtrVoiE2mVlT/+KoqM/U3HvHoxftnJyzaL6BVeEAgam7beozDZbbz3v7EQvdzWZ9rsx",
+	"9Cdcz3AJLmddBSzCJ3p/HEl6T+VGaXY1mbNKGjeNFoL6KE7piRrkw+DF+LA/kWjeepZlPHQNwywmPpnE",
+	"tojR/pcv2xd9z3kZWf9ANqJf2IcOg++32IPKYvsvVSg9WvQpebpLmMgKxwThbRF3b79fpwy72GGJJZVT",
+	"rsCxIgXBqbSgbn182Bu+LoO7YnJPEoW3ELYOrOj48ryuJZBFhyaIHV+eO+leIITYgPhSOm7lBXq+m0c8",
+	"pBetqOuSbAhtZyTha3Srs41uLfLekQ2CFFljuIdMDm/mw8l0f/wgsr8kWRSsH2IemLC9qBMrmIymTpeQ",
+	"SU2LEA1dHcux6WZCjfEmaF/rLLtUOK9vU3t+8K2Mag7f64nopqqtf/od2KwxOLVOuTaGKcLilNMC5WHu",
+	"zMQ8VKY/6GBt0HJOzezTMSqHaJzSJYqE1Ag3dP7d88Dfp04NGnXsVQP59pE7fPFBVBG4c3rQROPtMR17",
+	"EXKPBy7FhihbaK7YDqpf2DgcvtvsoQVPssr3h+69UxKmTzOGQ3mYXJ5Q8JqkGYmkKWTVkOwj19xUNoNq",
+	"BzG8Vl8vm9WWcZRUJgB2nYKuQ9rU12nspxqe6yxoWx/FFu8jXyh0Q0wyguPNdhFHzGL0eru2WpdqcCap",
+	"rrHASBFtZzz+6gWb1vB8vzarIcE5i5ZPp+Pp8961PHSX5S5FHe0ZeXP/xdRKmxGoVFVQ1wNKz03d0h3T",
+	"CrVBSuRPOTGPQ0mMdkdhhBQ1GfnHjnMvI3EORQqgcA+k1dKIKPzBKHVYXgY/WQ9m92a+bgCI9rULJNZU",
+	"RksSI85G6BRLUyNBp0ZCW2G483Ec0/q+j3oh7+fzGjfzidGETfWVfAZqXNFm2ezWujuHaJaDKx/4qPuG",
+	"2yTGAOT9fK7L9PjRmFYCa+8dG9XWtAEQ6STNNRbF3Y9e5xvFMlZ4AyI1eE9DXtfaqjeP0mCHxcGaX2es",
+	"LJSlU17vcUJjKjdDRL5ESS7ovRfCyZWw8XjNdmIqor6tJfCXS5KdmGonXY2EkFPK59a5r1/2NwZIXI3D",
+	"b8eIFf5yRWKySnsZLXXNJYZwkrSuoiEBzTPNWAyvlYACNJXxnMXaeQNIQJh0ycYnVYd0vPyD9sVlbRDy",
+	"ITNCx5pYhA5SJ7FeTlHYTj25PD4/rcpszaaAGgM5UK7OwjX474VvU/Oj4jHcFE3eDfubSzNBJ+RQfSbL",
+	"fM3SykKZ7uIgGg+KtfWsv9Slj4Fieh6GbTHxoWvGMNxmizZ8PNgiZafHdXOXE3s/Qk27+osLa8hFmKGZ",
+	"tjroJpq2pCE4RupCoPpeT34jOH1LQ0UtNdC9kHVHPYFydsf4mn2je0j3hsPMTgvDdFEB5va96H4L/Vqu",
+	"lF34XvNhlcFeWyfVm+3ZrOBGO4dB5ysyzwVOHo9ThJhYySeattfONtojx9V0av1VAbCa/ArjOjKZgrMU",
+	"AGrkD0Ei2dN1tVFClLAvhiimCyrFEC036ZKY+Bp1K2Yi4pm6jD6AMG8pRauSO1Ut3B+HIuHGT19+fvrX",
+	"f+wN98c1EXF2P34Dtm7dRAplYrt/SFmwPCajwES1VYq9+o2euLtTAeLQ/kK1h+20v/l2URZgpxlPayPH",
+	"4WyKjqCgLUl070RpOPUaq1mDmm46nZka29bIuij1ssWknN7WZY2Xss+1MT05/nXXMHf4fL+Dj/9x5PNA",
+	"GcygtH5QsRya//xVfh1pfuuCqrFgTlpdUiFe3NYS28XJtL5/WWm/KFDARLGbC00XGBVLnknoal6Pnt3k",
+	"lO4d1q0Eq1BPXzTbuLd9Ug+Sg7ozoMfRnL+upnow/mao/Rg+X1fI+voKUzFbWFVy0XTrqDrQW9e7Wrs7",
+	"NHlZhNT94/R3dJeBupuhz23uMoLG29zM/Ju/zRvbbWl9DY6PUF2/tjRpKpbpicoevViOWRFKPSvaZJs9",
+	"wKXhEut0/HOT7RhuRkv2/UzJO5mJPy55oi1W3Y3FQW27uCZfmv/6Xta7yEu7XBu6jrXlHk1ySZNG3bcO",
+	"06MbXLuKUpNtSarvyXxj4U/LWb966a99AQ+wmobqxbcYTnuXgH8060hosTpQqN+aQvJzE6sPNzA7da9q",
+	"UdSl6hk1U+j72yEAVUtT4HQ3jtn0ibSG04rVOcJsZO1GR9WaA4wjkUPvvJiMEGX6jjhyGP58PkKMy8+A",
+	"ZSQ++sRMcoxFu5FpPxMfaclcM0twOqrVfM7TI+STtq7Ci6NlpcxJzpj6/2Ua/CdmvvB5tvls+dKRaY5n",
+	"O2KobZivIZ/9jXTHxc8av448vEp4dGfyYEzxUj1qiHj2id1arL3Vra0kKD1evZYnwqRSGgnJQFidPCtM",
+	"4w7giqYvsU53UNsq/+VuUMkizrqDotYpFWkuSVCGJCvM/LYiTwSaYXandpsRmWcMWmWaDgtl6j7KiEhB",
+	"xTIXstulJ7ZpgaZHiZoeghwWRHxizMg5UO8n0zWZTcEEBqV+BLrNyBz8VyAi3AarxbclNJt548bM5r3J",
+	"y8Nuec0JF431X8CFBqWhE4IzBsUUTaauhYDCRPhM4YmjCTFGXJ4StrutvH/WtZLbKfQKPc3JcV3uZc4k",
+	"TRxOa84+wsyev1PdhpvftPU05ULQWUIe0acs0p6KMQf1ofG283Bej3fPrLvqUeC/Ibd+3ayc6ZwNp2UR",
+	"i86FSatzeNZC/dJQ83Es0O08w3mcJ4TJW6Vs3JpuOJ8VM4L2R/ckvvVXFRoS1sK7VPox0KopK0O9Khwl",
+	"ZJ3CMgYOfrWAoVtGwEd0Byscqq65052lbWern52dXn++Oru+fP/u+myIPrw7Pbv6fHX24/nZxyPd0C9b",
+	"kBmO7rT8UVJRmbGv7iOl+sUZXmt8NMxKcWWM5oSM0Mf3744c4vvEFlyaWENGNkhNMEIX769vjpymP2Uz",
+	"Exg1Qh+Pr96dv/v95+qq7e+V1TNEmTqGohhGhJm6zaGitbu38ssnF++vz07dd03UKrZszyl653zAuxnD",
+	"yxwMB6F1Oj/ryQfDwdaL1RfevxsMBwpc4bvyPjvBSaIWFiat66trw+ehxWUK1kzIDzUZo5A4nhBb0D0h",
+	"koRDs3ilnj5nn+P7rK23BsSvp/6biRYgvEIwB6FbItzj4+Xe+HB5cLjXvyFYtI47QGnNszslq815Eleb",
+	"5z3LRfYs4RFOnolMVJ1qL5+H8vppUuMhV0+eCJRiuRyijCRYSVZKkLmN1vGtbeKg71s8EzzZ4rijZ3z2",
+	"N/GMLSj78mwpV8kzBdtnX0ardD+0uLZOZZWDmrycjsaj6Wgy7nDMKc7wyn+/vXFEETltTrmlmo9Vubbx",
+	"6fOX6ffx4WQ1v/tDejHGf5YvP0ZX+7M/vOiCaPdLrtWg8pufPxtl7Ef17PPn9s9sdUCyyFss2uBCiHdD",
+	"86yGkF/TisE2gqML9jRPkbklbdv3no0dWjzHgdJNfRsGBosvBbd/T5gs3MkmaBMnl86GQuY82It61VTn",
+	"dONI9IWNbk08Nsxw6xj4KpPX97q3EzCsfUB+A1rTVds6gof+zySmgV9NGcxB0SJ5tCKrGclGf+OUhX5P",
+	"yFwWH9lqeVv04XRWYX8pFTT7C2Gx93eexpV3nAT0lqd3VCmaNQ9Xef2LacZX3H+8xCzOMBVkBP8bfgRR",
+	"qv4GUy4TulhK5zeY+SlOnBaloyJzPgAS95n2AJTPZhnBWmHfBq7zDOQFd1n5aoWzzQgC46HlXZKMKLu3",
+	"6KD+tKkf9u+YRIk9f/V3cVLaB+KsW/9gn5fLt7OVv2AhiBTFAyMLj/JUEPMx+xPOoqURjSlTKM+zjYK3",
+	"93dMUou6WzEQw21HynBg+zOOrGzh/biiYoXBFuP+anXp7d8+m/RY54HVmgO/fS5OBedAKaMZdf/KCFw9",
+	"oBisiHSerHWxR7IF+eKnEvbmh63E3fJ2Af7yPoutzdr4J4DVDKosTf115BvcEFY/VTPXCu+V/goWUf3k",
+	"ddWfj5nmbiN0VmRuGRVJmzXg6e0Q3Vpfkvp36Uy6Bbn/VrHe2918dCXjdz1zrW8Aty5U7qorXekjAt3+",
+	"8anpK/gU3nl6XtUMyb2sV9CDSuzX8QIK8lOuFL6W+0e7BUxSFLRbz+EOO0KTIZoO0R76v//7/wwLpWWB",
+	"U1G4n3SwshEfdIr/CAUgdW2W4kNqrylJNBjsYpYW3lFpRrB7K3aCC1Ol4aRD2/B2qPcwRIZIlfBjGc4r",
+	"7Y+8faZuyFtdUnBoM5WkjjFy0qM6+thn38xjq4VEAzIHH4a7+3Idug/b+GFAiSAm7JbEPQsJuvwlYOj/",
+	"TreUt+wlzILMQ32IppgZlpKsUhkoNGGHV89gvexpbdMzHZuJAi1z/JW011Xba03lVu9CZmHY41F83sxp",
+	"gOHjLNCNBVmRPnoAbS7bK7hjIa91L95aHoZtSZCNXgz07iWxW0z+gZXBu5narORu9vorqa5t+oA2dsHG",
+	"4o7EH7JkWwMqcXdYW4Pa9Na3BsMKmrpIVD3PECP4jpIkvsz4LCGrkEsFpBFbMoQqDVT3idsmPPg5VI1N",
+	"LsvUXZLEjrnW3DTjW0s8Mx5vhlZvBYsBkWB0KbSr4hQYDt+WRovyj8yQHdLDUAJKqVJtJ+25wbCt8rth",
+	"IGZCXuJMbo61MWu7EG6aJqZOeFE3yVSSVHc1Sea2CzG2PkquQXL27ubs6vLq/PpMvcGKmERdHndGkyQU",
+	"zrxD7p15pb0cvxm41cSitQb/dsyjO4t7Xu9NtqyQeUx5gR26xXV3Z0tDdfNqh/T+7OGObE5qsl+9Egu6",
+	"lrH2EWbknt9Bfk9mXcc9S29iIT80ee6Ms1bJf7CEon1DLh6RQ7Mtpni95Ot5wnmGruHMdnehVJslGBtD",
+	"d1QOSU+GW7gAc3hocZQegF2ScFO93CW1cgPIFQjWCtPxcjhNi0QvXfTDYE+wNtMPpNUneqxHlYb1psE+",
+	"49oqQ5amuiCC+mDrTk+JDFoUNffT0pvepanfoPBzaIuD6HQWI9WH6un23gwcq6jth6q05YNxUQ7Fbzqj",
+	"qVStyFCpoitRKk+KGxkKJytBkntdybeTSFweUJmlfxCog6E0bSbr6+w6+5iOC8iVVXc7L8hM0aGIia3/",
+	"2PkUiop+6+ZSMcVxbJWK8WBOMyRIlBHZA9rq2qqIim2wD5KB3rxBKmdDWwfVSiiN8bM4TYcurTRyhMr9",
+	"WSmq2tq/s+2Wbe3neUc2pWHc2q3OGZUUJ0i3uA4cNl4VV9TW/noXArkjm+uIp3WlKvUEdwSaKsC4IkTM",
+	"BNGZn7UV4PTsx7OL95dnV92JR73dTszhIivHieB+EzE1ztYomUzrjy5w3fYEXQXJYYGtqHtpJOvtolq2",
+	"BycA/GmqxitcDkQH+ihcALkTtLdYfEsLy0fvRNmjY6LafVu7xKqoskMTvwC/rbmCwcMveJ5FphwKNuWr",
+	"Rsg0Xy0DGlKSUR7rDiVAG4yvm6tFbovAulZUW2VzKDPXu8pctQR9z+L1j1hQvrVYMGW5JOIiWLvmrX6o",
+	"dD1MsxCslLa8WikBBLqhKH6l11gpaz/dGx20VP8yK/loXCq1i1nrAd1WYxI1/TqJk+n+QetyHIefmbl+",
+	"SZBzudVWoA21DqaTcesyHq12+l6HIqPdeyYMEfiQQO40omlVVxzvt9cXLfC8R+nnokh7VyQPlIwSg3L2",
+	"amlzURYzr9Q294qZO4XYXBrawuMgJgU5Jc8iEl/L2lzkmyKk0GR3zuENJCRPt5nfo7ZSt4wn4ukmo4ul",
+	"VNNC95uAHNbvZjfrDEGkbARTU9Qd4kiaKwb7zS668+Edat+qO7C1sYYJUiZlHHiMN6UWUfRKBsrq1zC5",
+	"viCuV+PfW2cI7G8wixtQUNGP6Sq9BNOAQDrmoSjEFbL46UJtjZXnLEDU0Fc2xdIhHl0EVnvG4J+mbS0s",
+	"yISbYbTkQkLLDA7/ggXB75hVbGqz7dp+h32x12wrCEaCk1DfJSdkGAyqtumMD69uxigo3VMTzWu+EFra",
+	"uelgX1+Gm2RD0ICiordeWfAnJdmK1htC6A9kUxeObVQpMHBWqseo23qNha40bA6/Wvy3vUsqT1pTCD8I",
+	"kl2pcYrKC92snza1VRRUFw/tZDq0d1g9dbVDhrlKaRUqDza1d+uE2JpBoLbS0+KuZKULvqDsIY1ft62/",
+	"xzFG7+/wHJxOD0eaTqSp3nh8p9+jWJsd150NhTQGaACFY3l2z6OzjXk4+PJ0wZ+aHxUcahrYmu4yhREX",
+	"VmSXoCkzyL1WKckEZ7WGa+OhArZhC3aV/iEcSd0rFrTOgIceTKq9rn5arIhndayvXADVdhTQYG5xJG8f",
+	"6qfqy30AMA2A+/7jzdDWleGZ0l2MTDtC5+pOSDBd6ZXDRnTmA+xv1IqAeu6hA+VhiQ0VOAYPny2IkMd1",
+	"CQM6okDrQddX10jJrea4nR7O4UIo/tfGGnNCnZ/H3Sq/1C+/OelhxuMNWGgYbGFFYorL+P43NzeXaMn5",
+	"nckP1DrgHdkovDLZkbfgpL69IxtwXd+Cq/p2hMCbXmqJ7IlECRWSxJ+YUhptIHUo/y+q7++jFnOEOPsM",
+	"rXbEcqj+nTP3rzRRQi5nn5Wuotam0y98xC+/8M3SMkJ1/2y7Gu2FNUmYkGoYE0kiCDJMtYtZSUQZgZAj",
+	"YrX+2WbL87x7ygdNa6LqmMIwhQ48Qwq4urtzHGdEVFS33bIgtqf8KSfZxmuqJJZa5of5Y/Th6sJxDUA8",
+	"FuUMrXBW6RfdP6+iJeVFO8v/Wydf1POS2iR0BSKIITbtmwvEVoLlrcKfW0SF4gHjrjxRQR74T9lGqexI",
+	"ON5rrSEWin3RubweF2NcIpuy3aFCQHPwyzkTKXRWfJ/LoE77nhHE4VmRoFJTtmdGZYYl+WGWBhT8H2jC",
+	"Z0Y9MhXYIIc9SVBGcKyU0GD/vsODSmmLoDnCxKR/YDQY65eZaxhLJBK+LmZUehqJkaAsItZ7huMIC4lm",
+	"ZFHputbfzH1HWdwmdlTg/4N6pdbjpE1cBhskzhak9DoVRbN0UQA1t+imFGpgtFVM1mxUaNtBuBfeXs9W",
+	"iwCfUrg26xh6iFQ52w4o/IOBeqU44MU13EcXF5/fXFwf2e2M0Mez11c3J8UPRYYRAPmJQBnnqxG6Oru+",
+	"uTo7fntUVF2wAWAj8C5cnZ6/+/2RCbaNiihbG8f/5uJ6MBzouQfDgZ5zMBzYz8I/zVeCkf7FHm+yoGD0",
+	"HuL7Ir6CftIZ5ML+SGPCddSe6cluUQTnMeXaYgH/DA66V68HqFxTU31B5LmmNpxlkGnACojpMHW5hDA4",
+	"soHZxJKv2Qh9JLOrm5OibqSuCqJOREcbFkspUG2OE0Fqkdup79SXKQ0RvicZXlgvSeGimOues1DJz7fk",
+	"H7TzJxOfrttBOCO7VX2K6mswR8HoyjdTt3CE22YzJtG1tI2Raz6ppZQ045A6DJ0XyD1J0L9ffXeCnu8d",
+	"Tv6jopHdR5PR8/3xeDIPRmKHIH9JI5lnxIW8z0oqIK0BVOkIWhLIE9ume/hdoWFKv5DEP7oX027T7MrT",
+	"gVgtS4fYNEZlYwUIjWqKggwB9ck0gV1dYUne/D2gvgKh6zFVsPcDQR6+ZQ270dRvmYz9u9sVe7A/3qFn",
+	"2ZrGIUPyR/VzzcFPpoc9Tz58dWnq9Amren/N4X/1Igs8HRZ8tHJuDq+wkPZQp/ECLPFt+3TOT8/eH6HU",
+	"0N0IHX84PX9/hATPDemZqwoGDoYDeF5zF5mMwVOTMBiuwqrVbx7doTlJEiXsjUfo3IiQCsF1DR6EE8FR",
+	"lHEQxRK+vlbvHMshuvVSFW91XwhWG4tCvkiSMZw0ulGuf/jgM6+3H37/9PXFh7NBJ0vp6yQnaJUvgulj",
+	"6nqrLRdm7z6JJOd32pGjTtftg6HN2RInfKELVQCAKm4ZnsUPrJlucq6q1lb1c0/LGhxvKDBqjTdC602N",
+	"4nMLkZULHbqnW0iMevoS8mHaqCBrbQlTMxvUf/KxdqfkxzCVhEqUBjJwf6tFSgugXfB1J64ChdvwjN8T",
+	"h3XoPjO0yKrkmW6j+S14RrkKv6lwp7pe/2I4uzGcG7u5MsInIXPfzLj/9fiPc+YdmdEFX/fmQ2p7Do7X",
+	"I3Uv7mQJrZkxJXz9W+ZJVJJj8HRgFpGG2A/1DYOCDJmCEDr+AsexsO2v4AG2neu6tnPUrp/C3OOEQUsb",
+	"lm1MF/73SwD+PsMRQRdacu3fsxELsQ4WGpiMdbzzYW18VMQz6GK55JkgaAZTbVrM/eNgDFHQM6fAc/v/",
+	"s/emy23k2Lroq+Ayzgl396FpSpYnKk7sQ0ty2VWyrS3J5e7dqm2CTIhEKQmwEpmiWR31MPfvfY3zYjew",
+	"FoBEJpETJdfQ5Y69uy3mhGFhYWEN3wfXJo7anouSW/3bZ8v/+mk4e3H79/3pu4Oby+fqdH12/Y+9xfnT",
+	"+fFj+oG9fML/U37/+bv0bddAREUMz41YhVRJPqvEczs+H7+6HAGfn0p5HBvVPCDvz07ejQhdU3BbWCjM",
+	"s/Gb4xFZUR4NyId3R+9PT0+OLt+8PD0Z2XvQcQz8GAyq1+DAMCDfv9dPcqUyFpHp5kosuUrpDeuDm3lF",
+	"N1qzF2HRoG29fk83pdfv6W8DtJn32V6/p1+se57PgLlx+zwh1VmmFhXr6sil2CiQdv7+gkTsls/gEGNW",
+	"AbqvbhhbmUITYN1Sh4QJOo2xKggmSIHHGe835fGA6QrxGK1TwaBAoNhAuju29GUmorgSUxFztadwz1ah",
+	"4kwuB5AoohZyVZKzJ0+aA17YgBPdq1ASsPXBIeUretgYxPr9cTsk4D7zcPlMqoxrZ5U3zXy/JoUpz1NT",
+	"fA6ouOV39149/ebZ6+dvXnxbCrk93m/b/7OE3+oDNqtJfTSfBgjAkyNy9nD/yVOywgcxkiLI2clbH1Vq",
+	"sHoOsG22mFelwIvLxCzZbEW5ew/1f16efPPmHTk7f/P9+PKEfHfyD/j1Srx9883leH4yHgwGVwJ+O3l3",
+	"HLivOALP9140jEG/t054yt6LeGMYX71BAbshGIf2ofFXibzlGB1duUcgWshnABgGzPnkFXhYzYaCNUGw",
+	"qBA/EhBKqIim8nPIL1spOZc1kNoRu2WxXm4kRdd7efGM917uHz0+Pjh50lFwylk+xVUUUs/fyikYaFX6",
+	"2UA+jwgFREGD5mywhAZ6YOcJU2pUoEWyvw4cGGM0IhMMrqkJrFaH0mjQIfAF+SeuhEGxImmy4WJe1Mym",
+	"Vai34FPgm8rBmWqAjL5jG/BIVRShGBBjsIDIlKVrxgQsI+Pg87P5MR1mQMZIx+QeWwL7nXXy6y3M5vvC",
+	"wAWyJdEVHyTVGeO1/O05s1OLouzccaxb3OySdT3t7pY1CPnBTpxKCFI3d2JQCB9X1IdUfuZiIZO0zXf2",
+	"Bi+e1X6nXFyZT1ChBYVeuzEOLTRIn6sqpzQZzTazFi1pEZlErHvJTbun5DC9PL79eOns8XGWLmTCf0bM",
+	"iAWENv2ksb39HGImyEPeJn+yVfaYSSE0/QxNQY5oUgfg4yXQkDNj2WLFC6a+oMVFAL0qD+0BUMjf/va3",
+	"SZ9M2YxmylZLKrLKUlsPrIesTCm7SNOVGj16BHW6Az+59pGy5ZP/ccM2//tvf/tbaBDfsojTb+W0SoP/",
+	"54eTDyfHI4KWNFaMoJ4dkPMP795BPDes3Y/evz07Pbk8Oe6TV+M3p/p/sTBBv0/esuTQKrU0UySSDNJI",
+	"0IK/ElRsyFKblwXVjc3p9Xvm271+z32m1+/hd/SP5kNBHf6WpTSqBdr8V3NZcIUX7IZtHsIc62NGoiDz",
+	"y8Rw0UyCqCHAkYFkGUQAi/ykBxkBY8zgmJwxMzhcpCxZJQy2g+WAjNMrAVTrT4b4PZM7BWX78prsGXrN",
+	"/MQJ3zNCKK8dVfuT4XBAxoJgQi5ZsmTOIAsNbUN4OUnYKqYzkwkkBbsSrjMQqbhhG62FCFuuUiPpBHE+",
+	"lcXq6Nu8C91AldINpsYVOOvN+R/6Y2h2wC0HTTPi4NEp0eWK8rmeBLXyaXK86fTLZr0FzVKWfFCV1b4W",
+	"licDwNLtU46pV6vKwNe7rqMTAFQb8wTS2Zjq0xaE442xvhbUO7orzbqSzhkMitGutV0zlowbJMHTnME8",
+	"WwXiiJ3ilSWVjR0wrernYx9U1FnKxnEVkvB7w1Eir8kyS/XxRx91vQKhENza5xlbpa+lxZBrya4FpUMm",
+	"Ew3wWEPcWr9U9+CcKfhORX6TwazCXmw3GrFnm9KVvH6bcqwlnyVytZACyWSlIKY+S8h13o08OaB57rK0",
+	"ZqZq/ITFqi349p1Lwn7V4q13bG1tgJpu2nMPmGyGBdg6xQI5lXj3medn7O5B3I7h5i3dxXP5U8ZnN+SW",
+	"y5ilZEGTqcySzo7LclZmqaPFRgaHW0bsXMZB1hyX5ptSdTMg47M3I5Pmj8nwA/Lm3TcnF5cjC/6qXA06",
+	"uXj1YQSLGdPc1IB8fH/+3cn5iCSZUORHOVV+asD47E2v38PX9fq9i1cfgMNAPxE0R94L4N3hYn7KRShO",
+	"DN9mEcJPWNMZmSUe6AVqH7fHRMdVcS+mf/7+oO2LC3XOHijy4fwUfEI+yb8UM0OVCJveNVvnZSBIMU0o",
+	"SHzMxQ0S1OmG9G3xnr40eROx5UqmTMw2D79jm0nYBF7RTW77sjRbPWKP6GyWVhKylASu2FH/eBAStuKs",
+	"1WoxbUqlMkgmopiIlE/TA/bOmiaRljIcgoTR2Pmn80eBWg36DgWglYUpCbtOmFoEJ++jPlD4gDhkLrV9",
+	"kkcHYA/ITF2uNu8toltg9mqOJ8WDCYtjLuaP6Jxy4TsIsoSH0vo9lnZ433+MHj0K0+ukWSK6dNSFd83o",
+	"X3PBwSUsgRLqVkvpOaORf1Dp2Mt7699WxbvtbN+f4qCorgxa/thgoVRX7LoyeGmfCexAFg3FZ2M+2CEj",
+	"DSsUAMZzG76h47ugvkm8DcFrwBVX08UxArjkccxDvp3Hg70GF5IbmsqkgvwGFzuJ5CyDIFRBcGKu0hwz",
+	"YjuY+OLJ2yDSTWVX8MTx4gn5n9bosZtcxCN9gtSmbMmC29sbHDR0GXfPwEzd0az3h7JvBKskF6WPezNt",
+	"x6dW5NUx4vjyKvCsmILLz2KyRe52OB7HsXXE1KA6hXz09i07EkdutX/TCAQVhFlqNTab8PnXIiDnuBIm",
+	"mBpLGthnaCWIdPHI4bCklSTXNOkGNLRDHbrpRu1Djbk5lhE8tByPzTUXVPfRq+tUzfODNmf3XbC+g1Xf",
+	"bCfQ7cah6c5YAE+Uu9OdiGCLa5DFHfOkBPucGlDp2tiGvi+fUUWijBXQFRKG52NxB+ZEy8NY5Yj1KuZC",
+	"glZuzxrJX1H7lyCVhi1Zh9vjk1tF8u+AT87rcMkL4OUIUm4zpqxUe8AHNAcsL4ra1nQXNIxdqkWsBF+P",
+	"1av1Cp9m7rsrEN2q3CUNruDpJmUmhdwaL0sp0kUADD2RyxCeGE1cEeSMxkxENMFX6Bd+uDxqHxSs2WLD",
+	"jT/55vzk4uLTy39cnlzsvOXC+J3LdQvsxVRWsLA6MHjAAW7b4zIsux5g+Ei/1X7uGh7czx3+ZoVDG3ys",
+	"KvwsE2myAd8DHNHh1m1ildyD3HrUPSd8IzTvKqai6X1nMRWXvIsKK0Nx/4aaK4hvsq2EYBw8NWMmLigb",
+	"OeVSKX3WEEX1IR0OCpHWlIM/3KbLheCpLb7/K8ZqaJxt0ecDRa4ZC7M4D1ulehuim8okMsuDc00oWXMh",
+	"DJpB5OCPMGI5M3kTzaTMhpu80tXlXHHGHUPn1hQw2GH5guCKnJ28O37z7hvn2gUPHvvMVdqu6HgXhoMd",
+	"aKUtM/lJNV2i5VxG2sQBeWcHFxJvYOQN2oiZk74hot4mz4Wd16RHldzx8v/Adzx8qBY02qbtbWoUeJE3",
+	"vfj1TLHk4cGzvb3gKcLQLNWTl8+qWcufD9tJvPtQJXaC+85MRnV2aN6z0/GHd0ev91ux4xjiuHqCdmeC",
+	"mnWw4ynXstwHsNAKjuoKs9xfhMYvaes2pK2jdEvRqjmPkWI3Q/06i6+BkOQu58ny2aWxeqSLaRRzkc+Q",
+	"VX3tbCCoykjZMjQlSy9tomFLx/sgHZ7faZzMFL81JIlVHnYjhPya8JRE/PqaJQpzlJ0MAAJgSmNAZjC6",
+	"zwqLXjprrhgUXiLXsGJpnyDjIiYII9/clZjoLlnlOcF0hHrsPJtFfqk/X6M/Cs3smw+6tpZgeF88b6VN",
+	"/MZ22RH0c03tNbTn+lZnCqoljWOtCDLBUwww5w0oFhq1U4jl8pTtsdxqbKnXDchyZyUJ+8Ujrz8y1oBB",
+	"762yQnzq/nyHqbMU3MYImRTKsg2VkuDVp5Sp9BPdm+7PHresIMOGmE69EanztLRttmnvVlMLitQkGxY2",
+	"nXQBoBpSv6HYkRXPQ3At/CDIfNosePZO40jsu3330NlddgFHElLLgJi1uxFq3lKViAEXizugT7SSYlYF",
+	"jVzOjD/wEVULCCSacN/ecKg11FKacNX47I1JCBbySlxnCWKECJMI1Uqrn0MTQyq93QkJdoX8gIRx8Sqp",
+	"MrA7gFLo4p3msOEASEvYpGaZGUDDbfullqKyHdteNk0b1JnKlnYNwKg+IKuEzzBba9uce/yipQZu+ixu",
+	"SvYbI2JbSuA04eiEd9L+94LzWaMNazRO0DAvnzQ8WfKPeuXpKlvfhUEtawzvBOQdkct2RMnO7gfPtn3H",
+	"VWE1gGceF8+KxWRiY/UUbUXPgOpCtJWbZIFTvLb0zLHLMMM6d5jJ8TQpIannk3KwS9s1lReCrtRCppUb",
+	"him5hTpKeLX+L14G1qkrx4ZFVec70NdtFBqsCP874cW49+LFi3bm0L2VWP+U0Qrwa0DgKtdWdCihLsxD",
+	"Yby8r1ZKSpjoFi7tHIsEH1Jg94ALZ2G7/AjSuJUvnHk1LtYhmk0ZKzZD3siOp41fqsakKqRirIRynSjY",
+	"NgupmwjlFAgHoOQyP3EuWbqQkSIpvWFIyWFqS4vejpkU1zzRe5p/Vr4S1h2EletcOcB78urD6as3p5Ah",
+	"v6DIjXHLkgE5+fvZm3P9K5abckwsgEQpmYANoqAwtdiAQ9MNY5wNrsTZ+Pzyzfj09B+fzk9efXh3fHLc",
+	"J/Zfo9yi4gKSL/W7uSDXWRwPyPnJ929OPo5y7wm2wzi9EK3Mnl3wOYNodiWsRiZ/UYyRSUkZT/6atxNH",
+	"e0BegeL0DM9UmhSnotvBdB4qX4qVAmZyATJONzwvwXVj3Ov3zLjCxfLIwKPmn8G8vVuW3HK2rsZAfqBc",
+	"cqcXCCjK+ZwJluS79L2FErbpg5rYWDxUCEMm0D4uf8+EQ43EGiAU6lJGIVoP1Hb4Ob2uUFBTGZUOJnvP",
+	"mj7TNeKQsFsmMubaVW+Vw72gsDvy5nhdszy10Ls+rroNxImLM/iiBVXJDsESVTXnxZyPIJ1T4ySnjC4t",
+	"ZVnd24GLxz9yWUyJLfaTJ02fNFWX70IxtO9NRabJC4oB6dCKdgiUtRHo0zEsWtLGYnLV45ZPK8MwHyC4",
+	"t+/N117EFdTzYj7nLbNk8w56jice5bnaCtp0yO4qx6mquJK8Qa8jTvLXfGmpBQZye3Q8geoX1G7ImDqj",
+	"s5tgFH1MfpRTHM4V3gN01gkVaiYjBvxzAmvKTL1cRFeplpVVTDdTOru5FyLrhmQe3UYshtvycbbycWMe",
+	"bFTrftffsDearyAiBIzOHRzs8FR7PhUzVa/wYwE7texsX93MO1r7pvg8rIiWVPBrprSRiJVv6DRzdYmt",
+	"DW3TEQMxHeiIK1ffNmXNFbDcWDIDuJM3qSFQj5iWMMVU39by7A2H1vuip5GrYnP98jNXpGz/qlVJjt2s",
+	"fMZK2Kxjfpdi8yVwzoaAXQHV2XLcQ/jX3F5Vs/20kp+rRsxdYau58T7FvN2GW6rP1UJhVc1WisLsN6GB",
+	"8ZpTnH7f/ZLjLNjVXZjffIXluU/53BT0URffSVEzhMCuR4SSZRan/JYmnApEU465SslfBsvH2fO/Dsjx",
+	"+OI13GaWub6yiv66jVutbwweFEwzmgsSqd1SBmTs8Hdg15YrLFI+JJN//TIxHmEL1q0/nMMwQymuGdvA",
+	"ecPTrjWqDOpVEp6yQzKV6UKfLE3Zo6loVgtoltCfgkDP0dvxq8Jnd9PdXgYQqBqbfFVShgD6+lPGzGUD",
+	"8VLWGKZO82l/F+3RJ/tQ9jYc9Aoq0NOAYcdOlRhasJSQTZGwldTnbeFkQNuxP8ppoISreedHk+7Qojlh",
+	"skWe0lsoQAkWt7fd7wofcAgqXWf/WznN97yCANxpAzwkFB0rphQdnBRGdXPleGqK9BPddrt2OryEktOB",
+	"Ym9rgAKi4/SSi3cbJZJULf7Oi1Lxn9nLTTApBH62LgrXFAtFYvVB+Hy093i4fzB8tvf0eedyn6wqP+vD",
+	"+SkORB59MhgKCaOm1M42s6qM0IwegC0IGj+qtxcfLalKWQLbRYtir4aMT3za5hbnA18jHXWUJG5G3PZg",
+	"uhd5x5Q/tJy0lI0xoJ0hwVCwGeZUf81jy4HCMSCpLCANmvWTLIlPbKxnMiDfsDTFMC/qXihq1IPL1mor",
+	"wU3L2OjRo1jOaLyQKh09Hz4fPoJvPpp9k4q//zz+PBgMSiIVym8/aciP0s2c2KQoQOVYyCyxOoIrrzJg",
+	"l8TkopgW2tMsta6qPzRNlhgWYsXWkZNK2KLBFdAH5S0IR/cv3mZGulyoKM6QYupiljDWBPjmoQ0AoCRY",
+	"OKBA4OnD3LqiikxWLFmqAV6atAN3i7jS5uW7SvBSCKuB7BnyFB+dQTEvbC4sPMOc37ISgOlLJsgFhaTx",
+	"xkPIgoroHHh3C2eJyi7k99e6BoDSVzcPOX3zdmNyVSTXYveD04+Si4bvgxBBlIswrcX9JsCRePevx+w6",
+	"bf42eND0rQ5Hmscu/wO4cnZuAAhes2p2knMG97dkKPWec0SlfvKTl5PBlOoMS03TLi24gPsN0tcdMT7q",
+	"9ZnyUhrMx4rL1TGKbukUOyG2e4U1VVownuw6QWpQkeF4rneD2i7DQCdujm9MZJLXcErB+vlNbo0kmw5W",
+	"e67AA04qX/SaY8O+jqsNEBPEutPToI+cGJvVc+8RSR+SSXl+gA8DkjuAn9KgSdE0RE8Z2i8asV53WlW/",
+	"1E/6mV3igcMX8HiiN39ryzKEioHKjSzislV31HbPKzcD4Jtq8dYyGiI0xj7uPtmwEMLALmBEOSJJZSm7",
+	"4NUIrQYvR7/nUkbg8weItWSDMXFD8e6/xO7z5im6Aeih/pVQK5nGQJSkL9zw2c2AzDMWaALCrAEfl0Hy",
+	"9G/J4/GeEwkoIPs9bE6v34MXu+hIhWOppCu3xscYUCMovBDSbYdkw9IBMRU/I6tBbAUQkrmhrhoVdi3Y",
+	"00bW6Mp/1mOh711TdSXwj76JVwLqgP6qMaCtTQeGcnEIzKVev2da4jSm0Ze9fg9fXjEcCA6E+qWaGd0A",
+	"XVmMpTKnQ0kp4IWdmM8DlKtQPqPt2VjOIUmSY2VlF5L0ck60yaXLWxpeStjbUy5u3smUz1hl8cDNA0Vi",
+	"fs0gsYt4hMgWhjBht4wCOQaYqUixDyKWuj4GHFeNw8KFcdjMoDJNCxnYi1ql0rKvphWbvO7NKb8OY+O+",
+	"lmuE3nVgN1zhWa9fFUV4/HTYHPe0E+J/vG5KzpliaYV3eFyAA+u7SjKkJYcddIkBXIvlXxz0r3wE98pH",
+	"cNZUjzJ2OWKwR7evRYFwHZKAGFwiSq4ZTbPEg5E0MEVqzdMZ8CYLk+B5JbysM2NeuXwsrMPIyxBUH/ki",
+	"qfJSnFOvyM+1KWAkfa1m+X1Vs2ihjOmMRS+rWK4tNBiZck+BmHTrBwoUDBNRiKm4kcNRfxThA09EFPRG",
+	"XRa+xeAuh+rKlW7UIcmE2bz8Ktopx605NrlMO/ipptzgBprWVYyeGMexXFNRtSdauNEcPkFafFgfy7Ur",
+	"Rmzxtf0QpGpnLNh7wH6tgF6txVwtDKJqhMS1I+YgcfsOiVhWoA0MCDTPy2TS5mzMocgq/3PJOwWgCnPf",
+	"CECgbz/mWtamWZhBwuL/2ztgYzNIFbkLPqZC5SdyxKo+PTmuhpqi950bCk1oBfWQcpb0cf96dX5yom2G",
+	"k3eXJ+dn528uTjoN9MWCJi0GGTaMIhzc3pNOeWfgmcbX2J5WyewpAE8Ht/GYCrCD9Q0jsgDwW71pmlmC",
+	"cyEk0FEUWpeNnSnkczZAl4CtgO53LJsf5YjQ4MiwuM+gm68E4DrmcasH6OWAO4wjQ4X25SX9PF7x79im",
+	"MmoLYU0vbXJ89gZxuPMVxTgY9Am7lTdQiVWol87TKDvzAS/p5yO60sZMRXwo3MSpjRrROCYzfEFkeYhc",
+	"OMlit6VMpeXQ0fDZ42cHe8/3D+r05sHei4PHw4OWHTmty3UO98OmiWp7jSe+xJRau8O4nrn6LIvL2KZF",
+	"Jo9YFgvpnQ25YokRXySy8UFmBYb7E0bx7xyKFiPZA2IrxTBluakI83Ehzr7XstvnhuAfczla9zsxj5EU",
+	"n7ObOf5aRGzwcgGe7zAxJnX1iK7orBJ0c7uFhaCPbR2+assaKGYrDEu5Ka1a+UEFQX/CbdvKtI4YnaVA",
+	"FhVhMLcq83r/yQ5zbDKu27bOUuYUFbLedbX6COWgPxkOd1lyH+uytvd3emPC05SJHZSjXqkQ2gUt7qtG",
+	"B65pQLImnx8CB4WaIBfFgJzoDd7keV9nsSN4gzWq9PmQpiRmVKVkj3zHX5ai8gf7e8+e7dcmbzx//Pz5",
+	"0+HzNqPgUgfPWcqEbvcxDW1m+ldzgMAcD/cgpsoh44QN+KXS8d0tS56cjhJZNovt0un7W+/WBlGQ46Ba",
+	"CEtUUMdVDlKVefOWfz7R5lw9hJo2UwVaJH0TFzLZ9bCmq+DCEMYbkKy2QXfxok2kUDlcG4O0QdgGfTKs",
+	"x0OsoyvUrOztDwdPmgmd9Jc+UvCINLTEsB46ai30ojS142C4/3ivRUukSBfx5pzNsiQx5RhtPBRj8Dwo",
+	"E9udBTMELzDdsoBIWzwJuVNE30uBw4UvAcx1xpc07p7tlvevazGUaWaXkqIjMxLhQhL7wnycAoPeLwjm",
+	"lnzUrJRzyMGsAAew4w9nIt2ef9NDmtMYDee00JGr/qiFx7+2iijgye6yNn6PiyD/5NNdyqi2pb9qpOHb",
+	"1UdaLSx+9rqWmF6/d3E5Pr88Oe/1e2fn73v9Xi5A4WCbwfizmPLV1bDog8S79LSAxNKEUQc5Y14VWFL6",
+	"MXaZj2HpzT4GKBWbwmecSt8/QBK5EaFkmkgazahK+3k6mcmbSOBArM9FeOQx01U0Gp43edt0v9qtWX3n",
+	"du6GG9aE0dYLV9/ssP0bHSz3rKdCmqA4b3ZUKuTV9TewtC/PT8ZvL0b5vKkBuTi5uHjz/t3FCOrrmd5D",
+	"meqTNZtyQQ3DGeTuYiugUNNxuRyNT08vRmRvtIdH4AE5ej2+HJElU9rMUYMrcX5y9P78+M27by5GFs0G",
+	"SdpAXjxzc0Denx+fnF+McPrKFccDMv5wdIktNR5wNSDnJ7ZTVyLvFWQ4CpP1Z5cDOftw8frkYgQ8xXqT",
+	"59cGokRZ2GcWDcjxyemb70/O3+g7t2HsixF282293M0oAlneKRSw6JGAonfb/16/hz3s9Xu2L3BD/hps",
+	"Yq/fy1tRqy5M1XMjbqgxQH+FXfYezDZ4RSW/gD497ZeQkJWBQu4TGUcVsFE5M5QBRGoJ9gQD91Z/pQRg",
+	"HCioWOOyrcqLnXLgMMEYvBCGDP3NtRbGvonYaunVGzDUPragxy7pC2xBH/VGyJrDsa3THReYgh3Wugov",
+	"9uEUgoUgNuvcVjRtyZi58L2+u2m8zcfx3jIvZNCUxAceKMKur9kszUNyBrLHJp9j3K4Uk3c5CxT0F9Gj",
+	"pPx0hUNiA/vDIGvqDdu07NJ3bLNVJViR82r6ZMJ1yibtFRN/F1SVh323DFjTopcVx1oaLQF9TNpWEJ42",
+	"NcTPKlneEWvstrvYlNaEniP7nn5RGosC5s+OPy4tVktlvkkun4KtUSZDpFJUhQT8lUEEplnEUxLL+SHJ",
+	"VlocnwyHlXkmRzSOGfOBgRH+DsWhkYn17uONb2gxaEF0DrxiyFIRgiNeLeiUpXwGOR5BuC2nzNsezQqq",
+	"roxMvzsbzJlBJbiEC1vM26efoEp2FdMNuFYThqSyj62+IVO24CIakO37QA/tD8t3euYIvr7XhwraCrMB",
+	"WhemXYZinlSiI4dQz4lf0ue3yYe6gjEEqXp9epGX/xprwhl7RivrTui/ljRi5sAN9UspTbAcBX6aHH9/",
+	"/unjm3fH7z9OCJ1LLLWH569ETCGa/cEha2IOtitAVYYpuI+QU3bwciJc8zG9Qxhup4PhwcCvM0gdDuOV",
+	"4CZjT/dDvxSjkTJLFY9s/yDkNwOmao64AaZwyDiOsySelIh3K0qZbmX0aLb8/kdbyMRFxD7bOqZmKpkW",
+	"oM96vsx9A/JOGmcecA7CwHjy4JK9D3OX30KCbMIdGL1yRji8YyZFykXG9GuAjFl04LBPF9lyKiiPG6WN",
+	"fHt28g1Z8RnkdxlhwynLUyGeHgzJin9msZ6HiMHEqIVcK0sTynzKfYftAFCjWIZGLT80JDzrFWmTGrXM",
+	"bEmLflpeXxPKk77l+xPSNRNE2JA7Am35IXkyfOy/BSstud5aZxKXjZRkScXmSpi3qDvJlz7VPJo9Pt9Y",
+	"AXNDPvhxFcQbTI1ea9CuuQ5sqi7dVhY+6SUowCg8sib4a+KnLj8gl1OcQm9VXwkPmxqMRz4XmBMISLw5",
+	"0cqKpgutMUAtxEqSmbwFRVysaTTuFtRxUN2447gXFnYDQS7UCMI9RZhMo5ZL66Zuk/qQxDVMmzZn2RSW",
+	"mGeAlrSKCPWNKIMFYIZvTaKwlgEz2XLFBNtKFs6Dxk8PCv7Ex8OWeAGJnMZBwE9BoPqfYPr9+asj8uLg",
+	"yTNHljqTERLEQp08XaIvhAKZDxMzc41J49YqJbpXEg6oVGtt82l9G/ZY0Bv2aUa1aJ7Z76mFzOIIHK0R",
+	"QzxCrrCep2jzCZl+upaZqGYqa+dF4wKLc7kWC/xQXkYkE1NIiS9sfYZ+pV9jZyFQ4gTJOI1KBZ+HDCPM",
+	"w1OqAlHKzQ+sUUU3eqNCc2OdSMy56JM1Ym2nZMHilerjLakkkdxCS9YaR0g9AhUjbCK9VSDOtp6OKxcT",
+	"timxNikplvPiZxP20w71gFmF28SjOyu56w+CUHE8jVnjm6DgQps5xZa/kyl5VTVSadAuHsdrPUsTOpVZ",
+	"OprGVNxMUENDS1wtxJJRobdBt8NvdajnvaKZEQiVKPbWw9eZIYixFTF/fn+oVjCnVoxDqnTJ0yJP2AOF",
+	"OWvGCgDAUYM2ql82IgfDx2Sib/kET0/AhDjYf0EmCU3ZJ5ObOTGbH37ByzO6EpDGIBMS0c0A3wTVe1tN",
+	"GJBJtponNGKX0t3hcrXzRtI4tsaSGY9DU1BiFIQppL4SkdR2yXvQFbrFkNcnJJlgT0YGxB32Fd0Z03pj",
+	"02sD2+7F1ITR0aejH4La9RmFxH1rdkPGPvYpz8XH5SVMIIBu5buFsv5EZS05tNBCNXNBJnm642RAJnnO",
+	"whlLjulmAi2eBFIR3HVbDa9fKIUxKW2sLpfnQjZEMKbZJX7mJrrLQ84jUD0s6AmUIiBd5Yy8rln9AguG",
+	"rfsGelyxCjHbrgIVqMzRAASDfUj70Tsr/C+WSK0pEvb1yZTBysSJcraisQVhIdA1mcqoxNDwr6sej656",
+	"oyug4dy76vWvoL3wk8U5H9gsNAf0c9X7xT8bQfylXCA0PHj+5NnT0NG+0P1zNmN8FRiFI8RQ9u1Xl6Uo",
+	"GANSY71qsPTsFvCbobIw4LMCYv+oe8Wqe7JiGqNsFnSlGVjvvOkmdVixOFZV0c4GlArzSmOBTmU2X6SH",
+	"BGp0zUnCqLhkttBt9pzAXumuqagb1/FZwRkB4dgt6jpGRvXZT29qV72//099XrzqHXoatZqHav+gJUz7",
+	"r0R7VuuqH5OUfUYbEsqiHLpjPdXWRSoFW9OE9cnjJ0OyjIP2bRuusovvPvQJopwRutRW4EZfMgJQMiLe",
+	"fvjm4cvTDydteHJ3QLvnSzpnlU4NuPpAERpFCVOqFSWZRVuaRWJQoM1fZvOH0zhj5jzfjMch1xepnN1U",
+	"1R4hxnq6SJhayDgakQkXWkvIZDOI5XqCZE8ixZq7HJX9Ok+Q1h0wWZcJmbJYrsugwi1kui2evVEnPomW",
+	"2OKQvF+ChTtzKhgKEP3iSrKhcop5kXRIP2pIBbOyY5TGxrcFvlVqojr6UQFuL9OhvJTSewUwN+s3lBiJ",
+	"9CMdSIlAJCqoHuAsrK9vk/5gSm4m4Agwc0nxWg4PycM9s0Q22rRyqfEmkRqBW5MMXLVbCUu/FvcL87lb",
+	"jF1TjD85zVBiqiiQsOjBK6xUmyHSC4jPjjwpZt2MzbZ3bJYajeP3173RP1stut4vP/SreU9Megf199bt",
+	"D1dCPNq3FF+wFaporyIKXfWJ2G10xXxxYL8WjLDIGUxVdXyX27Jk1sUTfi8kuuVyWcO07fHieq3v49jV",
+	"yMarTAgWh7pJU7Cc8ywSyB8ybg9ISTRDue01i/nsRoWxBeR1iuOnp1y6Ecztob12S7mb/sdcpBBmEBBg",
+	"QqIS+Av5Tnrl/ih0gOqjop3ZFonOk/3uJ7EyrY5WKDhfbphsM2rEpjJSble0vEbTTC3kakBeYYQNWH61",
+	"3gc7jooCthHUJKg8JQWx5YwPWhEwm/C87dwOgq2hyB/EsOiz/5dn/fYyVVLcBeMQRcmXH99cwD3fbHYH",
+	"w1/u8YCiN9YCivAFnNkSjLTppSZ1n4VTjf6Sa0Qt6n6cWS9kzCxdoN7/+/4U4Dmn7QHGOfxfmP90LQDq",
+	"enhBidzhBONyMfxkDHuw8Wan8UhTTMoY3u2Ms9oGIjkECBiyBMyR6rNOGe9jBffrT1xdXXQ7yIwF0WcS",
+	"CHvqs0nxNNNGOlqfaZogYrfoZF2v/hs+8R+jR496OxyF3CEIDzGQCpD6QLlw8MmLv2K5PiRPquTiSd1K",
+	"gGrE4XDYDKF8D+eiCiDNbcHff1KdhOSpRH9CngxbSNVORy5PA9k18OIFeYH/3+Yo1qB2QmjVLU4x+mBS",
+	"kvbwMaXZeKiXhod7LfBRto8f3ljX7NkVsInGd7IjEZ47JQSQIUrSqTfLCOGVaXzmbaK4oivUoX40PxLD",
+	"G63o7g2HWKyvD4dPD8h3/KW+89uL9+9MZgDmXliILjBgVwlLy2bev3ozGctE758mYxVryF0L9zx1HmRM",
+	"/lFJMTin67cm2pR3/5IvWcwFq6g5HJMVFyLf2vFUv17kRjJeD9T+3JvRmQZT+DDFylEg5WlfD0xuV7Eu",
+	"8fHAhxOIZDaNWa+2cKgcxzOkGKZTNYL8YaVYkn6Z82yeUgbHbEQKJXjMHgTa0OpoawnJ3Jvudsgt9L/u",
+	"kJuZG//Mh9ylBAbd6gwZHzA0lXreljJleQa6RVgNBE/awJzaFljo4By3twzH29FwK2cUWYheaFXtYIRh",
+	"Q5tBOy0qKORSlaBBfUhRCw5KAtigXqKrBfM06J7BVFdDkn1ko2t2yddEBT2GUWpdrLgdYCRMN48mCb9l",
+	"llGcCiLFjB2SiKVslpKErVhq2MqmG/QPvAnBYO4QXymSPRelQP4fMM3qsBsDBNJtEKDxvQXbTsvLw4Nn",
+	"e3vBI0G3RGwzSxFQMgcsge68tcYXUV4oMum6t62awAkvfepUrIVoD1C4RSRHJjkNt0kfsPdOcu/FlXAZ",
+	"iiie4LvYOuJ8xRj8HWMMFu2/MgbmLzU08I1JDV4MCB8tRw/X1OElw5ZV4nDtrXinOI6hm68IFWKqrvDO",
+	"xCuz3qEdSxqxQvtcUAdOnFHAJ6DS5I7lRGlHodoO5bWU/ZLgWKVUiMe04fu3cMQh/n+P77/A4e+Fiyzn",
+	"flmbBbf58p7ZJpUmuGnuZqMGt+yglWruzHNn/rx2qhmKY65WWcqOYqmqbJ0xifAmSxWAMWQ4ZsBjI5Ps",
+	"8vH9uz45fX9xqTesj+Pzd2/effPp6PT9BdJZlrzYsGBqVpT5aGSX1l0WVf9ultOXNX1MR6v0obkMWnpA",
+	"jrcNRvNZtDWnGyxJisgE81KLrDi9SK062jNM2+Jixo4zVkmOjqF+n+wLEi1nVJCEqZUUESmnjfksOuYm",
+	"hfUUUik+jdnulam/pfFnu3fsT6o3/Kt8n6x+OLB/77jVVlWIlg0AV7OAfhf9UDlXAw74n4RMP7lEvJ35",
+	"VM3olBnM/0gmQZt9Ol/ZtXt2QGiaN26XdW6muF/QqIW9vLiCW+8GlY4mux3okccaE3A0rXm6iBK6Fnfb",
+	"xrd3pNqt3DTmE25FX/dzs2t23soxM4IApKitqMIYOhe6fRubmwGpX8mchUnUv27rX7f1r9v6123967b+",
+	"+9vWq3d0SzkypeLGaiZ1X+fywpbUZi//uotbd0td+AHmDBxOxJB1ULHtO4ZNnAsHa5YT3TjXrWFyPT/5",
+	"/s3JR9hjFjKOAHMAsvJG5DqLr3lMeHolUmkQkXxvYR/NhusMIJ2CpH7/toGLO+5K1e701mZBsbH3ErCo",
+	"p1Hs5Hj+0/iIf2XHbXnWvK2hnWapziMwpwKA2YnluoNSudM+UVJ6tTvF0t37p98rzkHvvgL6uapTn9HN",
+	"13DTqFS/qS8qwGeDefUpyMAeSFiaJcLUmS+lYMCSpuwBzqQY4yc8RsmJ/cUPTZrDSzGtOodetWQ8BvNA",
+	"Px/aTRoPmaZprlREyNQ1sCI882Q4/KOfOPX0Zgk73+VwYJ49JJNM3Ai5FhMTmp7zWxYqHeRCZdfXfMaZ",
+	"SD8BtUjvd3pma70pVb8C11i3SCrKW3ETCi26Mn7HPR0D8VqeUWBUgINgQKAyn44agKv8truddOuUX2zz",
+	"GHJbIjJNDHlji4bXjSde3d0ESth1R1kpqKpaleLUHAAMxhXKpJ0qaXeofq+Xwx/5SP07C5472Wt3eD/P",
+	"b28yyYon9aJMVUfat0/8RT3edu+vtOe8xWy1Digg3NXvZrNtGR+1Vhu25BOaIV8NNyMgNRmGnn++YL4g",
+	"zg3Y4NdZHA92tpByfCn99t/SNPp3PuT/cc2Y3AzfbSOuadW/hfHyezI62i7Tr2bHH9TsaOkZuh8zpM3O",
+	"1ehC6r5xdTc+2hseX20OkzAfmLGYi6IvZtAB5c5EES3OncPwMU4ds/4rKz1/D+A591TY9lNGRRqkGf2w",
+	"haWwvwtygvtAcw1mphZHCYuYSDmtoqQ1iJyYDZJI/ewDhUw3s/zZnCVbsVnCQtzYs1hmEXxSCiR/qSE0",
+	"oVAnqeeQzmaYBaKIYmkFSpp99YnQ6r7mvbrdDGHvAeUhlWQsokTyiERMfw8LN6eJXCtTelzzuTMcj8o9",
+	"r9gFPWz4gGdw3PKI2ZSIKbuWiBybd9bDH50t2UO1kKs2GxuXSjfwZSaiuDLBhK5WDxSZwj2ER61aMZNL",
+	"rJnv2JI2k66H5IZtEAxZ2wGRnamKeTfv3mXW+fsLO+O17zbljUHghhKcBkwlTrJ5xEkAV0Sfqi3+37Xe",
+	"31JFFBXRVH4ONaCM8lTsaWhYtyc91InAYukHl2ZQzKu0yHFtLfW//DLCg+GLEMpkabdx78Faaz1gAN1C",
+	"V6tDkA3DwQNTCi9RGK/W8jOhKxNNyGnTkXMAYeznUs5jNphoM2Myny0HEG24EgmD4uzIubztpKotIBes",
+	"LXQgzu3Ks+1ggdgFkS3oagXw80Dg/EAZCcU0O6uU+pZBGHJxlBHu7iiVgUWBaAL6k1tIlWinLeUt+ob8",
+	"0dEHPpmkDMmaUn1IIhTqsTGXa3tt0dXqe5Yos6hy5bI/OBgMW4EJUpVeMCbqDDLHcZSwOVcpS7rYZgCr",
+	"XwJzYuLhNy/btM7SozVbqWphCWOMkVG3ndjNYw1RMW/zhTkEr50VXJzEouaOaSZmi4f7w/2nQWsUDrdV",
+	"H7a6DWe37jPPr/dmz6Zsn744iJ4Mnz5+NmVBh0lec9zoi9G3tnbFVJUgu0mxXS2IoZtxfxYKcuag8H6o",
+	"XdaVIFQ4VgiihPIYWLIN68JTo08PWmFuWineMuapmGd0zkhK5+QvL4/OyMGzvxbH2Iq799HHT34b6Xcy",
+	"4fBi0nw91El5acCWXLhq9m5LwMi99TZ5KyLm04QmGwePNNw/qMSuqVgbBRjm/a12erBC//zvqyv16If/",
+	"9T++6IoqF/3XDluH9bZqtCPeybRuDRnc/JL+gcMJcDBl1mYvLqupjCqZ1T+ndub2hzXUZ8gQqUULKAOm",
+	"bJ6JMiRUEF6rnbfCWFDlVXBPYl3NuQCXvAGo7P9HxLmLDVd3odstgJdQKgInzD2Hc2bB+bSg6tu19X9I",
+	"omwV8xlNmUI4IwBFKAAB3YMI+xxtTyz4keVsayBs83cL28uc+AEkr0rYzzxFWRwVLtXIGGWLRGZzdJfq",
+	"Iwucu632GWgbV59dgVR3VLgZjPfS7R7OBZdA94uP9/q9NZtWgF2oxTlTwLgTdsPra8Y7kKlFiAfWEOBW",
+	"IIAZwOZrYliAvTWdLpgyixqWvOc5NqaQXosMjzG+QVT08YT8OYZ3t7lVtjlodMF4FmxfTHVlEfnL/ufP",
+	"f236cEl48lb0vXEKycs5oxEXTDU6aTx6L30Ackz4wLhmCEsFY1HIQbNgBiK1JYGtadKRfi4EsdEujACP",
+	"2zBCaYBy4hRsW+3QYDsaxgdAYj0+LhyrgJc5SwBp6W1gxI/NNfsOaBzhgix5HHOPYapeBpmYc1GhmPGa",
+	"x6Wgm5xkQhEpgB8943H60IDeWiBTdPZbp0NRgbsHzqRK5wm7+M/TcBizgvzoMmeQ6btcJd0oriAzjIt5",
+	"kMa2xiVME+sPLlUq0ZROqWK7V5nUiZTxkjrJMrPQ92e8QsxifVoc596gdhhfFwu5tg9t43zpQ791FqU0",
+	"MYhczMbycma6QaARL3mV/mJrksoVmaLJR91HGvMAchST/WGYOB9fVDZQaDbr6Aif8q0I6ZRH3V8SseTd",
+	"FvDyUcxksKZNRKoKdtP07AGQSTrQNa70KB4SSmKaMhhRvdIEcnDuyL3vxtAOQzkm5/XLNbpOKp0DTmxa",
+	"iOTRgqYGFfAIYeCM+dn6sZOI7/DUMfPRNxq3F+iZ8V2ecdH6EQBXveSwKbV74jWjCVDEt7v9mCuwRo8T",
+	"uWr9kLdmOz7SvuMLuW68+QLZgS5Q27SaC/PIiRdKbfXABwQW7PLIWY58d7env+Ozm50ffpvt/mGEtOv2",
+	"+GttiVOu2Ln+r90ePZVrbUp2efbCYuF1eQjGZhzHXZ45tzidO0id96xcrbo9+zJhFLg8uqi5rWd9nIF2",
+	"45otlzTZaMt0g88F8T0LMLLZFA66XIpDMtF6fmIJJvWhx52GzJcMPX7BKChopXBhP56hIa3fUJGqhUxS",
+	"AtycPN1Us43mW+ur0/HF6/1h/e7azsu+YsmMifT99XXhE/vDIiaxh9jafKYyFIveq1ttoCcCiZC3B+5H",
+	"pU1uD2h5oA3hVE6z6xGOor72kU0v5OyGpURlU7g+kzGZ6DYk/Dqbs4f2oYl/Dv8R83ntteAZPG8iMv1V",
+	"Guf4TZuVZ3DRA5S6pqudjnrFQQoc9uz3qzk487GY9CFUNOURT9jMBPryDujDqxvPUvjZvaPRyHIN6ns9",
+	"rhMBYwRstf97w0kODpkF3BRaJ1nVzOTOBHwYhIYLQDlfqkNHlxRzKJRN80cQ6FgPFQSyPB1RzEHbhvDu",
+	"uGR02+uGxjPCgl1cSGUpz2k1BwuPmpKDtKHt2NuEdIDFXCGROaFiAwip2xgFnQ4O2xxKtb3Px70CqcMo",
+	"ckO1md8O6ZgkkXK5Wx5bwbxvSZJun0GS9DAxbWUWWMGSrEvkXDNwxurDqs9EnxbkHXhTzOpBNrAICEVS",
+	"R52PI7bv03IXR6ndgf8CGpXnouJHj+ya9Jh8DhpXg/MM+C+pHSt33AgfK28ph4gZ1sq7TCpkXzGj8gWR",
+	"1BO2pFwEtzbdPGyUIQv2qGCK/qtumWj5J+vG7TLI2AwkTy6Zkky0qBryYJoW88mtC48umaGYY58BeMDE",
+	"hxQj+uNqoIc5HRjfVh//YnCCJVREVwJ+iPBwOiJUFe4fGKT0fvHX/Pni7+Y1YCRED1dcjMi2Fh1cCSBx",
+	"eJjy2U1+g5OkAW4V+RXcmwbOhnsYJXKVX/ZNv4F1ZDyc8mh0JbbPn/kdxuXUdz+A4yl/r3lmANr3ocGJ",
+	"99q7kOsBecfWOM4AYz1l2vJg0SHhcyETdiU8jr2NzEgkxYOU3Ai5Nlk1xhTyRxE8vm6S7F9maA0kvx5b",
+	"y1oH49jr92DUEH8lH6aec1rpEfH+Mr33foHu65d63dV/GkLd/AH7i3vA/L39jAfl3nD1Bk6sFReXWfWD",
+	"Bh7ev7ywp8IB/Hf4UownRr+D9kDo/QZffkjj2PvN8S4EhsS/Bgc279rUnqnsogpfQ6A2r1l4nhok+kBV",
+	"YSNry3A8S/ltMLcW47cpU1blBrYaZwpXPro/BAD6lIAVikEqGseGLljZiAuc50xwr2+f7UZhMtafQXqO",
+	"Qnhyf9gQj8S3h9WumZdwBaC5iNsTbvIjiC5ME0mjGVWpSUOz0RNTjrFFs7d6f13t8EdvNGJC5N80YQ6u",
+	"4IMAG5ulBCp3rk1WKpLRB5s5aMQp1xb2BZttN+slm3Nk/eTC2iCOXgST7Ir8In2bJueFegbkg+Mx1f3X",
+	"m9X5yfj4HyOf0p5FpFzA8mK/IzuJnmrToOrKaHND33gOjE42upNMN0SUeHH1S7uys8jgcJ6I6DcZyL39",
+	"4WB4R6oXf2T7TmJsVxug1t3aOor56kJmyYztyI9to1DB8cUUBm+IQ6NoFkzOrZsvGjuexcF7vn8weNIo",
+	"ihV5X7lowlZYmZBZbAjca4v0Fjz2ru2O/seSRCahz29KX381fnN6crzFk9Aqm32rpq/r0uHCQotXoXDo",
+	"BlOcqOLcCZkS+3CfqGy20LYqhTopbRne+NCKiMTPFVhaQsvJVIuJUmaMvwiYYjjaO87z9lZMrmKvzg/d",
+	"mIHavlNIeGqVbVvktNr+/HvBYMPeQAswHaLMFGwIrwoR1wcKTu4kyhLcpAralfsFTPIa3gAX9obDIaHp",
+	"ldAHXExKr/qcCe5vKUcYk0mqJmQ4IB9hfcCpR8ykLZeaQ02rnWbMztZvYVH/SijpHTHLH10yKnDN6a+k",
+	"kAW2ZEWGwVzsZlKkXGTMpMB34V8rsowVzJg9P1nOuRATllIuYA9opUW4ctsazVK5pCmf0Ti2DCipBPrW",
+	"ujBtM8gY/5m93KQsYBfCz9YCvOYxUySVc8it76qCnzw/2N8bHjwOUed2Yyg15nglsyTPqZN9qUMG9+tE",
+	"L9O/4DZChn/N92OKLrhUJvqw2CQzKI1ms26fc9/O1eOHkgKVxy2rg4MQpp2p2Pu9LEhRShSf66X2+vRC",
+	"HwQ2MdfWMwRZjFBMsiQ++bziCVPjdOLkxcA0BgWGTPSrpnR28zBL4okhcFPWnL4SH85PS3UqwHQ6evQI",
+	"8sCBJ+v58Pnw0a2MHs2W3//495/HnweDwSMuIvZ5sHycPW+zJPyWVyzTCTSQ4V1AqryQWWLTp7lus1q7",
+	"ZWIrByk+t+tiDfHiezXP5byfDLjwC50pWl/+4t/eZay5EdjQ/VWYm0VF9da3J6UdWfTdKhgrxVKVRxrD",
+	"Jy+pUiwcAvLYZDOVNIkcm9zbswNQYHioykWPJsy3N+TSLntIjZnkJhucyyfbp8FdTIjl6iDI+1s43Gi7",
+	"Rx8VodV/eXt28FffpEDgspk96SP0g977c261/QMQSTXYYbkg89xyddDKOoGhDzMZkxWfpVmyrZHJX749",
+	"O/nmrwEzyT6yU8OxLYbcuI1d1ZyJ3gIKo3BgvYvlnEtucDgvlnojtuNjHAZaZUKZhmLshkxpQv7ykU2/",
+	"v7y898HNWze4TdOuAKZ32raaFbKWrg/np8ro5Fwl59Si4FLfMZ+teHb2IUi97Ph8JZSn0i36LX3sFEhb",
+	"HVjDK2VMNG3LaMUGwC81Cm/XgF2FXg6BT+QKlMLdNf7NPwMCRcGJUlkD5LyIRZfBfTj8mviE9wZPgl4S",
+	"G3t/vPd0f/+ggko9d5R80YN1cykPIIMzlZK5pHGgmKea1b6iuKebM5AFfYGlnyeeITaxweIiyeLdZ6Ik",
+	"t40uv7KIGj/fryujX53SX53SrSQUcq3rWaYthhpYSpG5P0Ap3QjDZtXOk6LaIW88t0GeKuftt8K53DCu",
+	"Fst5UQqOZAZwUBFLyN6zR9v1j09a1B9uDWolfJUbvVdc0PjCOSSKHYdtemTDfHC6d5glnpXBEblMFc0K",
+	"H2I7Ycat61hTY0Ob6iwEbRAg3mcFNlWxyfznmjQlv1ivRjF1C0EcEju2IEjQ4l3iC9vxhLbufBycUjvw",
+	"x0GrGl07iZXnzg/np+i88ImOoMZOd1cVJKFxPOA8oUaPHhmHbTLgAiu3HtXrvKKfxo1mlvByLw+e35sr",
+	"cyc/5a6IgsHlV5GfVbt8K5Te+5VDpaTIoV+9Cn5jK83FP+5onv1SN0ynXAVGyV1WfT1I3ZMX8kyDQJ6w",
+	"u3gW5j4/QqdNSUsdEjqF/NtrzuJImSQidPD8DuYujzggRs4WzumvMp1nxj8cTqx7fXoxItRtRPnWZbxP",
+	"64WMC6aakriPoQ9FQXqgYuzG36Ben17U70q2TRUeMK1ZU0nWWhbqdyW2q4sDFLc2L8k52mqw8qVgykKd",
+	"6V62PzTv6KC0pq8eTWWC3mDx0EgV4kU8JewzV6lydbYFb6bNHi+FI//YLs5Sz7+8c/NefIl6OaE3EefZ",
+	"Wbj5+U93Ei+62LOWq3KAcIMd/3X8ju2SyEM6pSrgZW0kLDX2o14Y/1Z8LiiIAVeF6vsVTRegaHhKaKwk",
+	"mclbrWpKlnTB0gabenDXMFcDig04I02yPPMcki2cmLWGSU2gZuylHeThd0zJBtGLqtLtzlufv79Apt0X",
+	"yGC6n+NDno7UTq+3S8zZCs7+UZNyLksuN33Xfefl/M7iR1/2ANSQjNE2B+LeYkIt8xIG5A1a2mnCWUQM",
+	"JM2GUEC9V5C+3LfWFTjuFvSWGSsrGlkH2JYL1yYroIm3YOK+VXaXwNd2LsKvGPgymQcdEw5apxVs7wFt",
+	"42Z1EbNddqNOAbK2obGvMTEzXCkTKSANBI/N48LiS+zdh4SmJGZUpYgUdE0mXhqKodyL2ZzGr2UcBVI4",
+	"3LV6+ONcRpaZttFk6vn3Cyu/oOc9TNgqL/MrU1XoHMQVzuaCdjGEwq7IHVjJA47jwHbza6cgdsP0rD3/",
+	"V/mrz0+O3p8fv3n3zYgsWcQp8nZCpl7C05SJATk7f390cnEB95iyHTxT4n0QLNfLXjdtYOMfmOZVVAom",
+	"uXp0Jay1U7iOL52Ab9cBHGwG5Pjk9OTy5Hik1+yMigdp+RGeKrMx0yQXLDIGNf506MI7JpnsSlAsoZuy",
+	"vGrQOlz7rgTFeHH1rmYTXYsTDDEMZl+MVeuFehhgMhDSvmlB1ZWwmbhYh7iWZMlFljI1Mknd8Kq1Tcs1",
+	"4REIIAgyKev9CXwGR9U3ItdUebnBUE+Y0DnLRy/Rp00g1YAoTD7D0CxcQ2Y3LBbiOXHp9Xv5U71+D1rf",
+	"6/ewMb1+z8xavQfokn1OLxMaKo+9yKaAlKh0F2fU9856SwxBzixibeAQ1L3KYpaxo3DB/jtXvDzLmLLR",
+	"qWwVSwozyuOiQXywt9/k+77hImraFt0gfadvBoRr7G5VPZqB7zXtm1EhhdY8em6XuvUI6Vsqk08fvjzv",
+	"BtIG3k8urA/wAVkykZWU7ZlM0mye/d//T5G/vEyo4vFfdzW/ARQf1wMsdnQfFDID3GsmhItZnEXgJGDL",
+	"IiLCcG//oHOQopD/W6H6Uz1JPrb4Kqaz9vZFyS5ws+ysRBAWT0CLRuEOCaJOsiozalL2OcV+hWAtgHko",
+	"9Jjv+dJL1lT075G3/GUJPPbk5feXl1fiSgyHI/1/e4PhcEgePrzKhsPHjJhfD/SvV+J9/H//3//nSpRx",
+	"kQ+eP3kWIg7YaXV1Ffg+yUTMb1ihCN0XS9xO8pFUhw4PutpKCS+cQq87B7eNGNl5ayca4TjQZd6bPplu",
+	"Chq4Wxwo3wKCAaHrTETVtJQj516J+mTFBDql/AjvbsSGlhCowGn0QDmq8j5iW8C1yYryyJISTqymmpQY",
+	"1ie7cSJ23752pXGm1o6wZI7WXTXZ5mqe9MlEC+6cfYrQmo6QMMOc/D/J5NOMihmLWfRpRpNoUssMTd5t",
+	"Fds1MEXvUIt3vStz4p3Zm/NSn5zAeUFVDg/8O2NxvjYE09qy/SIUiMolx9VrCN2EvGC2bZoAPOXqfzrX",
+	"7YRLRUxhiGn5NktekHu3gpCvwz4ND1UnaRltRWFOYaqNfQycm0VWmoLqA/1jJac8g7/cQWtioBjJ1MjL",
+	"jYVFKwSRVTpCbB+T2mQqyATjpvTf0FUKmZCzk3f6tNFCebr8zhf+f+qxrtqtHssvJNfC7Ouq3yaprZy9",
+	"BvMEiQrmivMu1iymBq/EL5ViU5WBSld85GUm5rjwXJHx2ZtBvsxHxdVvSBnd5T6GLbHpukt624uoWmDA",
+	"0Ts00hX310LFkdBbt1uNNmIwcjqzT6YZupKgjRsGvJB+vCXaUluHettJWJTN8FhgxdYKYMyuU0zTgOVz",
+	"JS4+HB2dnByfHI+cUDofhiPDnm6KX+n79Nj2KjAGP1BkSsWNDfbP9AEbXJBkzdgNetOhkepKmKYZ/4hb",
+	"EnROASDIG1wzNL1+zzU3P4aHR3rOVYqu5RrdovhcPMxWcGgMZFxYwuUAaBTSU7GH+pYB+SD4TxlD4D6q",
+	"d0OA7C8grB+SGVUQ/0VYoKhEbhfR/wO0cjmTs1v9zLCa+qkzTw66YY2zRAGy8zba+Dii5P0NvZZJmTai",
+	"DbHFiiq1lknAcNgbgvm//7zS/J/JJAESA5koRqbwqU0Dd8Ww0mP9rrLzerVQsQn3frZk5HSL1aNN58vI",
+	"cnkr3GHWzpwbpfAOKJDsLXQEsKdLLUg/ymnA2s8iLr+brgIK5Tsey6lWWCvw9CE2xjAnqpTlDRRGe3v/",
+	"uA69/Mzmhvgvd/FzkHtQzg9KdMFtkDQWDCCYtoPnXDhiDJucUnj7s/2gX0NswaM/2x+uQuIMeT9HMsLQ",
+	"fb0NZmbt+/wR+4LW01EkO30eApwPH2/NCBUa7H8cJ63vSUet5FW6RkD8UkmW9IYZKAeTz3TD2EoV5plQ",
+	"tQL6c6110WetDR6tE5mI9UEqGoHhZj6KbmDI14phYiFrC3258EoyZ2npE3Aj7g21ywAMMiPQjbOgJWo8",
+	"PrL2zuP9oV4m17DXVq2SvNJmf9jkVmu7fvrOh/R0iO5w86c/BId6u/Utzspl5pr4NIyGutt6OwSqjVsm",
+	"DMxln+wdHEBC6N7T4fZidI3Ql/1mHBz0e8ssTvkqZu+vg1S/dRuaFkxLpmwsTa0ey+Z4DsWJIgajSiar",
+	"iXf017qg6Lmw6sFnftsv8pCNH/4Xffjz8OGLH/J/fnr4w9/+x6+tVca3DMIeN9tyDVAsemoOhsPhsCA4",
+	"FPlDDTVoxu064z+zgE5yk3hQhtZtobGMcNXqn+8LA+SWb+/1Phx7Snm8+08PRiaNFI5Y6wVL2IC8Pvn+",
+	"aITcPoROEVAhXfAkIoAqEdGU4tkfH5UCkrsTnwXXZfXid/UbK8xL/Y4Q0rMBC6FkpScFG5NKgI8sBHVc",
+	"NM3gKoRY2xLa7Nl9CTf90u/NqHiZbeqD1BgGBoM7pTfuuFNBAFzKY2uTkLalWe4OF9U+ecvh77rEjVZ5",
+	"XPeTzludx3t3/CYPQcnkg65ZwgycUR+Tap085YbFF4Uqsu1paK0ZptS83mQIy4hugCcayMFFRADDdEDG",
+	"yWwBngFITqcJI1AilkrZN8zFyJE2QXLe1p28WMi16WibvuGBTQ9JNa05espjObshNqEUMV06wf20gSqy",
+	"aERdXvwFcCJCqdq/JsJD22y+3yLJrgD3cwglb0Y76GahQ2OXWovWiD4uK66UTpcLckX6XV06N+4/bmcJ",
+	"QQA5LRDe3XXvv8mYSi/DxLJjQytr8kH4bAEgO1MZbXJQJEHoDGk7ptlGGUB5ZgtFu9fI4CddPuRTLBLJ",
+	"q2TaJ8pVdcqDJi7wRXM/lVCKuFQWyTbfLqbfzPh7/u2r/zo5v/zPi29fDNjm2yH7+1j/uP7H378d0o/v",
+	"VrNvXmXR0bcvBrP9WHQhwtVqZc4ESyhEZFwkBzx3xcbM9bTdhVLAct46Ptx8bqqF5W0V+94YMMYd/y0U",
+	"Fyvv+FZbOUWzdCEDHGkvgwxpliw3v+8NsM1EXC3WVEHWFL1m/9FrEZFbqnnXGv7AjnrREabjxePBHcvu",
+	"QdOk6EBwY1fD5lqYvXAw3VxU28CR6YLxxCdAaBlb9wUmGFZHVTlOU8gDa6RfNfeRlCZzFjLIacs3FWER",
+	"zOty4B33ISHXfZPDgzEiqbyruF90JFR1TQzPkj8i2vKvcY27ZkvTJPiXVwdTHBu8vZri+Ll9YTdK46RB",
+	"B5WSR2t4jZ93ITXOe1M3jjkdXChpd01NxZEE7WRoQ/DNiP/bJ1M2o5nCNe3SKglXGEkwxxnzyJoqEjGc",
+	"3hCnUcdqn0RmKduqKUk6Q5L9GhUeYU0Jw9KsJvB757q7l/iIe3ir+3fa8eyIFmw09yHX4HAZQ6OcVZQp",
+	"tBK0XSsVymIeLlQwKgGZIP68dQo4DK8gKauqwLE8OwnTz7PIc1uAF2MmszgqpjGDDbk3tKnU96ABIAe9",
+	"0uL6uAC4aCtcebKZN9Y+DAgGivN+kBu2+ZX0TpWhj2OM0L4uDylvYaHYD+MUEY/uAJX8VbEF67MKcta8",
+	"dirrsarXjFsytu7GrJm76T1vKdcqvhpsoj+T5gNBrAjW5HrEMNDnxo5XXa13MH0RJ7pWwwWG0vvINrsC",
+	"mOS6gVCAn+fQxvyW3ZFwoZsGDSBd22blKrZ75ucX1J/a7kQdalZVQW+uwbl+F4D5lhmPnpDliY+/O1XJ",
+	"a1Sjya68m46EPlTAFulLu0MW+au45jjtz8BWE8zKGpE1hXo1c4IpVoxdF841D5zjHBbjyBc93LRV2Tqi",
+	"JJYqJTMpBJKnEq6uhFeohxlkxHC5BQ9X/brTlQ9R12CqXYkWtlohl82MUa/fizHtyFKo1WLcbUtw5Q5p",
+	"w+Im1JmGk9u2c2LeZwlg7AgW98IgcfCq4kOzTKVy2bYqw72jTsR9iuwWNnTAsgtAOH497f72RmGLSa80",
+	"/naa9S7WXpGYvcbcs4R/f3Z7r1INCcu8TaRwhcZ25QPYGUZ64C3Kpv8aSylY0ARB3/rUBiMW5mXWDXqI",
+	"gWIDdoF1wAhQF4VzHnaoReJ3W1b9u2niQOzdXHWQNhPU0ROM9IqNqdU7v3x7pjdB/b8X5hxfys+t0O39",
+	"XpIuV5UYcEuqblhkhWBEqEpZwtWNcnwbUDn6tFBUcOlqJ6zwuORBm2debNzfvP8cXL/4af9zO+OsvBPl",
+	"nelbQfPFoHkFVOZOCrauPMp0BFvc268uoiwKS/cE7i7CZFMkD4rYj10kjHgeS65y/mJ4NI7dF1WFLHod",
+	"PGjTv1pRNdU66XIFBQ3pcqWs/BUjM75Xq1QBw8Qs2awsFTKKbCzn87LAwttHjx7BkdPZZeb6I7paPbph",
+	"m4dOlJvgbf2k+FJuYnL+wz/Tyx/+uXz7wz9XZz/8U1388B+jR4/++d+Prq7UD//r0dXVxf/azlPs99YJ",
+	"T9l7EW/wsNZkw+Vj27xIKgpsMSR0xyOLZ+dsnVlumcgqnBKpTGmc4/DxCCOSyuIt2DLYQE24udLUQFsv",
+	"i8kCKY1rqsuwNbYkt292LEvjrAwUCWSQmLLFUk7yixetym1Lc+q6UmhheD5hLMMTGWAYtG/G5I4En4bg",
+	"L41XCzplABSDY95hynFCq+f6rRTpoipfEO6wLqilvjPAO2/E+xVjqu0Ej6GQSWGtHZbvdn8S7ErV6WyR",
+	"TV0fu39xG1UaP19+b784JHkXg1LC1c0pu2UBfftargkQW8cbQqMlF4qoBThtEfwWrDgwRv1M3NP3H3v9",
+	"3tuT4zcf3vb6vddvvnkdPiHLmB3RlMZyHlrw4zgmiYwNeqxNOZjJVSiSAq2rkCF4h7w2PWhPZ61v1238",
+	"JqEiqKuw6w1fNTzbD7DAbEDGgozP3uhNCYutyfHJ9yen789Ozh8o0z10ubB1h1V2CV+paW056QDGy3Uh",
+	"JBcX2hrPYpacZyKsPqZ0djNPZCYi8qOc9vOEVjAW9e62XKV2671hqxRUjcX4LVj4R+/fngEuj+760fjd",
+	"0cnpyXFe9v2MRHRjnrgS+AiWEgYLS/DLbXI+/JYekmGe8cfync3P5aivGrkDd/LbwCZzbK55xWRaGXuo",
+	"o1sozAvw/AquFqxcAXNnns4GcgN/KLs4xm1zax3buuv2RtPnNsmZLb3y21Lyo5xq+xllxdQQ/5SxrJSR",
+	"fjB8vrffq0F42X6zvqIn1FQG5u9as+lCyptPBs2yF06NGeMAF3Nu9p801ZMLGdVmRmOqE3hiy3NZbKV+",
+	"Uf1huTl5niVcRnxW7R2gRBnlQ4zrxi+mdI0BR0HIJQAzVTyf2wKV0J5svtUsgWsKqF9ckShj95I17l5f",
+	"WD1TNqeiLOaeRvqSYRtf7VewWcCh3IA+uSAJjrk3u32nh4uCa4SxOO7FIIunEgoaMicwrT/tB/qwnaF5",
+	"9Prk+AOUzEcZwyL3AfnPDycfzE8Dcv7h3Tuo7ueCrBI512fMATk/uTz/B/yMSi5H5rPTZ+Qj39RGJJKC",
+	"Da6E3dkcYKFLJyu/I4+Nq2w2Y36FP0Os26KmLcQrXN96/R72qNfvmd4AJh72oNfvuSbqf5vG1Zfp+2Or",
+	"qpDeUn00TDIExiuaCQHjzVk4QT2861mzYL+US0gazCP8QFi05CrMn8YSAMWWAvPdjV1M3q8Yyq8J8YBj",
+	"Asw8hxO/gaKzAfn+zcnHk3NlwIphliejhNFoMsitRIWg8/qeK2FvAjfAhLDPM21lYVaqreOBdvRhB0sZ",
+	"XTpkyqk2I8R8QMbHb9+8w+Pq+4/vXANoHFtzuyBcJrUfGuYsSGwB/EmX+SW6dBeM79hes3/ayy492t3h",
+	"/WJvmi2o+y78272cwcjnb7d/uyfxnOEeNn+6y3K5ZMmMuev277x52OC8ceZve8MqUwt7Ef5tL9ywjWsW",
+	"/NteMPu9u+j+tjeYCbLX7Z94Obg0sdfBWIyUS3RS5oUOCqlVxDXTp0zWJ5Ss2ZQLCmCjBBie0L0KYd48",
+	"b4eSGY3jUPUjozcyq/KXyBUTxN4DLfKoEvQbAXk15kykgG7KBBBATzfGDhuQjwiNu12skS6Y1qGJzRqB",
+	"V8srgWELLe369AVIHuKWp9qGNDC7C6nSB4jlKc2/8ZXQTxTuB4rMEhYxkXIa92FhwCcG5L2IN1CGciUm",
+	"c5aaCZjgwUXqi0iHkmDjqNjgWmqlwF6aoYIA27mUy9AZdEZXdMbTTZVfH6qAvUOPP/82rR+EgyLaMjJ9",
+	"7KMOs9PsQRwFjz2xVA0VPIVpR5+C0jPLU8Xi60J6ikqh1FcLizvWcIXPRPmR0ILh4kLf3Sra4cxWn9SE",
+	"KZa4E8CdALlLIWo2Y3F8vwcYLbOhuqF/WGSovGRI33qYT2zfrbtyEIlGtNfhrGQ6C0Bz9rQPe5R+P35e",
+	"r0ArZfrXi1cfcIkY6nOtBUxApNgU/e6OsTlc4R+ghknVDoyrdTVKAV00VdUucBO1dJOBwocpC1Z2lVds",
+	"TDcya0wLMKrkFG/Wj8nZDYuaisWNAaII3j4iQkJQC9GNnFYNR1J9og4ax++ve6N/tqXs+KFfNc43bPMQ",
+	"kQtWlCdWaQJymTl7KmbwcHPGtOJOhSrZr3nPDbLtUOxHxm7iDVnFFBhpwxBICRNWXVdCKMJNblAh67Gg",
+	"xzzwnG1t1HwMzvtXgetcdFdVau4yDe3jkI72n66AXAJN4AK+8Cc7xF3sGrCu41jPXqGnxlQkiq1oQlNt",
+	"KahUK+9ke6XU1rTnzQutmQIvS7B2XV/OrQk7Z1MWSzHXW3pRrexK6HIi9H2hVrA4VsZ4wQIsIWTmWHtL",
+	"i9OCrYO2jCRT4kGKno5yVeT2IlUrmcZ8vkg/1FSM+mtnvdB61wKZQrU4AWgfT3wt1kIbH0KjKyMf/Jk+",
+	"8Gjb8T53PJXSlLVUnxdwrxaohArX2MpZ9PxP2XJJk42eLMM34LGv2A4uqMqLdbZnqg1nmWmnYyrrigra",
+	"760pT7mYg31Y2SGj/jOVQpqnjwwAdmm01H2MDokec99EWCOag9MHJkvUGWaYBxpEIwmm2SI7mQ1Le4Qz",
+	"xo7xDNqAhgysxIqpLY6L2z3d7ru9jsqGgxW0qvTf8hbimcFdsFTNC6ytr47AzA0nUr4snp0AUQTN4uqz",
+	"mLGBAuZKvWl13caUmVYdO2SkNwAAH8aDl5eB7jBLHZFFxPz6W4h+GRZJ7Cj20diOPCETO9KTkN3abPHD",
+	"65q2W/NRPOg1VPQ6h8NW0mhX87Uc4S2LFzgCvKmFOWgvV1W5mlo3F4ULazz8Y8xuuZo18h1K2TRfHDhX",
+	"wsB0+8+aurk1fqhZOigIfKCztwZe4Xtf7tVt8UU0x07a4FdYuflIt1+uOGsV6/VlzVqtn/Sdlqwnci3X",
+	"LD7xZ1+0SAsexuhkcVSaN3DaW8JkDApN7NAaG2Lip9k4S8bZNr7JU+MfLqmQdid98ywI5HH4xD/O+0KV",
+	"L4Ie2nvurnwy9BxpepXmviyzdEuOnH+Cg+WH3IHSmydgVFrPiAkHo0Mg4AXYOvTjV72zZelcuH3sQx3i",
+	"qYwWesI7MvX0ix8O9x4O9y+Hj0fDg9HwyeDps+f/5azNka0wCh9YCjosd92X5t6lghYnvJo1MTxtO2uO",
+	"tgrjq5rANeVjknyB1eist8p1WICNdFiRbnWWxPbxwejxcLD3AsT2jmsWBfoPvmRtNeDd1+zWoqvjpX4t",
+	"1ySWNtfdW8NahfR34qtuDzflt6xJthsVz93PF/WAJ1bh/LnxTvKh0q8Nmt9MFK2Se4As4Xc1rO/qdLxH",
+	"sJDOjscq0h7WAVJoS9fXLCQuLNR3oIDJDxU3RHQ7Rji/TECzOSBZjvT9hkG5LxxNK8ZZ7asH5KNJGgEq",
+	"WAqJqn2yyqaA1gYBmlQWI0eRFA/Sf7NI2v2y9nvhgUD45Z7cBXfVaoiRYiyI30kw5V5CIKV4RkNUwXez",
+	"dAsu3F8k4W5xgxqV/5qKKKFcsVO5Zkk1vIK3vh8osqAiQjMQnwp4/jbVDElevojzxXmkkn5gsZy780Xc",
+	"cxFXq5huAkiwTJALmspWS1vGrEME+lzffq9rvQrdN5Clo28tjlRwC6tZBw6+1x87MwhNDsiyyFWDO+ib",
+	"ohbC1sGID8p7nT2/sA8MzOf/7La9G8FzmJ4WCsNOJIWpDEzfvaw/+EY3qNOvK9auWDd67Se+ctl2mfkd",
+	"Fq4ndu3WLbbhz75sa/EoKo/id0n9RfQOUxRlmR/9vM0Fny+YSgmNtWqNkHuor295MjT8E37q+N5waH82",
+	"OeSQSKZ/tr/nOeSH5MD8uizDZRf4p/ZK1EVBvqmOCbAhI6RMXtgIUNExxRSzb1Jp8kz7Oc36EOZho+17",
+	"uWQEEPwNX0IhMV9E5JaztYE6yMfYwCHmYEqVJ+DOfWxiXNnxxOyfitudhftdkVf2a+jrt0+0BZSOVugr",
+	"1bmIbuJdy9I8O9E27+lBZeuKJ9YSULqPHtI6R9GwcpnQ2G+Vs1idfVfXvt8sGw/UccV5tF2TW+bbtUib",
+	"Kx5qjbJr2kouN6sqBJWNKzybYPjN1qxY5MZDTPSFdpoAHZluyAR11xGN40IUuhjQQLVkcBJRK9VFok+d",
+	"DtmObBScVjBoSULFXAvgPOHRCFJauSDsp4zGyIJH1IrRG5YgCCSimaT2R0iKp8lc38YjNqXJCApe7M99",
+	"pLE0SbJTpm/SbzRZgiNMhDZPqIVcl/iOTWDLfE3/C7/ipxrWjkUQpeXC84O1q3o0NWABH6e59DZLWTSO",
+	"44rDQRwXhx7ySZZZ2sWR8Otn8WDl42up0voKCb2ALABu3quA81Zf6pSRj/kbSz5L5GqhxQSKxUWIE+TZ",
+	"b5RB6A2S7WGTP8AKS03iYGEUtlORKkSnw+miILB1xwr41EMax3/284R3Mq4NGxW8eXWho9/PQp9RcZZN",
+	"Y64WF7OEIZlXMyDEvXgxfpRcNPjr/QFFAG4ot/IBuCEQubvDfsWSTtU0Z3D/78Gj0irU4LXAhRt+R66Y",
+	"LemzE5J7/Z2UNKlWr6vf8dnNjilAwaUeygYqlARRRW7gm6W0IL3OzUrcXmjW4vXXkr+A8vVRlzTjBBjo",
+	"v11+TvEbQJ7scmJQdJHfrrdDLg8k6WB/8xlG0filZj5aOdGKQ7nzHhcWhrrNzmvEwPTt665nRwRMhi+7",
+	"nvLoGJgdcDLw54SU6/BmVJBMLIE5AiJn1u2mmIi0QZpvvn+OFYmta7ciYUIrF2TTXNzTysylqu3CRCP7",
+	"67p01kgilzL9tbe6lflql6WFi+CLriz8q7iwVgm75TJT58UFZtYbQpTc94LbglMttKGjxViSncK7uslI",
+	"5WpHT7jNiaHoNc8RXO5rtRdkte2Ct6L2dc27MfmAtSu/2pJ/oAB8lUBcwGJyKVNZEzkSmbKSsD5ZZJXW",
+	"dxjPLySofd2Va6a2jaFcPyv3tWZ9WWu7ZE1t1dcVm84CKNxHpiDNd+zlMC2cxZFJKTVT2TVMLdjahqr7",
+	"DugZ6QVivuSpIlSZALIfDCfvZNF75UhCTL73NaKVjCGa8UAR2woDL7U/6HUNNN8zbs9lkjFA6VF+FKsE",
+	"2KPPDAjYQ86q4F90hzBErO9OmOHYgsHkgjwe+jzdTtwK7qUvlbX8liVzDB/dMN3GWMnawB05GD4mk2uZ",
+	"THkUMTGxIG1bUEC1+cvFNnz4NWLCXw4gZkySDJqVx1gh15uLjKlu0dbtO2uxQ14hDU8Ei9DfD1E0CyBZ",
+	"XJizLIQ4Z0A7AkmBYq7/VzFqgnjXCWOH+CAG2kC6ydo4UDckTTaGCy4cG61SX+d2dMJMVHbofDVm9A0t",
+	"xzAMmcSKz9IsCSm03VG+g3VcKGoN9VoFoG90ots+6fVj4GSbq7oqHMy2yqsR5Tv/bIEcE2ZzzRXbjQuT",
+	"zTo6kzspYycb4TSUPwzUmTYnp3R2E+TGGRPF54JF5PXphdZlm5irtE9uacwjQ/IDuPvWvuWWxDFAb+rm",
+	"GFQRjTZFhblI09Xo0aNYzmisT1yj58Pnw0e3Mno0W37/499/Hn8eDAaPuIjY58Hycfb8i8EwRME4A/+Z",
+	"vdykLJCYBT+DDohjcs1jPRdyDtHhzqPw5PnB/t7w4PHdcfV3oihsX7bhpN8FVIyyqI1k5b03dxfqTgr5",
+	"PrsFsjpDXQVr6bzIjQ3AuLoMf7kUVbAvJDmmuF+vkQ/RDmBObsQr8jrfI00Lbkba2CsMZ3Gz+V0puktf",
+	"MAp1aHcw3Nps6n6ikMm/6kHTFUIl/17Th1wbR+RaxrFcF4z9Bwp2DZxibSdxe4pSrXOL8lGoyS3KxzHM",
+	"QuyQtneFWi/bYNXZR742qqOMzYfI10TwyO85PeEPslzvs2zUfeFNF6suvHV/meLKL7+n1iQU+MMT2KT8",
+	"Tac+X6C8ciq8bgDlapVCxckHCUbu5HQLruM6l1u+x/3Z2XjDMrTVXTdgo7J3AGnTcx/BKpEzfVXfagyX",
+	"vmEfdPzq2hjSmmuApuyITDzzaGJIeK+E/tFnU9cbGrgckKQXL+PLJ2A3TYiiG0XWi01xy3KtRyEz7YP1",
+	"QKNNPXX69gBBn7psFRxosGg8wu4CoZqjpPIc+RXIN3gGRrAZB13jGxyFo9guB6KC1mxWlR19+fkRyDum",
+	"dES1sRPlnRaqgYC6Ide08nj8QXwZf8Id/378ELkjGDRpbpiFpubLOyB+n2bMTr6M1n6K37tvYge3wI6m",
+	"l3/e7+Y3aLfDw9trLLYKO21NzT7Gf75jkDS4mba11+CJP7u9dmGreMJ2CCD02FtsXNtRv8SMJr/aydVH",
+	"0C6l+KeFVsbs+rcFza1O7r5saHuAvKCc9N3QizZJ4PUnMicRNQs7H+zCwm4rHx1WeFE+65Z2fT3an2lJ",
+	"F31Q94i9aWOlAQCnSiTO/TsD4uYOwj8tJi6N4wY03Hr3SePU7b4+WzpKvrpHPLSxrV6a2RkRSvRn0TcR",
+	"xwOYn9F22gysqBGRt/oPx8A2MgQnmHyhNXDEZjEXLOqTlN4wAaSlWjsvuTL8GnaeTAtMkbPF9sJMQHx7",
+	"nVPjAkvZg4JnSttttXs9EOecCW0hNAHImXfpLpr33ydYI/oI6jnJtmr3W+UhqapxuszfWSY/L36i3PgS",
+	"R/xMv++NjW4EcDNeaimAIzN0I80iLgdtsCQjNuOQ3Vjx4lNQqEQKcrnIEhXRTavXLvh8Abt21XsR0WUp",
+	"yZqJlKwZcjc2vjeNoyQ8zOuFjL0JxLQYmZB0LYnS60vMWCmXCul/oX9LeQtn0rpelsEOdFMKPe0XJsof",
+	"2y3V0e99fjiXD82PZp1dss/p1mesZ8tfQrnE1ekkvOVcP9/sjQxLflEM79FVkC+Y2s2oZlwK0fRuo1Fn",
+	"AQfUma+P7raplmekdmfFmwc4/3/y/fVS3rAgVTDS32LKredaN0nwJTTozyueNFC/4vvMnX3yFLx/CtOQ",
+	"DHVhu2H81Uufr7MKD+dHNr3QBnZKaBQhK/z7FRNkcpUNh49n+CD8mz36D+j//8Yr8G+8oP97/6keVnPN",
+	"BXgivKFEbrVWavToEVihdLZkA3PlkbrOgjJXNb1bKRl9Qsm3Hy8H5E2qD6KULxWZ6APDpE8meugmGO6B",
+	"4Z8g4aOeV0h0U5bRVU+apXPlSmWsDyJkiiDw5X7iP00YuWGrVG+DGN5Kblmi7TIsodEjoS0xRdj1tU1n",
+	"znPDXTJJPkBs8+1i+s2Mv+ffvvqvk/PL/7z49sWAbb4dsr+P9Y/rf/z92yH9+G41++ZVFh19+2Iw24+b",
+	"i8NxIJ00uFJwW/edL4GmxVaRDeSQV9cLmTO0uvzuRkjGQE498szT1IApF9z6irEBebmx2G8GoQqrtOBJ",
+	"8B6xWDFXUf+m5H73alkKsGKtMqV3W4v3gAHQEQGtJAamAXVzHARdyvGRRtuZxissHOpDSpLJAxpYcDd7",
+	"mEFxoMoiwPUdRSuA2WiLKGKAP2PfB+lDOQLTSD/scbvDSvKcgOaz+jw0AtvO0CDbzCdzQyG82wz71Mez",
+	"eM1R6C6FYa2YTx4o0/Y+FFqgsy2v6fKLjyqpUcw9QLgkbZX9/fIW/VtwoNwbbdFWtr2dgGCii3GjYiFS",
+	"13w1w8/1C0SVLdhh+YBU0gO2OTWKoKkqrrt07mwet62H+1oDl+qB/45VORzw+gNFbtjmkEQSNlJDea1N",
+	"nnkis1XpLIyE2bqhl3zJZJZiCNHfh4rFRf/9T/rw5x/+OX74X/Thz8OHL37421/+Ofhh68e//u1/9IJa",
+	"Fdr4vTbLAmInNuTbi/fv0GwjCAUG/pNDY3/ZHnrPgT2A/g9EB7RAsMWeHjzRn7/O2h0pYHv4c54okmCh",
+	"FQiYHRVesrVUmnR1BPy6xxb9zy94YCnHAX9Twx8IILrZ/2ZVdLP9y6uEjCHHA4pt9cFJwvM0PiSTf/0y",
+	"gWQ3TKzJhF6xFiz4CxwdDr1DAZm6U0RxQsYRJe9v6DVUVfxOTwiHhBLn/wPHZlVvdsKIDhY1LOQ6DKEI",
+	"A07Jis4ZEYxF4DZVC7l2koBGu95pVomMslmqjwEptFsrt+2Zphn4TSvIfe1V8+WEkdM335/Yk4VURgbA",
+	"zrWh95iqlOwNyZKLLGU7lwos5HqMXy+iTD8JYExPEyqiZr5hfRNCA77MmqIRLI5ZAgGilN5o1bJZ6reF",
+	"K2mjRK4qRjDiaiYzkZKZjJg3jvqRlR00ruz02fLsKUhfpLepOwzgcSJXxdHbD4xeJYnXiXBLASZ1mkga",
+	"zahKCzVeUhDK74BUyKMvvtVtM1ZhbCW413MhWHSGq6cy4wQv5zXZcMTWK1HVJpzo5+rb3gzsKFXKkuDO",
+	"XRg1U5ZsJkkLNhQhCUkADKS2mYs0XelNeRaJ4p6MB8jBj6t5S74tUEG1Y6isiOnR67v8HdsNqBsfGWUj",
+	"r8lkZWdGTRxGi1kg+8MhobOU32qhZO7FaOUPyNh+8krAvHE9SHqyIQ0KYE2NvtOXYMBSKdGf0XrJGcEp",
+	"r7rAskuY3mKrJMx06fxkfPyPPOuvT/g1Ybcs2UxltAFLYE3Tmdb45C+KMTKZs/QcXjz5ayhNuUMtdXNy",
+	"12zBoixuiizr7UkPdUxhrPWOldKkkMcLkwE48ewOQWZ0DeszVNXhTF9/oMgMztGwcl1184AcgZqOtAlg",
+	"NtE+5HRkihFKInbLZ8w9rEd+ysg6kTW1rV2o3CDrw0qsrSmUSUnx3o3ALWuWYFh2F3jvL/0e2ocwMttN",
+	"PovphiUK9qyC/ec2OZBNLub2tJXTd+wdbGcRhwp3DZ69aX1R5qqY0zw5KPbAV57WaHDmwLbm9xRYP7eT",
+	"7G7vLeAfKow4a78EDtlO0+T+Wm02Ex6AJaMi5ReCr1iwRmJMprxoe038Bya2dIKwzykASE70f4/TiTZk",
+	"YaaWVGyC2C97Qc7PKY8qBKKIej7lpdcdVLztjZglTFtXR1oWK/JcsZyDqJStcuStVK6g96YoRLDPqR2N",
+	"mbXWvN4MA6nt2y3CxTdrjJAf2fvQhKp3Rdjp1jcOyClNGYyPmRQz7bsR5dKsKyiGGcyXPKoZcbWkcay3",
+	"IBhgs186747QSj00yvvPWg7zyrewulhIO6o2sxhz3ZbKVf0IWOmy/bRWL08XUIetLxb7/jTY9+bqCWxK",
+	"lSlg2gGWcJ8A7xI1n49YAsbBXHBlHHB6/5q6LPDqxuqVd0cDAJsdsaTaT2DaHsG+qxYyScF10Ny6l7Jz",
+	"Zjb3VDayeNoV6m0gZqX2i1p1e02ENFNRZsr996bRU5INe0MVo5dnihYPiDD3sO8pu6s27RYGCEFr8ztu",
+	"Hamh/m61czjUtMdPC6Bpw/vaBqYsXTMmUJECspSMWWvF75r3wvzHa+JeqIm1lYrH5mKhVhF5nJ6RiG6q",
+	"lX7ezAKn2dPhwfPCsO3dqxItcUYFEjbBijpL+IzVzIe5jaz0faU5wDUOeBc5gVzwvLn/pPMMtQfM4WJe",
+	"r+atTCEPg1kRNbK0Q1MbLF1fZ221OayIfGGsUjFaF9URBk5zTyf4sE0JUUClLLUqqxnC7UGzwv/iBXmB",
+	"/99mp+w4jDA0tduP23owYYV7vQU4NBBF8h7cfkUzHDcrJlg0Ile9l5KcchH9dMtVetXTRjv+Nrjqlbet",
+	"/MaAU3sr17hTbok/D1WTfkST4IRPsw2effUxE3OkZEQ3DxSuXQV0bQsZI8J8JniqIPl9wWbAvh5Jfc8p",
+	"F0xZ0J7JKpHTmC0nFtgTDtDcJZQbcJpSmN6zrgNxenPV+YSype9Qo4Kw5SrdQC+KA5+pqFc3vhgz/dfj",
+	"X4IxUeulrZFx58gNmr3PW1q97kMyYi0cxgQh+3JimLC/7nT84d3R6/1hS6JseP85u84Ujaur3uH7M6pn",
+	"tuCNpopMEkaVFBNwyIGIHJu3TnK3DgcqA6/G0Dogy63HyFjUylds3XDb4xZr0ezXwU0CzRSOZicvul5S",
+	"WvC32C63fXoqm6YypXHduSpbOqc6rKagPD1+8eJ5K4Fq+hxcd98YEdtCAvh1VhiK395r+e0CNFvFwRf1",
+	"DVVoXxZk+a4kR2Xz36T++1Z/YTrKy7wweKWlub1OGjHdjKRUbLkfbaQAFDFZU7CQeErAizQzhzer17ai",
+	"sV2UxiGZUQVrjc9FPt5tLDFfk9TSiu66UscpWUqIDw5R/O2eYhU+XebRFaTAjFhEstWAjK3yj7lK4Z+8",
+	"NGqtVjTMUcqWjas5KF51Mw86ImRrOZcYbKv6H4Abi70MQPlxUWdzo63tqRDPQTHc2pt30yrm6erNAb7r",
+	"NoepzOaLFM6jhCazBb/VZlPqBcrQvS8FUTRmA6JkHH2SWTqyxgbg47HrdEC4UNn1NZ9xJtJPKpWzm9GV",
+	"uAYmBxw+LRX6Vn0EFbCQWET+YuNCg4QtKRdczCd/HZAl/8yiT0YjcKZNGoTeyy0NeAtmMuCQ4jlAd3Bw",
+	"JYqbWd7XAXnH1ja13QQDQFTR5mkbGusYUbo/n9lPmT7ph8DWP+hBLhrrnQ4w7s15J/ueSOeyVbmUjMlZ",
+	"p0i5MvPQJ9ONPncsMSdhjVE7rWYTuVYsIXPJFELIrGmCXoqyQapSuWTJyZL+/+z9jXLbSJIugL5KheKc",
+	"cPcciKZkyW1LsXFWLdFuTcuyVpK7z+5ywiwSRREjsIqDAiRzpjviPs19sPskNyozq1AA8UdKsjyzHXHO",
+	"bFsECvWTmZW/X0Y1MVXKgjL2jFMnWCImIlrAVHS5HdPWWP07yHkbOPVvOAEfKoKH71fZ4HZmDeYNKfVo",
+	"3dg+0jOl0xcaxaSaAsfpp7RSgn+lC2qHOq5bfZLgP43AtiKj85X1CFdSQ8KxYcE0S2RlKsCvDYxgk1ko",
+	"w39kbbx/09lkIrQeGZU9/6srVx7RylIFCUZ/y0SyPLDpSLAZwAsANaISe80VgvAvNBuJ+ViEH5PoJpJ6",
+	"1Ks7eUvIIvTGx2gyVRisZCvomVqU0hUw2dyxXpZEZdT+vTeNViOM/X8PXr7c6q5++vKkVsjF0eS2DpQx",
+	"gyttYh5ZlVePdQfUivDGKdc6lAoZMdz2XlIu2/uRFtHst1x7TZAgVbGaohFOOhWGLwCgLEqXFTcJSb98",
+	"Pe/Ojq5QVq02oq6JGHo5V2a8F9p9MGDiyyTONOFLdM5cNqrhx+m0MLPddqfkBM0gbwA36brd/GiM7ibn",
+	"k7qXaJnX5iHWxcBsNCQtmVFK+u4hZwm0twcm6VabR+VkD4hKkEGr0O/kZdDsYnB+cnr+3lVcgcgSXyKN",
+	"qlT7dNZvFbFJmHrFzfVg/9VmPqguyfv+ztscfpvRhO1QvP1f8AiyuMiV9NBkxHxVKllXs25zUXXWCoCb",
+	"Olmq5saKmojnkbKDYEZ5AH3F2fVQ79W6HqhKpH8b6M0FSuDu5rX8QZ4fqeQa8oWHT8zuHHyGbhSW1Tjr",
+	"vmoPJP6QJGoUylVA68a2jGS9hUXJkZVR5o0v8PV8eu03+EXUVDPhtBJMk29ZR+37JHdssv0meb0lxeXR",
+	"tyH3J9RpZlwjUdkIV1ARBqq4lyGftjlZPnfyWA/PIZtiVyiwN9C9Yx1D1Sn0hnp5Io6aQjBg0bpQs5+T",
+	"Ux1W3nv7dqN0nI2uVn+2PktcpUqKe56IgL3a77N53CWnawOPTjTnN4LUmQ6Z3PPsZnscZ6JrLndcVZNi",
+	"iWAq7kvOuQM2yh1xcPrk+PXoxRiDsbq/StXk9igdVdPFaur+j3Em2Dy7qVR3W/IVnO/UWKbod6xMFXxb",
+	"STmrlOLWWFOyJSObDlvwHhqZesi2dygwtjTb5iKo5e5cuxvehJQ668/Ko5LCXq2wX+H2yxeJZBBYoVAn",
+	"jC7FnZDVxaUMY9grLpVVY2pFKdjdf9t/9eaJUjjLxk+++kljuP2Kx9XrRNWUa686RAjtxK7KPDPmhXYu",
+	"RmNAiO05j+KNTSTAT7o3d7fTHzazkWBuXUoAc3vsht+Jxkh1yfP4rRhGz6K0w9GcPtjgeBbd/1EVd7sR",
+	"nvae0161Jl+nqa+hgBvWrde/Ue92bkdIvnyAFg5yokYJr0GwPAJl84VmAJ1BqhSvbZ9bViE2KAjfoESk",
+	"wQSr3XcYoBZCwZeEt2Lp8n7kRFU6jiJ5I3S9H4fee+E807akvVgMlc6LjQJ23r7at+7jio1qXAH0H8Zs",
+	"XWhnC2lxkF/lAqaJ4GHevjSfh/ni5y+7fw7f7Mynt/+xOOvz/0rf/jq53Bv/xw/tLmi3Ff4cK8/Bovo0",
+	"2U5eNb31yDs0oNVz6ArQfT9Tc4iqUAs0Y4xAZzS6NwDiWq9+rQ2m6WGpdU2wTYhTVMWfJBVczXVj3daD",
+	"m8M+c53uTPA4nXUTDz/hsxWWzfpiaUMGh+QaB3RlbHeCr3DjEYIFgVpYfqnEqFhPPvitWro1aAm25uRQ",
+	"bd/bD+bJdYuam4uGba0waHMLfiM0Ojpqaocx1h5JxIMT93BNxpG81V+xqhgws9atK44SUswtmuBMxFNv",
+	"0tXFxOURqaDYv/8fZLqXCoVrdiB39uaIXjXrNz97/cLxLhqLWMkbwwmlO6cACta+/dALCGuM6z0CeY3y",
+	"/UyxW2k7WmLKOS/2MfHrW/yS5kNWKmnGaPEBUzJe5kNgQvJQumNyZ21EGyXy1C/Ncza4pvi/RjJU95WV",
+	"Hj+pe+pXnstZAOQicBWMHcIoIrTSKfDqQg5ZH8oAjXwCaI5JkU/61Y6Gtsbxbuf5ZObNzGsSj3WTMFFI",
+	"cQLtKkGUTPizkDXOuW+u0vufrY66RWM0J+HYlUjGu7sMeYP+GKFctpUW927nkXcizUitsMlQ+LMZ3tCB",
+	"MoZEeEjdZ+8jLZCTzNnD/uwZ6yLhkxTKuhM8UlnOt1hTSd2ghXPHwvPqOnP2K+BWGgnEY1IKUPhQIial",
+	"62GByq4rclNx2MaHDW62OYaG8kJ1d+JBQS/PhXeluKng9HINO+lhtdXvhQp5v+DduzhLYtxTWdZqYw1r",
+	"PDKXZJQuT3gNdTuu0y4+blZEwl9JwQj0vdTyyL1W0dQsHxKIwPUpzd2me221Q4RPdEbhDffm671+b7/y",
+	"5bxhIL37q6E7EZZcILsdBlgIfmu+jFtYVCFet83cvPwLVisVXtx5s9NaaImlo+v1aXNTLIta+IF6Yxgd",
+	"MTcxCu7r5hmhNlWlzOEPzeP/sFalnVt94JNXvsZ8NkX6WDnx1RMsHks7u1yKhUrSdTlmYzahuhi8OBYi",
+	"iVRR2u31Ww8q5MuKb3yU5spKE/TUgPYRcugC8en6ODBSdQOP2YpgKWjJr17vr2rFRrlpUQdQ7SFh0434",
+	"S0KiOPgH/JHIMoAOBiKEHjLg4SCqKjcofbWJfKn+8j0+sPppKmYsfPrtzu7e/kaiqarvHFTzoADA9Zdx",
+	"5jyJuKZAq/mcLdCs+87r3Xbxl6qKDxAkPZLITQZgoUbn8ivj16CakswBwoQvl4TOgwQMsWO9nBnI8BKq",
+	"9FYX7FsoBwWd0/+lx5x+8pnyquofBjkVRqFR7d1r3iYOpf9Xo+30bAvqAw/X3/7NZi6Ttk4W92ed6QU1",
+	"asrtcKguc78U4cf9KfoK1+e85tB2rbSiP/9INSa53dz6PtO58QXDkLck1a7LLSjqyhBtWtUqrAln4IqU",
+	"VTDl4DYzSqyQYVVnZGN1TuIstF3A/e3X7W2TV9sk5w7IjtLz23OE+b6TjX0giWOs9lnmfLhpm1wzyukD",
+	"3agrehANWrZffPPEswmqTY1iy1valEaJ1IB2/lCu6QJ2XuLdSqRzeKZXLwD+R8Ccwya8y6QUcU1+IHU7",
+	"xGZNFqzRdZ5wYBAoPHSP/WIvb8x0mao4VvdWkNNTYMs7pMcEfYY8xUTqoeRyec+XSBhqivURnhPA1k3k",
+	"oEKGtCsxCIwRsLquYwDVgfGgeY1K2IyHjGMtIMOfAbtVGBoM2as+QLvkHcoj8jPlMVovpagj+hjlllZp",
+	"2hiSBqTKJUNPQ0CZHvoFyfpS9tDb/W5fhb2sdnaqaSok9tuBLD9z3WJdRwDNFG0wAOHwivfK607ZS5QK",
+	"Ub/k3AJc8BJQ1JudbgWtcaXxkq9Pq7kAfzW4EqDUz2hiwWor1p03e2shnNWotLv9fh5YcE2LQNGFbHbI",
+	"HYPCKEmk3tl8omRQ4t8uSKQ1+VoYuwWAvZTHGjEDEjHNAN5ovCzkb3XOhbDpYRXpEE992SEZOHoPSBT4",
+	"bOeIMd8X7yjrpeVPLjxaYb6IMOI5bKELCvA7kfAba7c5W2NquMrCatW7M4vVxyV35lCqOOyxXyGCJ1UK",
+	"7lGeJNEdQHJ7ArePoNMqFBMNnvoqkcmzMFLH5pni0RwdHXdRmOD1n8dVINk/R7EaR9j1iyZfciC9qWKu",
+	"adVYFxjHrB3rVZVWOxPQ4npVNsDfIcwZfRFxUbD9sFtpXkqVRhNRMbNLMVHzOeKk4+3gool+ABt6a5C8",
+	"i+aLRN0J0H/GfHJ7SPAHDkzFHB4CGF3PxJJAeDh2QQOTCxKH1sEvBkI+hzVUcWdSY09aUABMVML4zvuP",
+	"H09QD1BJqA/BOXQ5+PPg+HpwAvBK5uK8h5iHoh2xPiov1adTOEask5OAyVYQYQhFFUX/tNuUJe5HKEKx",
+	"IUkj3tkq9dxHYZUE+dX8uYYOd3bfdPJ6piLX0P25+6yJTGWn4RijsFWBLwlyem8TixcqqulxZFVHjGpY",
+	"385czammviSG1jCcHipzmh1JG8ufRgv7geT8EHJsXm4pHpevaK+/lgOep64XWBsZ+p9so6+aFMqP796d",
+	"nZ4PDlYvQK6Z+LIgP5eRVQd0SdMTPXZ1fXR2NjgpurzABCV/UkAFh+j/SlXuYgmGcpylTKrymFYAHuR3",
+	"PU9TI9bN+xTwBQXbKFlahA6AnDpmwnhFFxetcSvYMsvYCrZo4lvBlv1cgyOrESCQbOEVLvy6bp2VmRm7",
+	"01wnC6EWsTi0mk+/70WvS6AR1h9UKP3v0mTmayVObZIp9TSwBk+QYNUI8tA53Woo9/p7bCRV+nmqMhmO",
+	"AtcMwvA3s3+MMKaMaogPPVHShB4TLvXxMrhcGyJH5mme02Vp/fVeLakXPZmNECnfYGpXgUYwzwsjB16i",
+	"F3u6PC9CSl4BSn5wzlfA+oAr86bfr0r/YqcFUyC/SXCN0VwE+YcDb4eNOEmEjcNNlEwjmQkUMyPflTlC",
+	"MZQ6rCIHtbrzpv32r84+o92CSs/gabLRmBfBVtCh5eryyiX6JiIfbYwmiDHho9D9PWHfXQ6OP16eDC4/",
+	"f7o8+z4oQFGC7fQuil1fpsLwCQToNfvu6vLq88kvl59PTi+/Nxeymgs/+TARNzwJwTWSg+CAIfd0yXQl",
+	"WVpMrTMsKWtdzw8qRIY7uV4ZO5XaqEPVPS9yXX8uuM4Qz1jX6fg120I+D/AF0jBreNnRyPgp0qlKapKV",
+	"QCmbqSwppi4EFgRmYSwZlIFsp++Dn69hYvtGUSmzocI9dyuW7wxj6PrkQWAcbPWGCGUc3AbUwczPwrTe",
+	"cdBHqkzs0mGgh6q68wj+ZoRfyiUWZVeBwbeFFc2WN/ICnEkuH1CdXuPYSdZVLuJMQXJe+yJ6/VftSRu1",
+	"n7kCNOkO39npvf2h8Ttlgyo/oMIMCqt2e7zCusHWl+0btU1//JkozZhTkLeqsnSR1YO/86oaObWaEHQb",
+	"ScoQEDqNJAQNO7MMCRURfoTJtHcDtImzSRPGdF4bkvj5ySWQ4hbmoG4ozQC4eJNHSoJhZ99Zt99LFU6Y",
+	"HRg6g2DHTTQ4XaerKLRFv/ksUmUvOv/hEp5FNl6zhiGO7kTjPuAtjxw8UVlsbFsUUhYPeCymimypzfOz",
+	"ZS0EIV3rFN/TpcMprt+MsuYGJGKuUnG6aKtSqqw/3Hm72+v3dns7lVhhWmXJpKP1fGGp+gpfqq7QxN+8",
+	"SdPGBT5Nu0NtkRqlD+dxnNaWPOE8klRe93uwlUbzWiQFdC1bgzCaC53y+UIXCtxW/C3tDGwe5PGfI2MY",
+	"f6iCK8YH2F/hiUKrFMzXOiCu4xI6xLkeIF4WTqkJVq/tOuR3H6dTLdKq+XzwhkXkU7jsszBSALIxExys",
+	"MLjdQWPGBRwyKW44WNcIZhtpNhazSK5iTVTkfSbRdI3ZFGMa2C7P8FuSyXyCqd+PT0cW0Cu3FFYzurdf",
+	"VU3ur9m8rvVqjrucE4wNJcuUjfnkFnx4ZggR0tzGSzYnKSQZZzaRqtsU1/SF5gedb7JdUbBCnC1ceA3c",
+	"427uNOGVEX3AhIffbOaE4ZWAKGa9NF13M1+bAYsX85sWOG1yBAPv+1e2m7mv9zrZkGskZWW+i1FywW9E",
+	"dQKzhRgtZrSu1vuXSs/tJq2h+uezuVT3nZDdborJbdV9gIwKGP1dtII8EnJCG8MU96EoI9rLYgijAabu",
+	"zc1+u8tRXVa2wLaeJJtwTBliGOdcOZ7NCpbXySZcT9nwhKJTOwoXmJcHmzuXShHRdXSU9uipUyxW/V1e",
+	"XRndp+vPlUIUl9cfLraCrV8HP15eH28FW1eXV1uBGesvbXNsVDSshtO9HvCZ6/9OH1wL/zhpgnac8xVS",
+	"P5rMBTurKWv/Bmry1g03eqk/XhKkt/rVDrOuvK5YdedUZukK/ZK2yrifxfJS3KkJb+j0R4a0VpIstcS9",
+	"sSrR6hIw8kFshGC/GA2zxaPQfiXPNrsVSxuRwialYZSyWN0UBc3PYgmmq72k4XluppvNiw7F/Q4xtdIJ",
+	"tWYN/yyWV47nSvfB8fXpL4MDK3IwFcpFURGUo8cuP14fuZgrlQxQ05UQIhG+Uz+vJrQDOK86xG9/+fjz",
+	"4ORgKI1yaKwXOK5bGKgYlsW5bQVb9HkIx8LbDdHYajgiKgDZFH0ot6/K2EN5uNX352+dffz189nR9eD8",
+	"+D+3yn5977cDdna2/dPZFQVlIDtWTSGQZyYLQPqvHCejtUHtWuYi4RBhPz85ujw5YG4ULW7AKwyRpLHK",
+	"UrY3lC6GstPHQG9p0EM2mQm+MNetYqEwRmtSPIziiux3Gw6CcqCqgN1sjIZ8/LYR5q3QLlOL3atEY/DO",
+	"q8OqBgvvmo91TFHxudC6Uo0FLwMmfzn7CmdoOHxmbvQ80cqBf+aP6RcQcoSI08cfr+Ct6XS+ECVpQP0E",
+	"NIEZQZzix210QBvr6Vcxvrw+pj61XiP/RKk57JCG446kTgUPAzIaI81inorkwEwnHy9VrN8qQgip3O5M",
+	"vSjxdnJl+8af8ZMH5Eu36XSg+jR1FXNl8oestDVmsRgPctvSQzvrM2RbQlrKUGIswbZpCIX5jRI8wSbz",
+	"Xj6VbKzSGbTP0ISS7fVdLzhi7ZbfiJRxNpryODa0OWK0T0aGhTjHn86ueuYuwC34bC7T5I7HB15oAZaZ",
+	"G8b5Dc3NDLAbDk58tRmO5UK7xTbzB3cBDb3SpxtY88LoFRXJ+3lSpS1IOGR8rI2lP41EHNoTrcNP2ySp",
+	"pTpF5d0fuSn/bLkp/7OzUb4RRJ+nyPR4AuSaRw6v19xVFy1BrDyeUyzBcp60KijvP8JVf4Sr/geGq1aZ",
+	"6qrG8XV5/eHigIVRIiZpvMSSatfUKsAyHfMMU/h/r3oMvVoHmM7ErR7XMxRrTM5EZTezWgpucJDVa0BX",
+	"6HpoLz8nH4UtpbUY5EjFz53W+/Wqtf/5i67rKZpoobaq2l0Hft66xZShC7qFLLpXVvuE2VBbTev6H15d",
+	"XefUOj05GxxgY2QbfmFn4Oay/7ocHH88Px8cX5+evy+WJ5h7wk9FzY+6DP/AkkzqHhucn5BnbCgLWZpG",
+	"0h1a6gEnwg2PKJNMMw7lAcqqYfZ8zdS3gq0zcnx509wKtuBT1VItG7sNqNuV68vTozNYL9SjTgXHQhub",
+	"zma7RWUyjWLUs5OIx5Bp22PWUQjVw+zi6Or688mnwYERy5G8U9BQBNcc2uzZKNVDaUeNtBlOWMhmdnH0",
+	"6crsm1H0jV13Y7fah/YvTLTHjo/OjwdQUIJVgAuRzLnhonjZY6fnxx8/XJwNrgd0GKh+eN+fR1pH8qbH",
+	"Pp1fHJ2eHNjCEfCRTFQcU9WfewdK2AncpHhMdi+3gtxLafcE/tMsbivYsjPeCrby+W0FWzgDc5Re4MAO",
+	"1OF0waXeGrPX3ntgAEAmGbrpm9rU5JkWrYBW2NmyhN/WihsXSYtCUXivNYl6wXV6kpVCtO0vZbo0wZ12",
+	"jCOK8LpX9n9ofcdwC2Xf5LX1bW9l0hD5OttQkqE4Ve/zrrdIvl9uE7wDK5yCm0elsM3mc54sr8WXBphz",
+	"6zbCZ6upS9lGrP+oMtp/FJKNlbol4PI0CyPVq7yKSsZ3KCaRNiReMzAqR0b2X8+yRBMMVeuws+hmBtDp",
+	"deNCU14xV5gLcy/iuNO4aRzWWKSI90FbaPu7qISl9wqKDoSclNsQY741rG+u7tDd27DKMu2YqRRWGhQO",
+	"yt/basrQCyH1GqE57d54+tAcBarao3NXrvhjsUzMPoiQaahceNLY3FKnohHzoJCxt4h5alQ1h9KuLYqL",
+	"zSOIJrYKA7zqUlSpoo2lAQDhoFnCZXfFEN/pBGpo5MQBM0rdmGsRsAmfzETArt59ChgCvAZwiPxGBOxv",
+	"mTCKxJxHcZB3skzURGitMHFlkWlwcN1FIfmEO4XzLgUPIym0hjbp7cnQxk7WTR4GH11FCyELSY67e1AL",
+	"oTfFcQQqObehKz/TqV8F/lGbxZF76jyvCJfazDpEADh8ufvRd0vkgF3O8zjMfkV1bE4/FtMbi1Mtsu7d",
+	"Tq/f63ewG21LSyjGpykUQbmIkO1517PseaXDydB77pZobiyzgbMpboKTtALsHoCfqiqtS36YEhpPuwqV",
+	"h8gq8lb8ABqQvvsORdBK+but30tULLpnBZrzuFTxCoNUsIcQsgtvAONi8ZoIDxmnTGWMr2JCg9G/Gdds",
+	"yqOY6tQ6M836rpSH8Vk7u9hUHd2SleT3p4f/U6rw2VkzuajYbxaP3efPuADeeeeAOwsEWWRjOuMq9r3m",
+	"45gKcyrZNzW/V3hvBA8v1X3NFSB0Gs0BMD43vHLctXsepaT63PFJls1LsK5VMFhttlMovvy4TKuuJPiz",
+	"FZ7wIELrhpG+LX14b/8HwD1Z8+tQBCV5vPx7s+8fthJuFYRowFdCc5/LjMfx0ui1PEvVnKfRxPwhDxSB",
+	"42bzeID54C+w1+vMEE/n68xw1X97L8YzpW4/U+pNhAnbKwGHWiIskh5gc1wond4k4uo/zhyJahalpWKF",
+	"/l5/fSKAretCgsAHRH8+kioUgmMdanE+/b03+z+83mRKxgpumxJMB80BZI1U3UBktjiJV69f7ey9WZs5",
+	"qup86cyCXIYUdq/AzYVFlMi4zHiV0g2yv++iVDQYY5nGHK8IHvScm6pK8gmjfdcP9ELbRpvsk4z+lokc",
+	"PDvTflkjXBiHkHNjtJLoRqoVTe4m4RPx7346hM9fOJNiFsT+XgNvVXgpRKIhcmoeOWTjpS3+dllADk4M",
+	"FpVHJwX79+Jc35u5QhfOche1LkknZq/bLvNPWiSo05Rd5rQRMEgdGXwQUAlVEcyA87etXXgcwyHmzZge",
+	"3mDNUkzLwba2bzYTXbvLmaHpgeslX41Sju7tvM4K3sKiM4ri2IAoyXvXgLtTML/T9XSmbiL5kIajqzdI",
+	"gSQfSHJdNU7zRq5wrt2ipkoXtOTtpGdcyCwvH3FxO9dpvJKzSXXGMP62acawx4QVHkDzq9npmjw82wCz",
+	"WiY/SHo0SA0jAqokxiTTqZrnUsP6oaraaHAZtk3tR3gI/EY8uRG6tRmX58mb8Ry+OmRaGPHFlBwrnkO5",
+	"GB5O+a2goJKuaZW/iWQbi/BjEt1EskYJuxdjHaXWBzfnS0yKApvJpqxBH2sRUjIhFgEkcB8hMqXf9q/C",
+	"5WwzB/VMLXptItXPYVslwujBFTByvdqXRcxb8d4vYi6voxzIL+vAaWZjH1kKlQtaYOorJBsQxZdoYz0p",
+	"ZGZvu7TUWKWWdDg9VnAvEoB2batzvV6wrNgKZ41WUEaZKDWybn1lxtMPmEldfHMf9Kg1LQDPdFqVJWhe",
+	"sfyZEsT2hoYwxNmarcy8vwYawvDKo1mSDwD9bo1nrsuvi0zPqjb/ItMzJlUaTSMsytI28F4GWt9b/xjy",
+	"dNc16dVBfjV3RlOMY6u/wr2X81OrK1MLrVfZcLdDj7ENhN8z1jaWI4s1pYIkSZ1kLbBRuaOY3TorXUoi",
+	"o3D6Hua4k3z+KTv6LEiKdpncXvBO7c5c3DFKnKR22iOJgUcpgi/dGd9W/Tv85MNG4OZ8hfJ33JYfuQxr",
+	"MKALd+l4mYqqkrJQOieS1x+h/3rvh7evdt/uvn69toQSN4nQenXUt/3+Dztv3+7u7/2wt4ETuGbUV3v9",
+	"3Te7r16/fru79qALkUwqcyCvvZoLpmc8cUHpkbe6EUIm2i0cQUJIHFsSgBIS+gTyCrStFJNozuOSF9DH",
+	"Vuy3AT6ve0/90wjJwiEXCSnIKTU/t3quOBFppSPvyOkntv0++O0CdiuWOnAQFuZcMXVCyBS0JzbgkxmD",
+	"lkLGKIMWuF7tDz12yLRY8ISnAh81nIYawFBCbp0hD6SkeV3HhLQOYzDFIqPSxLoa6EfmrYFMk2WVgW6W",
+	"X2uXm+/u99nRxSltk98hDCuZzYZRezRD5dQLz2Y1mrdgzVrEd+vMeRH9LJbVXQUMATR2G3RVWfZUqXx1",
+	"zrWZsZnTI9RDp86N0EFtwTwnMNp0bdvCfMPhoc5z/KSrfC+VDLhlJ0AHX97PgAixnr/eJ+o+ndV27/W6",
+	"VdS26sW8vFiE13kv1+6JkVLcV723+wStbG1rv+u6nrN5UpjGMkHuWj92XxDc89dtbW1du2+XBxXyZc5s",
+	"mH17NjgBJizeMTv7m3a99fY6WD22ih0qraaNjJq62ha7fFSqWe1kVW7ZBU9wlyTc2ON259vpcFtmvefq",
+	"b1vkvdLY0Y3czhYd9nX3W2i72pXvpLp/Ei7z+7y2sVlhpg2tXPGRU6xRqISjsPULtoDZqbpGD3uUqJjt",
+	"8dWawmOfM4yUNXuWvMKGMPM8SohMSCUVxQSGzf1M6LWmTawvlweLWBaDa7C1FFmD5EjI3Cy7o5xne8GX",
+	"rhye3tYv93a7TLLs0Y7k3ZoRRDIqmlIsFkkELRKpAJ6meJiXwHMWJnyaljKM30Gp3Xa/320pZn8eEh80",
+	"7x+L2hIRPleZpCZ5WrEpR6T9iVgx1Xd+6NgdsJvDiijI81gZLm6fqZ2cr2yn/MtGc610+OPBe44pb2L+",
+	"dnq8XMEVlmvdAfqxgHrh1NnH9Lhoiitq+LcBnDi3qGfWsaYkGIoQMvtqjqQuGCl1eRPdA6H4lU7RRYU/",
+	"2uv+IcHGgOlsMmNcs1FtQHF0wGCmIhhKM4wR24G7XywSh2ufYFTWwOsbu+DpDJrqoeVPYGFY2mM4FAK3",
+	"ohbAoynOWUgB2q/GPfnvo+3/4tt/72+/7W3/5f98d/Df/e23f/nHTrD/+/f/93+tHyutTyoyB8vlkrKK",
+	"ikLfdwStmST0ez1dxlzW0OZRfvBS3NdoL+t6y+qKct6RsuRKampqc4o7ImXGY4CDM78zHd1IEVYU2TT7",
+	"zWAN9ax7qWLxPqlJZ3BblBhN3MGfTtSiyh+8dt4MjNMdz9Y83uqlsEkwOHb9uhsLfwNXweuFJY1almnh",
+	"VxC11vb22NWnqwsoRQ5y3f/AkEAkneswVbdCagLI8kqgod8M9GWjat+VyCykTFdU29aU2rrJuGrbs5oa",
+	"aX+TutXP2gtog8rZt/1ulbPl0tn9TUpgWyPtziWxnndotQoWZFeHMtgVXWDTgtbqatZ8Pf4+NnCGVwjd",
+	"Et5Q97JQN13nUjlKL8CKH8iW3CV/MOxa5QoUXRuNVX8AdYSqyFyi+t0mdId7Dvh5uC2Hq7Mw2kKSSaNY",
+	"5cX+OAms9t/YTtzE0KVdaN5OcniJLxYtgOzeNeoU/c+Az6e7/V62LPXaYEkOla9NK4ziOJI3p/bxTfIw",
+	"kmgiGkwq+N36ou28As/EcrGKkoH19u0GifkdwZ5X8SusKBnIUDen2DiUCugmasRCqVETx2c2Jesqg7Gc",
+	"x+DOt7D/BWvRX00lOVawQlAhbQoyoEnmoV23Rkon1I0AJq8GkLmoKif8nyxt8+FpjnkNWg1udzXuv0Px",
+	"Pjv9ZQBgVx6YS5sZ+40mV7p7t2vOm3uh7J+U6iEA8i7CdNnSTp2mErXPpPWjayeWYlSxE81Q1D33bWGe",
+	"u234BRoQTymYXCzk6+jf6pjQ6h9wxT77S1pljPUTXyFI21ClYl0sDmqZp56NSwb3U9Ss8JB/jYqVJ6oF",
+	"OQo5+3jLpyp5rlqQZ22y8Cgp4HW5OS0FKpuXo3xJoQXQz1GVBnz16cfr0+uzwVWpuy+o9gshJrPAKPAz",
+	"vtAsTbjUMYe27MdHF9enH8+vDhiPtWJaZQA4LUPzFr8FqZP3AQdYWgTenglegFd0EwAzGwettrKjya1o",
+	"9rzobLFQScrMnosqNzbX4BgSpzU4qNg2wEz2XiW34CAuFbZu8XD+wMYuk1jptosO1goN5ueCHZ99vBqc",
+	"0PUCOcP3kRYPsKXWl2QQFrgUi3hZO2/XdQEj3RZV4zEBWVdUrmhyu4FgpDzfddZPuOyd7lx6tnTtpiKR",
+	"PDZKwepF25KC0xA7REIxdxY8FCB+hLnPbb2sTeBgH3gUQxqeUU9Spcr10b7Tpjock0QqoWKSRt0O5nRh",
+	"nyYZKHQqksFmF6J7v45vnQSA+93wLySfFeosU1ukbNTHUIDNUGTt9nu2lULdTM/XvTuFVvHdWmLhcnD1",
+	"8eyXwYkxAR5bRHTU4mE+vhaP105h3YMcNIYctK5hX6TZXCUSseVWr2h+UxexgnRPlZBXzTwIl41WiW3t",
+	"XRH6QSCoYkxgr792yOafXwNxMek6VcSeo6/XW3amcykyZZnwV1g+8K/ekjgtC+XSbVPgDe/2XEsJAkI9",
+	"ytKZSq7hxxWyGpwfnV8fFNN0MgCLPjr5cHp+kN9v5XJVdvWfV9eDDwc+zk+UahFPfT0HP7AVbMFwW8EW",
+	"vtWg6jTkVqMccLnV9sapgo3Oq+Bq+qnv9/velVXsq950gXXLBICZ0tmWAdGqmMspee2jrvr38c9Bvup6",
+	"WvhQ16rnoxR2O8hQhOeryiANNdXdSGhoJkgyh8U+Fqs08ojaJU7rvDauTPAaCFWRWp3XAW5YTHnb+8dG",
+	"qrA/ixalSPRMxIt/1zN1P42VSprucF5gvvbT9Zj192BrrMJl3dX/xcsPQJFoL4EimuUttUpLVAoujyXI",
+	"p5AvMZ2AUJMBRkQWe/XYLkyVKJyP4Tqc65tN3P6yKufF+kmhdGLF59oeB0J6P32oql1p+tqhC+QQ5KxU",
+	"IF86dW+trUlPqHm2Jz3Bc4+d9ERC6RvtGpsnP+Hiv3ryE51Nh+QneLKtQZSb7j+csrplNWJqT7CG4W+Y",
+	"3z7jSWsLmLCGgF6vx8xDrKrNdPR6rdpGUmAzsKxqCrr1mvp0K0xRk379ez3peBvVYAhnyY2Qk2Wv2GFw",
+	"K9g6/3j5AZI9fjp9/9NWsPXp8v3g/LpB/wIFtAbx6kiSgwPhL4VzJ0OertGRMGUXxG9FHl/ldXYRc3Pz",
+	"iC9p3puM9Ruynh7vViv2N+vU4ax4A1F/SrpVut1I2GQIVC2YrGRSASwvhFWE2c68G4ahXxYqoWvEQO19",
+	"tgmblOQdHFe9UKtLj/p4MTg/KHVg9sCWkYB67GJwfgLdE4pP5ugc9JyVbgcMzaFDMEmQCgv9z4ZSLYTU",
+	"LEptTwR0DxwYISo8ZSlL4Fyc+VDIjTKz3wq2aHbQM4Kka7CF49XwTt7qvpJT/5bxOEqXDhLNdTMy2pJO",
+	"+XxRlQhV6re/ypD4APsrPFEAMkGI1QMiNy5ZKO4ixOWKJJtHcRxRw8QimGxvt6U+mN99nE61SKvm88Eb",
+	"lo2XpE3zLIyUoW4+ExxKy7CNpLmLcQGHTIobDs3tXCARO6muVPVUlEgl0XSN2ZT6nsdqcgsh9SST+QRz",
+	"g8WIDHLceN26sSFvYXLbr6om99dsvmhPjHM0YCFGZMrGfHILktUMIUKa23jp9bzk1PMy6DjF9RLHvIPO",
+	"N9muKFghzkpJoRZ1SFgF+AAqtqpATCzW5VcBUYK6lCq/r63n4H37dn9n5/XuDz/8sD7UALKQPqNkxDJx",
+	"wY/UAieANgO+B5ryFkrI0Luvevst/EVf/dXojFUZIfbD9/jA6perNuLtzu7efuunbeuMLqlmR3PM+SzC",
+	"WdPk6mcdSWZxSChRJY6LU93f3em3z1Tw21/qIJYNc82VTu1OMJ6CNmDYrHQeO/3Hhu1JuLytbY6y86+I",
+	"TQMrDjpD1JTou8hmxZOtJK0yckNtnxUnfHRTCXAZbianHHQAdoAGs3WwHd0g1qboOpd5keHXLet1Irjd",
+	"Ru9YE9s1SbShGhWnXnlqCZd6UtkS4Ij9VY397uaJkGGEhdbFhq9Vzc1lyiOJEcXG/bLfP3ZvbAhwmCQq",
+	"qU+lMkt5d3R6Vh2/ajWgp5GM9Kwlcma+YR980oj0ZE0/nsrSRVanKk+jWGgL4IgJ1bbV10l3srfH+BE+",
+	"VVmOlygQJBUmKf3iQexAUxxsgRcKQw1aaGrLptlOv48deXHLI12csKeOdIHiqYJjK8v5REzWlPM5r9R1",
+	"BMLQVehxFeWJWVxnRBg35xOLkEVyjQ4xNGLVMbT1WOGQlSIS20/lMQm529X7QYQR/7MaPzIqpn+4hZgj",
+	"kWXgCa3C+eX8Y6VMsWWDJxvWCheuSj7fybH14WJvq+zk+HCxdwC6lWFawys59VCX95gvNTV4h8I2HmqX",
+	"oTwWbMEnt/xGhD324WLw/vP1FQ4HSVeQ1UQdQQtDB0MJuBfmX5Tw7MyeQ2or+yItDF8w8nEl9MFqe97u",
+	"RY0n7OPCu3ZS+3CPHcWxdd0CrBc8Zuzb0T9+H9GtxR1DaQHexg8Xeyj0Hv3aamN6+KoxnszMArZj/vON",
+	"5fpoOhVQTyP5XOge+9FHeFcatIKd/pt+wH7Y7Qds700fTuLV6z6LIynQp5Pb3NgyeSgjzWKoOBFSZTez",
+	"gI2z1GjosTBK1moVayfBgsdU0HAQStKqO508rnYP/6zGte1rsY0NmH3u4A0R/lWNK8zXdh1gyiOoKrLi",
+	"AXYN/1jhotzwLi0M7moH1r9M/6zG+X1a2OoHXa6HjLNY3YsErxh0bpCAr+lvsLfmTdpN0tuDr/GI0iB/",
+	"aaEd2qIK4gEpCW25sdKG3qnqjJ+Fkfp5XOU7+jmK1ThKNchE6wDims0F11l5n3baIVXDDFHkrsRk9WNI",
+	"fGi2r3oLd97s7vX22zyGMxHdzCr24yf4O9BB9EWU3AA/FMocG2s6qpQZkguVheQ/7PYXRdZ6hUtwJeVV",
+	"qkL0d7GKD/l6f2e3/2r/zfqQk1kd6sunyzMkEU90YupEIszlmRJbV+O9eDRlQxUvG9Xzl2Y3evPFnq9E",
+	"ZUlUlj17byq7XIXiMah094dXrUhYNTCkv5o/19DQDrRkaiKi6iYzGWCP4Acd+RYZxSeIRnnQJAxQTXOn",
+	"+YQS4Gm4/hE5/dG5+xEYuCPTHhHuAgvVvTQKrmHhwFxlUUj26yhLYtdlY9Rj7zEI6ZQAbGWeCCnuV5pK",
+	"AWsfvHwZqwmPZ0qnB2/6b/ov4WZ/Gb4/n344eZf2ej2fkVczKL3v19hZZo4jgtkE0xb6bNrbKnIRuc4V",
+	"wiAcjlWIBNZJjfslf+XRpcsjSpR1pEhh5yuEirdL/ooDj//XlTwRjwdf0tZGwsI+Y60YquktdeurBCA8",
+	"4UuvJJOHoW2JKfJxiujxVld723qtPypEysBolBj2TMH6ipW8AYN6PYyUWjy8T5rfiA8irapVuLq+HBx9",
+	"+Pzh9PzT9eDqwHlyMWbUY7+cDn4dXK7+3hraYRdHl9enx6cXR+fXq69HcihXgyyro/ldH3tQT3t5cnr+",
+	"fnVA9FQYI/3q+uPl0fvB5x//Ex4AHzWeLEKAMzUdyhxG3o+8BLlbm8xOSz5zHloX89zmPkQJpIQYHXly",
+	"qwPH2EzciWTJ9u3cDl1cn4ob/M8HFigp9AeDT+AU1JSpLNVRKOwazeYO3l8Orq7sGseVUUZ2fXl0fnX8",
+	"8WRQcbxTNhdh5DkGwh67+HT1k3lokenZUNb1byi4KYrksxVsFekFgFtWyABSFkonuRVsFQ5uK9jy17gV",
+	"bK2sxgwOM650j3QtNP2jnvRfu570sUtDn6ga1Cy+PT+WeiyWSsieAiOwGkz72XNkaQO+boasI+UacfIC",
+	"dLx5hNdZj3389XxweYDXQGqm7UpV8j8x8WUiFpQwZ/4NLzm/80QAKMwKkE9vKE8GvwzOPl6YLzhcd3uV",
+	"WiwuwtjSAZvwlMfqJmATNZ+LZCIC7KFvvmNbpdhb/gDMd8gGLGWcmbl5FTJuCk7g14rguhS80/NfTq8H",
+	"JweQ1yRV6tosljs0LkXac0Bmc740WhWLZI+dDOCvRzCK+cGMQj96c6cP+Vhi3puV8/5FJO7ma1JOqS6D",
+	"MiHn4BBl4GSvcJKHtXCCoQjYaxZGN1EJinWrv/dmd+dVKXe5AH+IKIevf/9fm99K6zZcrelOCius4h5/",
+	"N+uo4dP5L4PL03en5iilYpHESbnzd5mYY2G4Avr2G40lf6uQmBmFQqbQNk2zRaLuhDS6458Hx9f2UfsE",
+	"+PrvEyVvmEq8mAy+VGCCfI6F5Evvj/YTlURFDcmOUI+qFvOkZKF6Qvh4FY0D+BqaiTXLqpIPT+i3qmzL",
+	"iq42NlDQodZWL5TUIj/tmldq0/qouNAfpbAUO5sqeqONPqHtq+Y6u7kWFEvckfIM/5DhQkUOgyRKnfqr",
+	"IcYeaXZrZPdUJTbjJm8ZG2k7uLFj/DhJ+RBxxLarzz5HqM3tMEIbqK9uwg9RIjtRGmXpYGM8ovYK6muj",
+	"F8OVeEZlBfF+tqZ+2BL/Ksw0P8vW3RA2ONekakEgB3LQ7BtVZTBXhjS5ZqP/t32FiJ3b8OL2aUgNmOi6",
+	"347CEWH/8TnVOcSxI+fS5SLu0vqtmtSbK62Ts5w3Kn4vFPG6to26aSyPdbyxYTuJkkiu0Hal+JLSz41Z",
+	"TIBS6Oi5BM+fzgQGCW3R0qYA78tY8bDjojA47AnjH2sLNREWZI/9HP1Y5E/nTN1A4pec69fXF7ZUpEIE",
+	"lPfqHnTC9gkUmi7+LROyqt1DBYVe0cOjMt7Ho6Hely6hSiSG1ZOIXGI/CAMAzoHHDxgnZd/p+oFRUsJs",
+	"AqVNoUgCRk0QzaUTRhrwRtD1xEYvJzOejtAJinhC5g+oZxgLRIqiO9QcbT2zjjs29s5FtJWHuZQrYBnY",
+	"s/PsaHc9lpmwQjEokHilnpBzT9Em9y8+lDcdNIrq7uEnDs54wwbiZb2lQhxVU9XKVBZChpG8AVXaCiVQ",
+	"o91yDxwKEBIIZ7tfvtg2Mjv7LqTGEpEmSxgL777ANUctSrveUOID8FFbv+Q9M+ehOGQjGM9lGdFQLqHG",
+	"qtq0AP+A4JhxLkaCwrea9OwBEV8jLBWV1Bu9DyPZQJ2YF+W+/CgOwjDSALjXhl5oeQa2ld7ZFL4QF1Nj",
+	"u+JCnX/brdbvSs7juDP1FlSZlS5MPIojeXMVVQro/A4yz2WJ8EqF4JbQ2WQitK67UaGcsmrj2DS6E0X1",
+	"/PESipsUzWq8zkTcRSrTV2KSiLQh1Anp7BiUpeI0awJAIAtQ3TCa66IVdmzDuIlIH133wGGrj87MxRjl",
+	"+EyPfbSdIVHEEJEhzxRpXCVUHEsZJOZ9RumE5qwKV3Z0I3maJWIEJvutWObrNyY8dNnCCZMs8U5Ki8nn",
+	"D9Of/+Nt8ub9z//5t+T6/q+fLk7enJ5d/Nep2j3jZ/zq/lr+V7J3959f+nzwb1sb5+GWpM8D0nFdJH81",
+	"gQZce4UeGS8d0ke3qxnjviQgvFu3JKZKnFtPw+t4uktbVFfHDQXSllQq0hY7CDdlxZqDLFDJY4i3lhKV",
+	"6gwMyczxmRnAMdq7p8c+yRjuIC+JKpNUYHN0cfF5cP7Lv4XiTsRqMYfSa69xQqrYIgGgWDAEY6UWYz65",
+	"HUoaXWi//wK7J3tl6WKaAcqTyCiC0PNFGsuRcJ00OUTKDNWRDttStbxstjdtVGv2tAMxVatm9tcHamZO",
+	"pajXzOwjHdA0pCPuNkCNBxA+psZIdc+UPPwKpP9QIVmXcAgoIA7/yN564OVIsthQOcTxE3ET6RS1/97a",
+	"JPvybvcRqLaNRK9qrtKjnCByt2Ppbv1DE/1DE/1DE/1DE/2X00TpVL8RlbTOr4JtiQ58BczqUT3H6uAA",
+	"qXjikI2KSxkxjXVnBUgk1/rIPtzo5KiuADK8MFbhEv17pX5byx4bwS677xvGRrejFozIxwj4Gdc9dm60",
+	"cPKKyBAuYlJT5nzJxpRYeUAFMEOZyVup7iW2LQDyDyMzt3kkeYqBljlfLMw6IIEcXJa9sZFpdW374ZEf",
+	"o3BALkT7UiJAX/4sVfp5bmRC4wCX+PS5Sj+ItDzUPexb0+u/KmlfmpjbyPrPajEoeBwf0TOFF0MxiSPZ",
+	"/OIJPVN4kbp51b81MA8UXqGeEk0vneIj7jVyBs/FfCyS3l9V41Tx4Q/w7J9VYcbFcWIxTTuNciamqTdG",
+	"2rMwVMTMDYNY5NBjfLJyFErA7DDKCT5ZOYoIo26DDMJoZQwVClJQ+YT4tX4Y9/ARPGtHsu79tl05oedK",
+	"W+JeDxO1WLS/foKP2dcjaf5DJcteKBaN+3lqnzyhB1eHiNV969tn6t6+SDGPHk8ms+iu/ssX+NwRPVZ+",
+	"PVtokaStr3+ix9zrWTKZcS16rj6xdgB68tg+uDJEGOlFlorPCJvcNs4JPn0MD9eN1XWU1QHmkZ5bMJ/m",
+	"IT64J1cGScQ0k+Fn8s23jHMJD7+DZ2tG6jpIPkAOrsG1FqnuJYKHy/qSDnr6CB6+NM+ujtRtiNLLlFfX",
+	"KLIv6alBcQX0avMu2neL++depkr7trev8DH7OgUWe+NE8FuVpbrXTJtX+PyP9vEicVaM1iysVoYrCi07",
+	"XrdRal5uPBB6tXAe9sUZl2HCIy16UATcOshP9vkzVVABVseD/+083CU8XR5tbph6m8dxyzAfzHNHcVx+",
+	"36uy6N1Gk9vW+VzkL/wMzzeNOM/SdQb8kKXN4y0SNVdrDXlBbzSNShZC90E/4QvlMXPJ0cKFNKITITXc",
+	"6I/XeFuvjle4te14eqHSGEsgG8e5ss+tDNBpWTWr0diisFmq2iHw2YJoteN0O63yEXWQylerMrmbUL1a",
+	"Fak52PESwcsoC+L3YEtJ8XG6dfDfLUB2NVrt70Hn93wVdI3XCupvh/eq7YC1XsxV/07zrFSN296suh06",
+	"vlM62U7veGTU8Y0CxXZ8p04mrf+6L8vXf9sT3Ou/XBTRHd+vvBbXfbdwQ3clhqJw7PhW8frt+FL1/bD+",
+	"y95l0PHlak1s7Zc9rbDr7q4I/laJUPZkdHmh6J7p8kbRL9PljXUkQNUF0uWVNb5RZa90fmfFTGp7s9KK",
+	"7vhS0XJve2nVVdD5jaJrou21So9K15cKfpTWfaj2IHR9rWynd32vaFKv95ZvjXZ9s+iSWPOtdWRL2Y/c",
+	"8fkKt3HHN3/tqpRUmuNdX1qL+VedBr//JY8mGEavr5hJhM7iNAcxrS5NmqtENHYITwRGRFRiQ7+HUPtP",
+	"+CKEsT/v1kGA5iHC9g7dsLVeXKaI1LXbWpKUfyrARTbEkexGNtQOwoQAc6BtR3V1qHqQx2S8YFOOhIJD",
+	"S0r/obkfQo0kAQZPszRLSsA0u/3d19v9ne3+7nX/1UF/76C/33v9w5v/qgvXlnqqNMf7cCUN+1bbv97s",
+	"WDmMZZF+VxtqrpZaQUzNZQEVwXX22kCdePqoiMMup5km13hxFBK9jx2auY0NVi+ptW8pRVCr93m3nxcM",
+	"lVCe0SeZJwH4yNO7e4DFowN6dK0Eq3c4IT/BqrnVI2BXVFaaARCqZGGh4ExpUZh1bWuJNyVqqElHyNGk",
+	"sO7oJBON5UFUnWQoNczyMk/od+pXCnn5+pG2jz+gYujt/jpln5ge8Xaf/e+KXQujUL5IoWq9BF30ugxQ",
+	"37pplEVzgciKFalQ9qN+qZAlMJzljUqxaCHwMBqRXJUULBSTaA49O4p1ReZ/8k0u9R9429trAmxsWVZV",
+	"CWtZ8FRxbkEerOyNR+r2PItEl3Nzg2C9FjptKmS3xa9ayLAm4xDkaBx3cFp5+Vd/Ceq+5hodRimTQoRU",
+	"d61kIS/nhYZ2VyVcV5ujZQ7aUkikscXTqOisG7FoOpT2CcNUkFPWG8qqXD1ML8qSKF1emcXQ7RHOI3mt",
+	"bgUky40FT0TyzvLjn3+9XgEcPpKudeOff73usQGfzKgzruE6gKrNGzwyPVELCzVEuwGECfsJCg98Mr9J",
+	"Zmm62Aq2vmzPDCEktK1+/yLs5DTjd4JFaYBawSgGVBLzE5S9fdmGsrGtgz3z32mUEu4LTjyF9UIzqRuh",
+	"a5MWr/0eNKfn7wdX15+vBseXg+seO51CqpfZ9ImSeEuGAfaaMhofAXnA4VDeMjYznfIJKokWEoJAzOVQ",
+	"UvwWtlG5UXgKCYKIyWum9bfMqLEW1ybPLrLXyCL6WSyLW3h1eUWISLgeb/tQfCyBO/z8MLr+XCK33wCZ",
+	"GVO5tCP+pu/7m34Ke0zDeptuE81W932kZ3x3//W/jRz6xEx8YT99ODrevvrpaHf/tWWMhN9DKlDg56mt",
+	"TAs2bSZ4CGRGu/ZlG6exrd081ttB6rm2SNSXZY6FLuaARWLMN0PuAJJtGAQSlqqn53btddWuudlBjSxg",
+	"aSdPtnUXR8c/H70fXLZvnp1K1+0rtc+2r+uWzaqYkNuut/52XdCAL3R5y5wPdi0hhyKCZAsGZcl9B8OM",
+	"AvfXaeb+gglJxzyORyCtMYsK/g3ICnwC/S/jJRmCPPUR4DaRih5+HFlaSs0tb/fYf6ossWUXOF1tNxpJ",
+	"FetnH2N9/sm8Kp6Mm6MveS3a25PRMmKwdaFlO5UNadnh1rXQcsWE3I794O/YJQ1YpmW0AB0ZV9d9Wsim",
+	"P/96DQJKsqOLU7MvKMFHExWKEdLKXn/HJkly0B4QKYbS8w/YKJM8S2dCptGEg7rxHaBAyRuQfVKlQxlp",
+	"nQloigZ2OdLa9wEbwUF/RjDTcOT+kIg7dQtDwQ6hdmpe55B8ueBa36skxJTlWJiRbsUyH2co4d92GLwV",
+	"1+AajyPoDsx3KCiw+xGc/IiYqNCb3b6J1Gxfw/IMkSBvgD5SZIudgipiv6kSe2SON3II6SfjDgc32IE/",
+	"8ulsyCH5AG08Ujktt4Fv/A10+M4rfGK2c01hX2adnqWJQoVZwMZiwjMtUGMai9jwS6qMtgY9+zegxSrC",
+	"yrXaSppiR45kDdeuTC5KaWq6NDe3kbv+Rn4qUN/voKBNlet9gWgORAwFJRDoyzE9+n4KGNbRnchB3MzN",
+	"pHOgNqBaC+RWaj6qLW7Rlc22p2/0hnIo//Sno1wqRUr2/vQnNsK27dHf4S8H7EfYfDbM+v1XE1gZ/KcY",
+	"oRTEyz1CO8VISriLaX9hq/ONT0SaJVKz7xBO2sx0Z3cowVr/PijKWPbdSN9+Nvbu5//f/+f/O/oeSTxH",
+	"xTPHcs9GL+92Xs7NXGptp0qriR2BTBxKlWD7XcJdBdTWG6OR7/VfsdFUJeMoDIWkxfLFAjZ0achN3Uui",
+	"NEMpnv6Ae1JY5mt0SXzfY0dDufIoajPmOSWLI9HhmQN3DZoc/h2oP2MsXHErp5WiFZvSKaNbUGhzvu8H",
+	"1wG7+GT+5+j6+CcY9WRwNrge2E60u/1+wC4+Xl27cpjd/g6NNEgSlcA4A/CtAmqGmdWILxYxkdHLRaLG",
+	"sZj/n79C9QIBR+iUj2N7bQbgyuYh/onypUd5t+ARtXA6hYsKSw/M2qEGFc2p0f/bvsSHAN/IYnswlLo9",
+	"dipx/yO5yFJ8c8Y14XalydKMM4L561EuQKFmAU87CocSCjARfMKJF/QCIJm46kLaO64NDUchngL22BJf",
+	"DP2HB2yvv8dGUqWfpyqT4SrRhmqSzcFbH6V6CNURZrOQXHGpVJlk4ecAhjEXXK7PiOF7N2ykGZRa5Ls7",
+	"UVIKtI4hc1P32K/g90pnYihJy41SLeIpigvNfrq+vrgKmM4mM69pMZV2LFzba1c4bUTr0puEeZJesr5i",
+	"LQ4MUf3GkDzZb+xYhYL9xsAd+ttQ/ra9ve3+v3lwr99nv4HybE72M5zsiP1mWIbPRQqOggTvQKyNhcgm",
+	"ila7uSBn0rxJWHEz7Qo1G/3vv/99ZGltwdPZIdJQSlCMhjcRv9nMKiW9z36FlAMjUzg+TgvYMQsoa4Pt",
+	"Sl5ZeWMF3Y395rpxW78U1ucIbb/7ynw3l2fsNxCAgRWPKinIHdw9HhsZG6WFMZANPutMLyA/zgyV3zdm",
+	"D64+XV0Mzk8GJ2bU46Pz48HZ2eCkMMgi5vJzHM0jOD7O4D+LLbCNaRtzidTNJ9D1b0SvzKDuCD2DAfwX",
+	"9Nrxmo3PeRybw4UhsGTULEb7J3/ItJoLtrf7FnUFO3qqlJ3snplszrG0VEMNloqi0LU0Bz63b+6bN+ci",
+	"nakQ6o7g8/lujY7Mv0ckrEBcazf2C83wTXd6b8xoNO3PaTQXCgk/tQVcqVK3BAdv2ykjgrfRW6C7saPA",
+	"t2asiZLTOJq4QSbQCTcF6C3hVmQJ4DAX0a4WrTBcFIr5QqVCTpafI/nZNkwCS9f7KVY6tcT6pz+d5r/8",
+	"6U803A6Qh1nS51Spz9Bcq7BQ23GLlrnDPkQ/EktzWbwKjai+l0RbNPw+sp/OFguVpCL8DI6oz0axLH9G",
+	"qrR4q+FtRgP9YAYSXxZigvCzVM3gzncAP7kDtuPt9PvbRheMZCbsWLu75S20VRZuNG+rto0pBREhkPhQ",
+	"9Ew3lJVoNCycTMJTgZxGk1OKzblc2of1IRtdijRZbh9NQUkjVc4Lidugj4L29oXRzRmZ0T7nN4rGSUc5",
+	"aJLhVh9cPx/ae8scmzxkiSCbYE7feQUCE3dRr9IE/QCmhU/+r3YBpQ7G2Le3BrYQ+gx3PsgdSfpLoUn6",
+	"IftbpqjA11NDEBNjqTLbNc1uxT7KdMPkkTHBUfyb8VGHH4uQmcsVm8O5uHqkmbGczd1IwwDphzzlY67F",
+	"50zyOx5BIMku1v5mzsj7GRRnUAoBDO8+iVLsk7YQPC1cdVhSXjxvOl6jkIHO5yAFVonOn2dJCFnPmMpi",
+	"CNF4V30k2U4//4xyfy0z6+jLth31kETENf5bW/lgNynSt5/1gk/EZ5CivxV73JufUVvEEHMWxwe+hoyu",
+	"ui/bOlWJ0AcsTQwzwr/M+YB9QTs3V+Y4Cx+vOBi7etAkJjxJloysiXzr/fHc4USNZ1Lc8FpWc9+312I3",
+	"RluHOsxMjPpvzyM3AHINzxoLK2dOA3ufeqFRypoJ4+UUlgnDvqumqAx7xNFjRzQgLYCILdKwV6P8Oa8X",
+	"LCigcM2PhZBwSJGxoTJUCM2vOo2gF6v/41DGPDXWxJWyW0Z8Al+fob6/wioHpXmZa7L2kqSOonm8kqY8",
+	"lDijJJM6V20Kj7zQzvAwW3LPE2Pc4smYvTDzKxwomXFnRt/4059AbKLyDhkTZdwbpxIBeOwkS7QRnNBj",
+	"IJ0lKruZYQ4W+9WuoJC1JVNEOQRJehbJ29FQlsw0dzl8ujyzYhgwUuEj340SEf/bEIAdh1sjYz5DJBTV",
+	"JZg8vxGWoSGDxKgcC7QlRxazH+Y/lCMA7keyiBIGsT/fdECoipggGWjLzR0B6CLGboTkTMSQASAe2s1L",
+	"ozPBTtk9RbN+nE1uRUoBPyednNPH0ByC96B0x7i1JqPonbVIf2Nk5hoL6ShlSk5EpXWEDUsS50H5DXo5",
+	"c2Il9psx7FGkoIYdwGqNwEA3hlmu89Wl6gZT8fD+9EbZCfpV45QDKGZccFS5oQLGzUPojyt+Fj5ph/a/",
+	"1c8/5mB9jMpjtRfPysI9N+8U11x6W8kVZwmgxDuHObVWMIa3HY1UafgXjGYR/UnDQcCD9F4lt2t/YN8f",
+	"fx8FLSZeMnCiOd866nhAZgd4srarmaWU4qyQfnf6OWQDbLyhY5prj53jf2A+oPWzeLFqM4Ub6I9tXQuG",
+	"usUXwxI9dsQmcQQZITPAVFpAqnOMAXDNyExnk0QAiD6PNajvqIwaTbTHfhRLc058KFFNL4nN3bdlDRZZ",
+	"vaix5p39MDBj+PHME1zu39sXKo4mS6uV66H8Lkz4NN2ORDrdnqXpgi+ibfNB+N42PfY90zN1T/kj84iy",
+	"KfE+m/MIoGQsQZJI+DWJ0tSIgGWKbrcjCwk0zWJ3JyG8V36FFhWTkZM3NzySOmWjOf9CA0PLtFHZYh5K",
+	"sHe/29l9Y+wiRyFKsneXg8H3EDqlQV3Gnu11BSzpIXhgazInxBdxptn+zi4974iOHM9DafMtke7Q6Wc7",
+	"Ie8YbRwyPbhbPC4SrwocEw1Xo8mLaRrQBmM2DmehGOOGpZg4aNO8XgwlbjJDuP4xPL/gAJE8tWTrfQXE",
+	"vNXgeihsP7oj+I3uMqm8x8183C+p95k5tW2XbGeHpkOvVQnoFZXzO0pT0QHCLJORndNXHN2K79lvVYxQ",
+	"/cfSZ+CsMdzoyuACJkARl+KeMkn095jvO5kZ0yok2K4JYdBZjfg3Rj6M2k8P5VHFRVBw6RRvBBRtMx5P",
+	"7YOGfo12uMTeb0YOYZd02BIgON9PBfoXe7Vrrne4WyqGMXLKfwfd+7tvgYSr9orHUHSaN3pX98I/aiNB",
+	"zVnbD4CXGFyu9xK+tOKvnfIo1tYPvv/lS4EH7ykyYdYCc6E0JvOZe8itJCkLaBygx+ObQwnJzN7r9ygc",
+	"kBXMEsvbDy5lSoYC3RD1OxJaFzGXIKwoTUxacWekHzgN4MYOvIheHnnykoFtx7Rc5/Za5/mbMwbpb/Pu",
+	"jPzPYy+ei/CQ6WiexSmXQmU6v/vR3sJMU0jSOLL6lEcG1CpRTKdikuJEJgLiMDTJWyEWunAKfKwgJo1t",
+	"vGEOtEO/8DhDeX7quuLzv2UWxsudcbpcAMLZNPqCh6lVkrLxElNHImWOKJoLnfL5Ase5fHfMXr169dYQ",
+	"/afrYzrgQv4x+0SQSYSrBF1WaSNVaCGkbINxdoQ2ljsD7C/pO8xWzO85/7INJG0o4s9XH8/Lb7/eY7G4",
+	"EzGe/D5qZ+B7teqyNTrd814zyzzcQgo8ifLcrNnp94cS1WBb7gALpO3/MVH3hgLNAVxBeJQgMpdMJdFN",
+	"hGGGCbKFMGQasCxHTXWatznkGIIyqHCQXMMxNPvu+OPlVWBVy6GcKHUbCf19j/00ODoxct/5D9m9sXmM",
+	"8f1+cM0ie/1j0QUZA7bd4gqj9NjIx+dyvjdMkLVEbE6xx0Yvjd1u1BMb6e0t+TweOSeTztsB6KFEu/Tj",
+	"QkjDq696O178w8i9GyFxL2ADEzER5u620/fM2dzSB6u3GHYl3gIdxlARjyu8RjYeZwwaLzeb4mY2+kqh",
+	"JwSVRaLOA2wYHzL0ZdHKcpJBbdHmX7mvp9uXYhHzpQjpsg1gb8gXwUGxyC8MG/TqsSvhUkDAPoVhMc5T",
+	"EOnzTKMzr+gvYOl9NKFARIWLBSESlyozi2NcDiW1rgChiPpzHpgqan9JbmWCXlBMcDYjUBZDHnY2TyDM",
+	"ILWwRG2H7EkrrMxrsCbnVCal6TeGla8FZcYMAMfkZEeAARF7PIEtLqITtmYp/NUL8BfRWSkO9dvjHDbZ",
+	"fEW/OGUY4N/wFmTofq9zvptBapwziL38W4tnB6dBJGfT0o1WbMUe2Tq+rLOepZAusxDCVFYHW/kexFQO",
+	"yMS8z+vn7FVoDhWa0qKC5jnp2F5/JzCXbQC6Akj0L19AZBnCRl2kxy7FNNPGdsszcz2TxRbMFd9iIjLz",
+	"IHbCkOpQOkcjVPAVz/9WLEn4EPaxETwv73acGjpeOmUQGw8yDLF4SIMBQYFnc7qTQIPEFQcOlRBFJOhI",
+	"Qzk6EYtEYICHrMWrTGqRriQUGJKUKpMTsPrUHY8JtjCOJkJq4aX2XCRqkUQi5dScg7KD8hSco4vTrWCL",
+	"3P9bB1s7vX6vD1VCKOO3DrZe9fq9V9COJJ1BdYERuZCv/9LOY26xcm+qMu7BxcfAvDXWWzaOsUE/3NJU",
+	"M80KQ62CXrtjPg1pxKPCtyEpmNxnteUe+SMvwXsHzUvrSlCrHoa2m7//JW/fAove7fdtYpWtOinF6qAo",
+	"Eq7StrIyf1U4vd9XUrD87qqFbethuhZwd92H3MxfXmBqTKGGBLbOrx75b/zXgbFDtv5ilq5txSOcQnEC",
+	"W8FWym/MAWBVRunXv/webC2UruwkGC9tDYjNHwCCoXsKsZsd6fQg0yGaQtyT2v+bB1yOhDYqeAY4MqvU",
+	"g4Xw/k5vYSGU0KltOfXoh4m1TL8Xa67MDfH7CjXtPMkEqijp2m7zE1IOBAHLpHMCZ8uLBNJKPb8HdbLn",
+	"5T+i8Hckq1ikorLVkQAfCpHVQiRzbtZlxPdRQSjlw7KxmKi50Ozo8vin018GJ8yoP5Cbk6dlQlIISGVI",
+	"LNK3xmjLUrQCzT1n3y2MbPMaCDLfESvI8SK54tRXyPUrCKA6kimsxOlrcBdhA0kr1b86WcFWeTNYm8SC",
+	"6iuslC9HuQ7MIgdHFVLmvUi/1TP7yvfEe5FucA7r3eenIdzLi+omFr43htcxu7FXIh2NY8hU8hmbXDWH",
+	"eQsB2zkZ9Mece1EndhlNQ0l0UikDqngdwbC+8tWEnT86XU3PKGcQ4Bu2//5ryxU0BB77vnpJhGhWsBm1",
+	"V+pSp8ZSz8JIGANBC1u46++la7HitCvSo3rsV7BntZDhBx7FI3jX6/MO7dRdjMZ9hsdaDeWNAMfleAns",
+	"EaCTHJ2cF7hUyGcBmwt7qJMztJaDWJmBoL4IMk+Hso2Z6JvNUnjn2Sg6YBeffjw7vfppcPK16Zl25oEE",
+	"bY6sxehDdxUJ37FV8QNXEuKyZP1E74DFPPVSP6DNTJos0dOFidQ8jtlNdCckm0YxuHSrjUQzxwEGDjez",
+	"Ea9hpobhgmqjxeYyUd1MpkUS5MVnWC+vEuY+EZh9MMwThbA0W3cfhZjVPY0Q10K4oW120VDiaOBDMYPM",
+	"FyLRSpIb/0giFx1NUpVcLxeChgKkool1sOJgy4Worz2Hh23VEy834583d27x4HV2dqu6DVXuImZpYmMD",
+	"m9jd+9OouIJ8M8bixrpt7MOjXv1qIiVrlkMvUwr5xtOf5E2yYCW3kYS2uNiwH7x9tkkuNvnPe6+g6lg1",
+	"cXy0ceIbT5hi6avgSwdGJrgIUGojQ1QXb5QT5871vNY8ZSFfUsCobj3mWzWrcRhOO9f9/gH8v16/3/+v",
+	"4vr2+usuz/kJaYFrrE7IcI21pappZTu72692Oq3ln9VrZeROnbvqyDmr6Fi+svlxKTgF1yCNJFY3q/cc",
+	"XGUr91s6ewmJT6CgVepal1RHaHO+LPWQ2HfJV4EXCnmDgace+4idhPMMLaydgkpR8I2WBqHfbbhYv7Dl",
+	"fX66XI8dUcm3K7um5EFrrFJullHWVmrGXHos/BVZZq+/M5Su0slLocJgPVaO2cQuSJBZzckIKrKlILtw",
+	"m13bMgCH22TLD0upbeWcMfbd6cXd6wP28vXe973CSGXQr3UH3Huz2YAO1o0G1KW0Nraa1QbxX5vZNpSM",
+	"hZmRBjmG1Ns+9WDLs91garnSZJNEIO4CKaEwZy/HLy0eKZlSEy6rtOYzh7nzRKbncU5Bz+MUNWuDVVZJ",
+	"qzN7GI8ipYr+cnUDYSAIU3Pa4ZIggsS8rb8EW18g+W8bGGjrYCum+a4IqLmoVcGtcMoFklW3rc5Joc6I",
+	"cnNsATVweo+dK3wAjG4hQlHt5TrGgq2cZJ7qkjEfwF6ZKqk1sMxDT3HBVPi0/Gq15uMsntuYy/A+CtPZ",
+	"y2i+UEm6PQnldqxudP09cxSG2qbN9Fm/32eJuod4ByQzJVxqqz27TmqlhJl9TLeB5DGU0juvsPr8HkIn",
+	"wJPTCHE/RlplyUSMjJEdFmqPMGEY0gGMZR8wrSCLYMKlhzYFyRNmhmjs53FnaFFp0y/xy4CcgPlse32S",
+	"dioZyjzNjVsNLMcADUr5uTyvfcWCe3uJ2pxBs8Q5ZspQl0WdzSGWG/KlNUgxOx/RDTBhxsuCwxpLFP6v",
+	"cJ499ksk7kWiX7Bi92I/ak2uDbwBcV+9XawSwacw0ePQSCn9VFIYRscvPYsY9idwCUC9dTyNeVzodKIj",
+	"xEy222ixECEQ2tf2oOC8GWfHJ+cvNDF6pW7puL1eDBi94S4S962SHJNRkWYxL2VJlHtA4JeuEsnD1rPI",
+	"OHPBdeaRs3seVmH4a5ooaROR5i6P2mz3hADVrWvcHYSRW1U0/F7gjfCjW/5G7pcTvtRPa7u4CX60p1BD",
+	"hg4096sHT/LceLrDVZauQWdRHEfy5mUk71Q0EfV5GoA0QQ9BpCQHKF6pxsLcKAi6c8lO8S1ET6jxxJm5",
+	"nNopbEQLrh/sBp67f1bD2tu1Lukg9vieIxMkyg+3RJlIgHV02Sr9juaUfgiFE6RyTZY9Npormc7i5aWZ",
+	"szGbXN4q/WDueOt5Ozq+Pv1lAOxzcXR1/fnk04DpbOw+pA8ZZ0vBk3jJFkk0EUPpFdmx9F7E03TWYyN8",
+	"pvTNexHfoXWFLsoe+2CmgJOe8FjIkCc4LW19SU1SE/fGiaSnJrHy975JEejcHgu+nLviILUQknEkka6k",
+	"B70wIy4nop36jknZLUG2593fja7nsEVs7rllyBQKPBFNUPdqz/vYTcg78n+NjLaKpdVQlz2K5yavnDrc",
+	"lFYIK3+mgbb+kdIV9Pv6Id789vpLsFUJgw2JxhMK72JuNdIZ1XlgUduq8Z96jQBs+tEnCdgv4obHbKbi",
+	"3GwqlO2wSINSKADgWGJmLeNZquY8jSY8jpdMqgSRH22yNXw8oEgzpLOb8aM8X2gmEnGY+9ZuRFoKAveG",
+	"8nLw58Hx9eCE8dgYvONYTW5dPdgBo/iNP1UtzGamIl4CSr0w+jlPliVzDDPizaa5qlLDvlMotN/r7w1l",
+	"Q9aPy2SviDyX2RrhP5/KlnOfWcOSewoOp1XW8Ddu9Ne21IhNXCnYC+0zeGLPpSt7h1zPxoon4cubRN2n",
+	"s9p746NDd3MFqn5vAPIgBBT0VQk6PmwRuY5u5Ha2oFpSomn8okV9mXHNjCoSCXy3/nY5sXN+j1N+Qloo",
+	"f6ou6RTm+yxiXop7d4cvcOtWjt8dcv3p3y4i3Wqv234vHOwpqe6D1dYvNVosQj2g1CQthmDppZikNa7Y",
+	"4mn/bKb4Nc4aPvRNqoyeF+RWuP47m5z3IuZyO4x0mkTjDNfXrDCai4SafPCbFYO6Rn3ssSOWRlTsBUVc",
+	"9HjkygTh3urXH/9FzOWJP88npICVb9Wxu/fM82p3RjcxR7kJCSTCHOY2dEiBaXSIu1AmUwHBoEIGXPvh",
+	"aaz8jeMc8QDOnBKdkLAMSdXTwCXM9MhO9AkpoPSlmvN/nsC/PXo6A0rS2ezk74TM6iNtn2rFdMBG94CT",
+	"af4KTeEQPgDy4ooNXhBLCoCTXIMYglyB0IOcqLkgeJSC4wIpgiQdmwrhYTQl0OVQQ9IZ3DMYerAulAYX",
+	"xCWt+WnFB8zZfupbv0IStyVdKUjcOXHRwdPA41gHCARIwCcY30K3kvVjXZyWap8DF8XyIdBCa5/koE1T",
+	"wFa1qB7Y+IQnYigBcgNBJ5pI4kTceTLlm/Tme1P8tp1ZobgTsdlmZgmE9PoV6sI/r0SRwRO/veBJutzm",
+	"i0WzW98jYmO5evvbqdbynfnpwnzqyHzpX8U1VVhWp2rLxeJZXOveWcMcVhMNzB/ryyuPqU0Ml9YNThal",
+	"c4IgPonRPAfn14PLi8vTq4FDTzKKKOGtAPK7ESVQge7SnCsSEYbSy+xFOQatByLpe6ygh0ld8n+UQ57z",
+	"xcIB9GEXtgnBj1qUkQq5hcsunPITeWAK33iWcHphBseE7VKbJbNY5EeZH8TXrqqB42G8TN511N0o/lwF",
+	"aK0M9PQpC/ey34ecycD8h2tbYfZlt880dk7SPVZZ/Gc5iODWAWm2vJAA0E9WawWrr9hVOv0aYu9EpDyK",
+	"GwjlmYoFF4sc/5du6oAOq3BS9pgaROL6pVXtlPYyL74Qj1y/5YS1JTHXy6SAqPKqT2CNBOKY9w4w93kI",
+	"AHtWYi5EAk2eqFDFc4VCPZd5Vg/lJObRnI24Eb2ljo/whIOMgqg/ymyLKQVmDJ/MbK0P1KjQAQb5NWOO",
+	"lbvqFmAMAt2iGIVmo3xnVXIaFpq72Hpsi+do3Z+UwIhjQBsJ79+JQmBq+/1IG/uJegb0EOJrtZUAMrn7",
+	"A3BCdaqWJYMW/n08UX/q1/3UcS5s2DNkRdndICbeXJa/NMz+yKy1iUbSijPRREAepdVRUIWSgq23nqTs",
+	"F/p6PU/aNbYUqyHXZ1dCSM8kjfaBZPvyH7diedqMSHEJHVOQ8m4FpvPxOCbMYwBVEImgDo+hlaU9Bl4C",
+	"J1HnFC/dKbVhMdRns2khV1ZSHUe54UuPwURqCnMPbZyqgJx+p5AC3NwjzVxYGPHGaEis2OZDudJwyOOw",
+	"Ku3KjLrS8aiKfXAbK9nnqRJmGgmZTuA5SBm3ggSvudubaXkTzaij+W5kzIoelRcywVaGWSyS7SSTbcBR",
+	"hsj+qsYuguJa9fp+C9IxPMg2cKORZz25oW5WoPz8VY3zJO2ZupcNGYtXdqaXmaxwfFRcL3aqrhDUa+RE",
+	"mutnSqwdHVpE94Rg3JH64xiqea3FANWkN9EdGvD4BvQYrylGNM/XlCOWJlCsSXy9t3FNImBaP62zpngS",
+	"NdxnNv85HDRemGHMJ7c3iZFlMJsV7svZoHyfeAySaX7TrbDHxrWcig2GLWYLW7jPOyxScN1eivmI1PwN",
+	"0gkgLAEH6yECW//QUEZyEmehaEz4/gRT38hF+BWoyMFra5xnnfZMgblnzkQDMnDCBE5rM3oivt8mvo9E",
+	"F6GbP1wOXoN8tdixVYJYZSlb8GWseKhL2eKMgGZPCKQds7oPhjLTgo1s7yoqO0qTJSREpIiLwKidYyUB",
+	"OpmNMcmTfKlfI9v8q9Kut7a6iLt74pnFoYUaDv3j6ErBRuq0USp0/DDPBWys1K1tQyVVWqkhFDuKuda0",
+	"ErwXDYoAIJL/68BM2iV1iXrA7j4HGS1oz4vkgn+topRmH/CGGG52p7a+xnHUsbNZ3nM4YqtzZewJPC5I",
+	"20UChUcQuU4iHkOUcmlEfzHbwUOAcThWSh6yJJPQ/6T49K0QC8rCh6oO20lK21ZMALnO5UToEUsoVxSA",
+	"hWNofEDlH+CfwL55Psa4bRWDzlnS4RHG3/UCBRtkCQDlOfb/UELzJNdK2vp6yaiG82auh3l9YwAp7nES",
+	"h9iE2QITF1qcOzcWH0pU7iLsWBoiSHgj/CRB0hXY4AkcU7lAeg4wui7897UQ6PKalUoMumaWrBGKLyHJ",
+	"4PFjFdd0f064hNs3jyV7rNljR/h1cDJJTHigx2pg4FaokEYQDeJ45+uSQ0Dr+PqUYPdiU1oIxdNTw4u0",
+	"iR4uK0W17UZLLkQp7nvsxM61DjlwKJugA83n310OBnRiFrXXzwEnGCuJPeor0Hf5N0h6Utkes89FhPm+",
+	"rEuGkIiUp8WNl9sEZtZWgVdVPUEaPt2TVJ187flEoCOfzbCCDlpeGvXfRaKa6pVxoIflvH2D2n9xWV1M",
+	"gOf1h7jzU1MMMjv0u455mKtUt2nZ5wFpYdreYlDUAYlSpJZyacODQKm2z0zAfqBAigwdfEiTwQET/hop",
+	"3OVvteVNEm7JN0IKPBG8OyFguVckb7r4vwgHJn+nERTBc3zFfDnmk1v26fJsxft1aUcjsAR2MjgbXA9O",
+	"htL7jienUqUAYweBCEUs6K40Chck3E2q1XbfG2aX/HAA1CdwnH2r3hG3b13kY352z+EnSfwjLicPu59q",
+	"WaG1eYIHNocWpfYKZyN580LnNF/RZx3Vubm6E5rSuWKhe+yYT2Zk7x+fnGP7BLDW4Xejvg0lQlcB/hOG",
+	"8rCiUqdw+RPrBH4tL9cIghU5NVQMZSZDaEzld+HGho3QWg77mjVCUOeLZVm5VprAAK0X4HJw/PHy5PT8",
+	"/VCqhF1cfjweXF2dnr83yqxh31pFtq7zQ4Ean8j+duOfkIh5lkri0lIb64gjeeMo4Jn6THhU0cx4D09C",
+	"LHHry0SY3aYyxEdtlUBxaGzsGCq/SckqSgBBACDr0YygXCUAIICylLBduiW6XjE/b8KlRRUovtDGknT4",
+	"/gs2XSsRKY8klGWtJGw1+7gc9V26HX5ijnMfej7XV3eWe6bOCzN1DwZvQRBHmt2KRbrWnQelNFjMO4++",
+	"1CqBruV9GonkAG4tr4AUFboA/qxn0Hu1pBhi9xCoFnN59hDMbY4xfIi+XNoioCct2s0/VHvg5tfnK7mT",
+	"bB59WbMiyp4u6u3tdbo/JoqHE67Ngfmp1AvBbx3K3mqt7hEb2xep3XwmNYgWNo9CGd3MXMNMc+x2ZCXZ",
+	"WKWzFsPvCuZuTTFHDN9krV3lXL9FerKAnpsV2lmyQgLYboH9uCLgjsDcaxMRxzyv0cVcYEzDR/LqsRMf",
+	"9QNgsBOo9Y2zsAnkAa0yBNn4tqmkYqbfIo1UQaysTSFqQb7MBmgQLm8RY9cKhntz7QPk9Ip/s8KVSRQi",
+	"VUoeggYaUQt6/SEU8hUSW1Ym+u0SSDnR7i4S99XqfzWlqLgFgBOeAH0Cu2Fy6kORp4RB7isoJ65ACnG8",
+	"e+wSXjb0MY2+YMdc7H0wB5Qt277QDGgsbTBFh3KiFg5dGRv81zmUYPwnhZNQsTjmKY/VTT0eAGzRc6U1",
+	"4fkQvEKU0NZ3RP7WIk27Oh/pUbB1jPrrYxGwRSK0IA1DxFNKmhA811MtyLUdxgEDWzTgTAss/kcxcmDs",
+	"q/lcJBPRs595J8TFJG8G7xWRT4UhJotv45yx0IJAZakx9VTK4x71KfCW4rU41y/YWMz4XaSyhK49nOFS",
+	"p2LuXjtkUtkqg4iUKKjlbHR7Xtmt/gqec/etGoK1K3kumi1gQbttKRIsbnodwUJBywYohv5RQNFEHZjh",
+	"NbTvp/QYJSkphpyO5FPcz12KhpJinlL8E8oaZbyE9j4qCUVCGTOAFy+EzWWOJkZcQrNSKqvpDe3sctx6",
+	"SNqp6VIHRTBLlZl9pBxZ7KUOLwU+57KpimMA6U+1ewz7RbqYdX6Z4EcrMQhrqmO8wmNSBMD7gQ/gcB7P",
+	"w5SG0radNeJpkR7iPSY0pBl7JZ/wqwipd3mLx4Q28IncJCUeexa3ZGkOLWz+LXSqVNJBfD6A+dGOjqRe",
+	"CGgJ1wR1mKj7HOiQDC7rET87/WXAVAKe8fPzwfH16fn72uRchKUheLQEql4gd8SwkZATFRq2+ARtkobS",
+	"5oXjB0k565QkjsbrKa6NCsj/NaL75ZV1il89bQuFxttJpzx11GoPUknGo2SVUPHnNkp9+Q/8y2lDOrAr",
+	"okn45FYHbBylCU8JZYBNzcnpIO8RpymMRR2Btd+2khoraNS0XUYAgN0KHqcF5M+hnBl9ByiVMyihoNsu",
+	"j5n12K+zKBa+8yIyRsHUbErARjhnqpJQWbrIIJ81EVgd5n0+0qlKllDzDixFjVvByIR54EYH4EkFBrYJ",
+	"C6i7ITeSlgl9gMyCsWqOtWdUN9QJlcl06yuyRK0Eh+deuFYZUDT4lfmCZsk4zaaBB9aVWLQNK8ElYh9b",
+	"cN9imUCBcnN7CEh4NuQ45/rW2BZSlbvZscS1zvPq7kd/GzEteAKRYTAVUCsBH3oIn7USIkc48+DugK73",
+	"2GTGEz5JqWkMtMVrvwt+Nst/7B6xI6ObjA4wORt2ztNFubQ3Giiari95j40AKrDuPWmu9xnXPTYolo8e",
+	"mEMZSuwD6LRBuWRYRY3p6LV9XydK6mwu6mpHzUqKBaP7G9eLXsEZ/9PniDjC6XLHwqk8wx1LF8gtkvc6",
+	"9ylCGWC4+U7dPna6sNcT3Gl/ZOe7woXTqc8lkWMS91KUYrSNEDcJnWYSK01doqB5jg3YDKWA69UH1Rap",
+	"pkIK8/HxkiUqxXzjKK2Ei8cUk8qQtGeY5Tm6Q4mga/XwBY6OnsiIcuNfOuyG52u9mC+25hYGRLnLwS8f",
+	"f/76mR0WQ8HjmvWYRr8knatTZ3TfUDJXwFgISSoZ4ymLhbnPsM9eORDZ2JKJ4SZjKt4hEO9Qnp6cDRyy",
+	"rMOGsvdpDjmCOh7OosO9+ROt94/swrWZoMu1QefzfDeHtuR5J3z6XJct4uhOrM0Ttc6DNm7w4DNGtgvL",
+	"qAyisahMyHDkfRbdkWT+Wqmzf1Drg30JHsVCYs5GtLoJliT1ljA0uNv3k8Zz2ySlHwto8F3M6BYjeuvr",
+	"nH8zVCTu3bMUKZPEcOFQa0glQfkcsNH741nUdbY0qc1TlUzEtk7V4rExInOQQ7fYF74SHLA5T24LdQyD",
+	"8xPbn8xmcZvNAm8X4El6Kdu24MDTvSGbGqsU4CPFvk89dmEzwI2GbbgC1ZZE+Aa7dxxCeko1PoOTGxEl",
+	"EY4ewDUKubYqXrpGbKoqXCeydJ9UaTnvzNldpWrh8dgTAAebr4TmM8+tkDfzdYDk87XVcbMxXTxhRRb0",
+	"q0q7hNoLVajNNT6YmWWMQwR1VFKslPhceeO1tkS9Kkz2ayDVfLNKhrcTnVQNf+eeRT0uHV2JOAu/NpEo",
+	"3hWYLvjI98SRA3z3v4giOsd+5xG0KopUyL4b4TyO0gv4w0CGo+8Dz4eopLDCHdwostgfkCk5lO8uB4Me",
+	"O887r2MXEhH22DEmReZFMBTyJpRiMwWYXA0uQKWoL7ZDcRIfmyoNTipBV2EaPsU9eVF34WN1stZfxzPD",
+	"TcAOAQRyYZMeRuTiSypkuA34Lo/tTVQ6XQBgSwp1YqHrXWk+FrhmBixCXR07GExmPLkR0EFlh6WKvbWJ",
+	"l0cEQjPnS4wqWD1/5w0hokbSXBSHQzk3BAySf6/fbytaqSJV+SJl15enR2c1qsgAds0noGvYwKdRSWBs",
+	"+KR+Xj/hugzj9H8p7h0BmMV8fe7BE2Mcv/9gtlnwTD+2992LMPubGGkGXwsD1wM20sQmuUOd5L31ITqI",
+	"jRca0Yh0j13wTJdrHYeyTaBnMhZaV07LckhgrzSVuE7elU1YzTK+aREfsIujT1dPqlXX0CfszWML90To",
+	"bP7YZHpEe1QkBwsVo20ehWF50h9yfDC8Otm7GsF7r7I4zO3QCBuCRioMsCWBX8BhCNA8FSb8XrbIeKcr",
+	"+Z88ZNxpJKBEzTMN/RrGCvCibWZgRYTI7Oofqko9MeMOPYyaIQHuZchTPuZavDT2XL3pONBpNAdU9kTd",
+	"21ovKPCJ/o7J+1g7CFiUtvQ0G8fRhOE+YwDSvphgVz9mNJibRFz9x9kLgCVKI51GE32IiRAwGqYYaRHf",
+	"UZ6/VCkkJeXYRgAVi6Q9FkzHlJcXGwGO5mpThzfagCtY/5P2jvU/9E12aDOHaXVISxhdMyeRnDD5qx5i",
+	"ZiYm5KKz42MG8YRPZvSfV+8+BSySN0KnAbR05zf0y98ykYmAzXkUB2TGLedCpmyRqInQGpurEO1pyIq8",
+	"i0KR6GAogTxBVpFSu1tEa4i9MgSsFrAYxDabtMeOoIOGZrv9PhN3QrJoyrSaC9QZpjyK9YHvGBlK8zfQ",
+	"J6YgI6FYAKFaQ4HtMeH3HjMMHRNnuFZNdoZMxc15ZbD3P+HWP2VOmf+dGgJGAngm+i2mHtJBrkfAm9ar",
+	"eB/0ajwOGAA6M4v+T+mVKkt1wOJoKvI+l2aVOmAJT4VTKG2VBWUyuiondj8T0kh/TMYEPDedg+5rMUkE",
+	"5IgVy+YaA9uw/D9KSLzAmj3NdXPIi4T0TdSR+Ng0rq4SAhU8SR2ddSsIQT1wKL9uIQejOo6hfNRCDp/q",
+	"/yjn+DbLOTZlxLa65BxMvS6/qJSam/eQM/RGGboe2AVMUmwb/YTxMEyE1qImEELFvxtGP9ZLJfWCJVW9",
+	"wXI8eFB3LmIuryPk3345MK+kqGvBQoCYVWm0xRTa3f7GObTfLLBkXfDm6JnhJPEyc7RW5Br792q2WSsj",
+	"xMsEoRyPA7/jKFVwu96ju/1CTvtKfkiVposbTQkZT36gzYkf1JvrORI//C7GTurYNqEJtAEp7G11+kd+",
+	"9A9P//DpBWCGHhufq6DguEDcj+gZgUuBvARsYugNGl5RT05Sf7gf8CuqO5MsScCEBLjzSsdtZVCDPGUi",
+	"bGjUhlcZSYinA5LPP/AscFr4+Sui00aO8byOT9vdoQ1Q3l3klTDOHQTjS2py+dhw4j6pO+JF1b2s2/sp",
+	"/RCEuMuTAYUM2XfFrKLv0V2XqgUgV4LXAXrgxuomMpantUCph55teQSpUIXeCniK1T1AsWvuagccds+j",
+	"lGUyjWLy7bnweVZsTVvBa8W+036H2tgISqgGcvxYxYhX+Ma1xVB+koIDh3T0LPHDTlyY79yT32DVuU34",
+	"fXekG3Geo5fH5r1SgQxk9tlq3YwSbKEXSUjGbo/BopFT8iamhlV0GsUxta6+V8ktXi2BY1AEMx5KVwBn",
+	"H4CYPY/gfqpgIxhbSE84IKZSJ84B8zlntirT2P7sscpzEmyOnmnB//Ppf2XaHXh0+0J7wGadiTia3Iq0",
+	"i2ORnmypOC1m4F3DO625d9c0iYdm3VUZkjRr8gtFmuZ0kUTKbHdD588KS3NBb9Wam/R7jcn50+n7n4pm",
+	"56vdjc3Of4WiBjqLLo0P8ByfxVJ11FniKPp7NUe1W6r/f/bedblxI8kXf5WK/qKZDYot9c1jKfaDWqLH",
+	"2pG7tZJ6PBvBjUaRKIoYgVU8KFBsrj0R5x3+7/B/sPMkJyovVQUSAKluUZR9/GFn2xSAumVm5fWX5Ca0",
+	"jDIoMl2qQstcaFN+Yz0CbuyLrR/dGosUntmNRQpDB9WeN7vlFB+3ixpq9dZj1LJo6Ag3PlrB1ma3Wqmu",
+	"ONEMZgt5bohYFBIYoA5AitOLj9e9M14adR4wU6WjtIUIWV0VXFMLvr+5zxHF9wdqaCbKiqve9ceLv/fO",
+	"Vpvtg+ea5oh+19KjRa9xYUf0twXTkqTGLszKjan+qdzVdjYFqMZGo5JP4sHC62WhpvliC/rsEn0CmUEQ",
+	"G9A4ZUZwdUt0etn7cHb+4a+cmRYrGrfZvdJQox7RNztMmIIxOI/oF/OxoSGt/76TEoEjP2ITP4B+tAqa",
+	"uVfEc4cgIIbE5pyjp3Kr1vTCWmLk+lyjab64MU/ARTDSbmzDzVmpklBKkvzpWQoTLR7MUuAL3SDcQz7T",
+	"NcEe9xSFejpLUR0K/dTr2Z8sJh1sP7Dze9BL3W6tj57Aie1CI4WBlwyxFXJEuqsjxrV9ZhB8oUJwJfkU",
+	"uJyQU5qWSJCUEnDIoUoSPHc+eO4+ycCP0EIGXRKdvuavYuAlN7cRfiRNJGtuMIjlAdgO7OPPH3pX6HVv",
+	"doVj+xB32NuP3cAozU3CldsLt8SdtVCZ4TbUE9G3B2QC5W2tByqTFpSKmFsoDHE0eCxMnqqCaRgoDoF0",
+	"0oaWqPCZpRST2pvcPdjXTp3Ap8uQ6uEoMtP3WYl5y4v6m557iNYT4eETEmG09KemwaiRauiJmrZTZBNx",
+	"ba2p6lqhWKnoxvjFBn1Tm+nKaal9vQFdoTT+Bikonw0RLh//00vDqJvqV9Ffoawq96fS2rkpthENMHkq",
+	"+PMQObPgy4c2XHx/LtEnRMnusbwhKhlFKqv4CLCII8/0nSiNGI6NsUrIvoayDhoU34VnMkvRBHJNjc2s",
+	"OMZMu+XrXmrf8U1qX8LaFW8PXovEDf55puW9zHI5yFVC7gdGKKcWclbplAzEVq6hLD5qyVtfy6FKVPLo",
+	"nHZK9X7e3h6GRT455JYF1xkRzzRszQYcQFEh+zKEhXyDtOKxnQg/QUCayUiWpZpMy6Cbuntfh+5QAdxC",
+	"TpRI/rF/rYr7bKj2z3CqiwRcB1mJyfId7qIWZUj3dSh0AnQwDLQ1WfnkO1M6RVjZubTUeBGaFGZWpJl1",
+	"dJ52BEntEHluDYVduWnBMfyMG85r2CYBLw/VrMXC34/JVP9S+qNxK56ppydod4bST0xoM1+hZibcRoLm",
+	"U9wkRuaf3bBDLbWuwMz4lgAZnUDPT+X/bRispe3YJH7kT2YX9jqHzFV0fl9LhazlspRdQ5VRlL4G530q",
+	"F7mRmC1MvGo7DKpNIskqqnZbG5DiOa4n5LMw/d8L2nudUN6EMMMB7YIyZTi1vZhY2gj0230Bnqr9bFqb",
+	"v3c4PIB1Sd715IVttRWUu8VnhbIETrjSAR6pPeok2BhFpePkdJAtUs/SSM+yDtNfozSNTYTYrBy/RMt1",
+	"H2xWNMprlbpr1n29cWNGGHa5z9gcxKJIw22U4KdMRwZJ7H9EO+fNwYFIMg1mymf3DKhnEJnra5JcHYFA",
+	"C76w3GllhZrmcogt4qCunS0W+KL70mf1ZZoVKk3I4vkO8Eg6IaHQG0nk4ANFsa+rmiKrsd7nFLlVBwus",
+	"nK9PaxRzDx1Roz4ehxlAm+4+7kG9E8qd0Dke0HaiTfhxHEjqodpJyOnC3Ga61QiDrKWJmgwCrd1CS8BH",
+	"4bkKW/2HgUy50iMmog2uUjizmLlm5fjFf3defNkvZKn2oQzzxdELx1svKow2MsWtWfI9NNhPWW69ne84",
+	"KQG3BVvDCXmbLBlUnNaHBj6AuqJHFT7gA6hEYMCNJLGpY5mzvDp9zY4BMsXmprjriPlYoTegQD9XHSN0",
+	"xUkoP54Nx7BTlicU8g9Lg7hYGI04FgO1MDqlQtWyMi3MhfSTg9PWBt0g7s+AdNjqnBANvol6DMNbU1ac",
+	"DY/PYj03+k74ihd2kem7D6bMhg2BMxaHcFZO9MVnnVk+7EdntSt2PHnPFno6Yq/W1zAcOHmb2exEzAuj",
+	"b8OFBopHpC+jkL9lnAMs38Mgc5VTnOJzJN4cHIarbFioVOkyk7lNoA8TRQSjXNoocbgpMb6v+7onh1yd",
+	"bhk/69X3InGL/wyLV2lCBkMCNvU+9F9Ljtzb++LGOLbRC29BgF3g+HApOAjgGu53rUpIP/7T+eX9uyPx",
+	"8t2bP3crXxqhIPzqD775y9d90KNZ0wdtV3ygf+FgmPSBiST4iiNef0v0tRDprOAyHlA7CckMuwJ9ccPj",
+	"1IIA4YKBIeJQSItzZrKBAEOFFCi3aChr07DwltuOjDkNVPe8bvCL7V3UFxRKtCF1fTkyUC8wcppsJDEm",
+	"an0fLK+LUDqT09C9p70rkltVnsMhlIsECtADcTiyDvF2Y2pNm1MsLtt22Hudw/uRrBj3qWDEDAHLp9WM",
+	"4dq62jOsHFahbjNbqqJZwp9CEkPFXUKqHIIWchU2Yhy6EZ2igWG5TpMx0+BM3ifVpK9ZXkBnllonMc17",
+	"OzIAP1/srntJoxC4zm61sxSn29bd3UAwTE3J0KbKA3QOTveHJlXrNXWnqbgnOe2QjFMymAt1n5mZRfMU",
+	"HAXYZ/LwrW9uzpQI/OFue1RN3DetSA1osKUsos6opHBDZHuqCvHao3VgDR7Q41GNqhCgZGXcT5JfLg2W",
+	"3WW6qk24MUn5AeSjSYZFS8FcqBoKJXbSdrsDrZg5/s0Ww3vQ/aGqO7vV+7PpktGAtkJf80Ve1lstYjAr",
+	"Vw0D+vjbVRWk+hlQpcCO6OvHMCSugGhOHc383owIt6g244EPwGgg5Llc0PbVUMEWbYlrRe5HpirHQsg1",
+	"66XABHNdl6TAJib7inesQyF9wgrBSD9hk6CrLE7VQ9IPfxtQ9Inyl7uClBzPrVrN+zoYLo5D57Lgll21",
+	"vrajNl9bAOsoyNnW6EaTGltzxlbNSpEoJHmhFednWRqD7Iq2PbITJoI1JgFs2Sbnz8NYO7XNsSCgSSHz",
+	"e4gYs/r2kUoZl1hn2eh+JMfXAy5S4FYzEu9Emt1mDBdZGuoaG4RIuDuPRXKvimy0ONEpq1aJKOWdx3dI",
+	"VVecwMIqN5G7P/qaFLf6GxueD3dzqhq9Z2IT51m4//raycRYUaQch4wSHGBS1hmm1sAMKC2NVhPcbbWX",
+	"Z4PHza2nr4mRVu3zDgOrEGR3vfIAN6tTHvw16+b76oDKnk2hUty34FgHW6evH8tdd73dO3bnCnT7VcsK",
+	"JHpJ3XbjucmaK3h7qjVJBuC8TLG+2RG2VFNx+DVXLTLxvtTp/rYtOyB8L07Qw86KW1LZ1Kr919doAEbX",
+	"6BBewfy2oLN30Hea8n+gY5FETcDSQ4RQDB2OynH0ATHx8ss95AYm/wKM7h4J9zILtCK7HZek8HhptGJr",
+	"1Fmwy0EuJyTwCOI+QmzjaoLRk7rMJrUJfH9fFshbYlUYJxv+YeuuYchXD7y2CQqHMwGa+fCmFlB3KPOc",
+	"YgahkTVTKUPj7llB/qBKfrRVeQ6YeNQ/S6X8GOcKyr7+j+uPH8TApAvgnoLKX8VAyYILCY4Y3DVVhUiu",
+	"yyKbqn23WbKcFSoRbr1Kl+7Y2UXnFFhCyLH8IGpcanin0r72CQuFnMPwHRIwoUdMWJz7BGJNDQtVwq3u",
+	"FXjsMI/ayfIqu+Ic1eeBR/Xt6+ApQFhfCguoe4VhZdp7UvV9jqUpUjLYx2aO7UpHpXLXg5BFkd07adBz",
+	"30DbZDFVAY7EXcNaKYDMKQJGJlYBZbfaCcklYWjD9vKlHu8jijd3zsa4dXSqb2eOgZOK1aiNVsdcvNnX",
+	"VM0ZEqkDyVlohwNSCvaEqpucyoFheG2WTgRO1mjMlmhw1A1Vdq8ueRDYqdWMqBqO4DeIDGAHjkRS/nt/",
+	"dnDwejjT2Rd2uMAvqnN/SH8bqy/ix59OTvevfzx59fadO5f+i7LrqK3/Ah/maI91JypzkdwfcrKBDIvr",
+	"64Fyq+VEiaihOXJFwMVY5o4XyyK0odP5vx9+9+67169eH7x56xbw9tXb7+Rf3n2vvlNDNVCpfP1Kjkby",
+	"3athOpSvR/Lt4VCm36nvvpMH6u270ejt63fpwVD9RR0e/CX9yyCtYm+8Ofj+3Sr6xn+3XST/9vLfHmB5",
+	"VY/1qe2+yuhAadOySd3zbM5MCHnJcxlMCDDetxGZBQ4A2N+pKbzUWhH50f3ynmHUVq4Yx83+ilkD+h7D",
+	"pkMIDxFmI6ZHg8Fy2QLKTYrRacOtJTCXvDbQsn3s83bUc14HWILZvdpCaCy7V9oNMS3MIAblp4ltdEQv",
+	"gcLWofMDVP5UFmUMwgwGnbtDSGQHxGWlbzOtPDxWMdPObOmKazNR8Blfq8po+CGZCr8LFjR6kmCCR/Ta",
+	"fGwsmt/wBfZlR60AGPHc6UfHIhnmZniXdKpm6J7FSG6ajUaODNli6GtuQbBnj7ENZ5pZej3PyjJXwk7l",
+	"EG6vXI1K8aeEKuITnzQzKpQSg0Wp7J8bEPqvlEwzd3LbpM4wSCOyMxwgNKaTKRqTbw9e72ACThehU47a",
+	"vSOlRC0Rlg5/r4Tj34ZYpIl/JWNho4qXE5Vm8mV6X7T5xcCFHBrCsgQeOW4gkkXyMZipYymOOsIUMGgA",
+	"ORzD81b86frq+vPZ368+n51f/flIXF59PO1dX0OzKEfLV72Ts//ySDR9jYNYkU2c8AcnFWz3DyfnF70z",
+	"Hh6ewu32/uaCAWmI9XA2XfGzr6yQJUNzd4QBKLAxQrLTCsPoaI93xYm7hLAqvXobYWzdPV2t3azhrXPY",
+	"+bP7bRmkZ/fFqczzgRzePbVGgUs74YGXrtNYcVhVGt48IlfjPK7UaGZlLXLIFSKCPlKCAfLSNWi9jk//",
+	"1fG/eXXW/bzEwEA/QIXXV9fCDYmeSmY1lQJFRayN6wLb1h2vfRCTT3O5aPFmUYcjcZ+puWMTQmElmD5q",
+	"0XynFnh8/EPmHfRTbiqN2SjSigT+lUAYF+yVxDEQ/xr1Usg0dvFyViuapdWPgX7C5l4jR1269W0rNdkN",
+	"8AdX/ba4CmlSFZGDozSO1x6NoxAEtYWpQtuowEAUTwJN0f1lUBiZDqUtHXf4FvEeNdin/vlFxMEjz4c2",
+	"GNnipK/fHLwm/y3IltxYFft6MqNbGImW9Qcv/cFLES95ytwWO9nSTFvSGwDHAPyTnDyLVxUFTxyvJ0Km",
+	"ALFbT9juE39Q9SM7ax5TUKeZjcScs3cfkbxmeq287rED18tk2DQS1llpQTODCYp5plMz74pz1EvYEgkC",
+	"lmr6qUQMzRFKcWki0E9+in9Q6XOkUi8CH5tQN0z6pjCzidO+TYFaOQCws9/LDUwwV6npig9G2KGZYjwD",
+	"4im13kjOGd+mx8eP0eBvwZk/0pnjfnHud1O2N4wIuHF++T5QiQGxkPU9US+llvmizIbNdfVQvA2wHlNI",
+	"2C5VcS/zDlTErSI83MqpPfLoofcSotuYw8uQoWM5RQzfsbTif1RhbHBjJI78Enf8fZ2UJgllJd9Rf/z3",
+	"xhlohRJzt0K8tudjkys/InTI/3RzGrJ6Xh9iSQriavLExmZWIKW9fvcO/tbX/o+pXHRro2lOX52YQoGD",
+	"kqZLrhnKA3bzDhBV0B8yU1aYWWmzFBXXhZKFFQfQ+P/7779vaivqz2ZNiOwaMpm9I6uwJZ7YMe1aPDMx",
+	"WAiixSZUd7eoCqI7mrIvjl6kjufLbKKqkaV3b2pR3VeuI54iHCjMsCPUl2E+s9k9hCXnG8yuNI8/N3wY",
+	"My9p56TbuQ2mwxRTmVQrcAKf6jm/+a/tAjV4KmoKmzwmTkhVSK0tUKHSekIuwMNrFVfTbP9OLZql1Tli",
+	"y9sAAKZTQYk91J8Ly9Vfc5kaJ/YsxFxFwGGm4NcwgYEgPatNsBXETQq41Fpau16e/83N+aFAEhdwuW4A",
+	"+3E6K6wptoz3Mc3+phZuOU10hLtbwfN90aHQOEznItN3TcPQYy/hGRrgkWnRza8ZGYTLyGIC5J8AA6RW",
+	"x8aeG+PMcgqr22uZkYaD99KdWhzH8TvKvgUffQa9++yYIA9GphhkaQp+RhSVd44uoan6LWQTg+YTFXiT",
+	"bkR9WaEPYFf8rdIFR6sMQrdM2TqQNpXHlAZy3TnhRu9ZkUzkFzxymxy7yfW1M0o1Jq76tNUM/DykyQ2l",
+	"Jphb33bwsHNwgP0G3aXMiCQdagGB2RTEb1rZugTZvq5kyJ7AjuRK3lPgM3eHV2XmjBHIVjn5FBKpCF+b",
+	"CoUPRXKnFp/p8USYoq/hl0o+oNMFEO4C8o7gtZmOk56gvHi1/RxsCIqALRlCeE47SdfDoZskglZzVOeB",
+	"EbZzwwBX1/ewJVLUzNv1rL16uTwIL5p9oDLPI9hnuEoY8pnIrUJ97iZpoL96auvrVXITMJEGpNXj1SsO",
+	"WALP2c89JJV3CNCVPollLLKvl1Cw6hO73NwjIt/qJdREbszwd2rx1LSGG7CW1r4FSmqifBYpJOUYbEPe",
+	"ns4txdhYR4MIv6Wjgn4S2gNj7iw6rTClNCutykeo9MCP3PLBN1SJ8lKNHmXFxGJ8mZKYOmAM+acHhZlb",
+	"uH7A9IdcSzCs4DpBuio+W5n7tG8YNSR1g6NiKKZFNlTiTz9c9Xod0ftw07u6vDq/7v1ZhHc4yhAalZnR",
+	"SBV1QEQ+u2828PsGWTNH3LU0pLlMTVHKnNBR/OJray7ilF2M3zv1UA7HKvVpl26GbtcR21g3XxqU+HXK",
+	"p72d22NplJ1cI8srbWDwiJa3w+DEYPU8/t6YO6K0uuy8f63yKRLOQ7nU5z77NneZvjfZUNmOzxOcqHJs",
+	"qDIZuriKj5zygYMSmBgCYoNiBq05CWQ4Inrix0oBgy9oZm8CC5yOGKihnGH4jTOKkahLI+zYzAH3fQNO",
+	"6etVVhHEKWs54hL3dav8gGPskhtolc+SFz5OWbpTA+gpH8kmfIFIxQ9wElOP4A7YSxWRLS16kzCBCdHr",
+	"KoI45LaTZUrMVOszpklTi8UtKjLVgWqO+BKWW12qTlfWsM2DbwMVwUbdVBMWz3JDCphZebs+SoCNlkEX",
+	"8uUd3CkcuoijrPSBApgVdRe0TjuWzsS0XPwxmzopVa38aKGCTzDH7RMBjtPA5qgI7u6g4aBw8zNLu77m",
+	"jKFY6eU6+Mtw91llraNvKpgBlwarXk5SKG7FSwYKHKn3fSjAcb1316NP3prZMemvMzt2f5elhAKO5BdO",
+	"YD8S/ReH/RcdGNL9h/tYFyftfqZJnacdcZfplEoc/5UcRT7/SrwF4WxSbL1dZiWmWsJN55/RcqIg5dMZ",
+	"auPsduy7JEZuykjRdkuFJms6pRhJjJCkY+yNyBektCMZTEIrjJn4bsYWb2248al3HG6hdx/Rxwj/8M1b",
+	"D2Lyp+AI/3PHvwkVP74FPwBGTTIomnJ/PcIibxyBu9Ml/zSZVulJmXTFNZQYJbTVXTKXE8wCj84jhVS7",
+	"6MsQVjWc7h4tHYvUB3J416ECJjfmaFaAAwyqProxEhmvG/QbX1wuAzYmhW4BuRJHhttkbqgnlZMssBOQ",
+	"rs/4/KRlBSS7BdSQT6ciVcMshSOWUEueGrYByChard2ipblxaS9jlBjStZY1LG0E5AlEKef+gVDeaszk",
+	"COhEuxeQi5C/uAJaq3kMak/APO5oahOu3Gmdynxbqpn79G4KyGWen6SOAp3wagn2doKs8mq8Z3/g2+2I",
+	"cuKhBu8ExgeRgiPhDe4oDOajT5o2clmUYxMrEA2P3NjCGy1E2Y6dcKBjZCYbwByDbxyJ0xoEg5P88nxs",
+	"wO97lw2h0xWJF6BW/CjgOjpy72svdSAdBkRMPQ4ZcHdcGcaf6jhmzp0w64Dc0dir3hQkqeo5s683Z80w",
+	"fujGURpgUBAYTHRwPwCMPWJWKp26o006eJMMTDkmcTWW9wqqaOAWkrk18G5047j7YgwtP5SmVuEwp7lh",
+	"tanT1xA14FyR6BIyRfgpN9ZW4r3tyZpYnrZl2XEpi3Lx3AVInt2rZemhdik9fB/QevFRLy6IN55AXtBI",
+	"bQKjKguYbTdgeWL1vjZFxONdcQaf8I530EfS8FtVV1lbQ4NfU79r4m+nea9E7oK+afsfSOBKP3azsx6G",
+	"aTkfrqJjjqW+FbNpO5GfQPleNsymEoK6ULkyLCnUTL59YebY0so972QN2id8h7iLNeIVhE2mKJS/MwlM",
+	"WcRGRAFztICc4StL4cukUEZGgxuSrQb288fjoY5OPA5JOWwJwQcmM1sy24tM21LJ9GiJl7viR4mvzKYh",
+	"Oga3bzMj9vDi/H+UCRFuDv2xj8qNEVWG7MXOA7n0R+SANexZytzcvpwWJp0Ny026UPOjnu1gTsttqU+K",
+	"4Ti7V2l43Nlg5GlKfYt2bMDnLinwDxx2xaUEGqSGFCNoVekMOSqPw2v+8OBAHBwc+I93wFIlNqqMiAAU",
+	"bn/K+sCRW9glr35N1uChUyYhfQLkA7XQ5PGa8t3CGjfPePOv/JDL2vw7uNf9SrHoGEtXC6G+YBv68zRO",
+	"rsmsKNWX8lgMJYK4ewCVnldanUBpWMX/elGPwDGZ3VbTB18dHNTmD67LyEJKfFYZXEQXbSlcgQKfbxoX",
+	"MXlzJtc00H8QFfBOSyLXDxlXS9DrYoDZWUmgP/RMzaYpOC4zLKcYkh8zK1HL5HIeqqFWeWrp/uE4OkXM",
+	"uuJE97X6klkoAeJhsQG4Gzmj5EXqQaTyNC4zRVzej4Xbbngp1HtDUBCi5eQep5A/Zjj2NTnawIYkxZhG",
+	"786mVpE5fOKsQ9IFMn2vdGmKRTc388QtO/opVVjq6/VnrebClmZ4J0aIW2XcGwOVmzmsoK/BE+dsmnGh",
+	"7Njkqdcl8L25RLcc2ZkYj+xADwCq7LVCDsy9ot2JvoO4lLyb5ATEDLi+DrqVe3AoC3TFGs2BheGiI6wJ",
+	"oijThFihdMmPZMqGkOXAzG7HTtm6Bd9hbc54XwecDvoLUcZx3B6DZ4CIg1y2P6kT85/gmIihtwXlil/f",
+	"DYgrraxdTHV8hpUpiC23ZECwzGnLM/NzEJInWCeBWr1tVfVlbR4agCST1pE4NhvJ3KpYiWe+lqTAkGrN",
+	"7OHJGCoNoQUyFIe5y3MGvhoLsGdY8IBQw6DJOOELDivOBzAoiAo1Arw4EIdXMw32MGcPUCc6/jA7tVi9",
+	"CnlsS5IyLMjp7yQ8l7LSOn6tkH3UnKpGqlzMO9u9bxv7zy/plDugXNqLzQn2BUlkN9V6lKlaRRlOAzBr",
+	"Nzq2znKjzaw+Trv7M3ySo2sKz7ae2remGrIssgs9bA7iEuiaIriqrFQTkWd3SiSz+IZKOoJiuhC0K6S2",
+	"EoTAkVMZ3G/wZuZ7qnUAqBAhDtHWEWzVkAZBeIoUBOVO69jYAcUHXOQLM4PsJ7cMIUUui1uARIbFubcZ",
+	"8g88O11xBYA46MSDd1jbC/jW3kASTboTkC/id9Gf2Fs/MOmC/Dn3IR/hp+z9MYhY6qBw+Lq99MxtgRZv",
+	"Dw5g26wvNWPdwmhlqXEGbBRohRCfTeCFLgIjagQ/pP8ChYTgEGsxohd6yNS1Lf8IfN0N1Kh0OGE0kV/2",
+	"AezrxdHbV29e/eUvB9v1m/hZXSnrGLwp2X0GXRTNKMi+kArOZPwMtBOiusjf8FA1Bdhrgx4OVxs2bAjF",
+	"IFEhMGWcgFcwxogfSw5DY0BE+F6Wt04bkn2NHc5WOj4ARwFi6uep7/uYjURCKUWhGSQjq64W5dC9JLH9",
+	"69iIbDJVhTXayQjMuEDXak2Ncl1SI0xtyy0ZPqg5j/D8mpDW9WEQnwjexR8yRhW1mQujt9BGa5ljMP8b",
+	"cjac9lHXMZFLE9tRn4lZtMrXuSJvC0PI1mlWqCHeYe49coXTfwH6HGDkUCMHcpnifQL2JRfZZgWj6QCY",
+	"L6ZYgf7tLgRT9nWe2bK5aPGUJ77GiwiuOz8/SsjJ7Gp7WTNqcsa5R8/TBo+cTGXVI3f46i+dF5NM+//+",
+	"Gv/cs3LM0Va3OeZ4g5+1Y24sy2av3DDQk79s+Kdmt1zIEqT3OcdvbMiVHpoSIJ0FvYze6OLvXUw8C+D+",
+	"/gteW4PP9DU9L06QhkHMW9Khynk2VL4DcKBtPVTH4auQOTaXWDAMPzWntNMmbEunwq/vJuJEK2sn6S2p",
+	"RI4WW6sCSeQO/favUuUaHcg99BLF9SZprkzAnE4Dwd0Ibt8ZPMFwkBmokhgBhvTDaWH+CWV92GIKHMc+",
+	"K6lD5XpRKTrg2RNUrvsCPjCd2TF6egDoFCLOTPDr+SZKJeJcCVoV6DnzZjI/g33aLrFXxnjGJL8S4t8Z",
+	"D1SVja9mAvZT1io4N6iVUA4+t2qQq9rJ8WpLQl2hMTPCjOKxLOsbvUbUtd2rencyrdkZ1HaI3+wNik/6",
+	"pZMIj5z7AuW7BnPmb8GVwzF19yuYZLfZvTP3fjA+QZtuZn8Le1lIL7EbuaSPk4Tr6yYRl0XW6Vxa6s/P",
+	"4hGMwYF7MeVKVfwvsvmWksnwCeQw7LThRuzrvq7m6bhVYMp+yMBEBuG6CK/Jr+odniO8boRmb6VRDKAp",
+	"8d8g9Ga74j8MJqsheLv/hNvluHEinYr2nIccTNw8zm4J3VP7XfY+OWMmnb6GKw21eXfrTEzqpqW8ANgj",
+	"hq65OdwUn0Q9cgPt8r74CU6zuQQI6O+J74iTNA10Vpo1AmbTW+IlIHc8svCo11tyNSoBImFiMLREFL2K",
+	"lIBRiVFVsAD/Q4efWALEHI60vXyJxshftVJqsKA0nohPao1wt1NPQv4w0vOl/5EpJkFLfWI2APJR4fTA",
+	"E7U5L4SAWRNDkNXaqD5hT1hHRND9whToUKabh5w5gnw5SymgEYU1XSnZym0S7iq2gH3AQq4IeOrEh3YE",
+	"7M0/6V6JFLfjANRjx2ZOVjFeHUarNR6on2iDftPoWZW1tDl6iBw6vMnYcCzTcRYPqiu/JeePZ5g9yyt8",
+	"Aj2VjN91vld+rIJoeUS1NDbTQ5VEUAgJAWD5txhzinKz51nwXqvwfIeSmPo6wX9EraJJsz2j3q7hy4Ui",
+	"xo40O5UVkPlYo0mir9wdgmX2K1lFNHONN40v/Kk+50Mz7qE9KwaFknduRPff2MQeCBAEBPt2qTxTQJU9",
+	"w1hAUpxx/8LSBzkcKmu74kQvyN8Q+Qyku3rbVOtofV0Egl+Jx6xo06EIDLt6QeWrwTSXSVaud3r/xISz",
+	"xvd9AuWdtpSTqSCvIvrfJR9iBd9SckUVOqoruWyQztfgHwcabEpYtbefDw4nh3/5X7eHk/Ho1cD+z+Ho",
+	"7t3kL/dv/vnla6Awn2hNyATbW9Rml8OWRX5JhNQu8JHWqoC6T5t53yi8r5RMl4S354xIepdfK7mbNPqT",
+	"PGdUiQG1xE+wWhlyFbwA4YQFUVBfvTLsaFf8pLT7HhnolhAUpzM7PkaXalVzDx5RjgGwFx8iy05TiVyk",
+	"ZZfH4bp1qtCXNTIZHFuzcmzIsSXL+CEPUdLX+BBBBTDGQPTonoX+aNNcLj7Iib9EKIm1K85rluWBJqGI",
+	"E29f0OlA4cV3+hrd4RD0pMJU/wiFvRfo53D3zq8CkUvEr+LUpEr8Kn4eKy1+7etf9/f3/f+5B53I/tUL",
+	"945IJrMS/+HkTPrZzMpE/Lq0Q4VyvAx45KAHZcHHEX80ugkqX4guAF+PSqrvniV1uP5iOCYwT8f1WG0b",
+	"JS80Dp3guOeph4L2DhTf33GJJDpRS69YAXcPL50fDfvGDRQy59x/TWWhdOmH9d5+nzxR/cL37p3goPo1",
+	"3heIQLhTx2dfwbPVTvW/xjr9nhU2N3Pw5xyL5EqVxWL/xKlCoS0fg0c45UFmpft0fev5yq27PVuXxfGu",
+	"TF0ef81VsAPZX48aoLAJPhFVsw+ofID/hy+Ql7/Qv87bU5yjfcHcYzaMxpkbbwFZbYVK5RClCivKwNpO",
+	"Ta4V2YR42VAzOZGLvsZHKhWT0f13TMrung3qLtdoU1UyvA7J03EMzpIWDsr+MnJnX7cVCbsPrrBKq376",
+	"X5zC4rNCgksKJ2jjG7MT4AegZdtxXN25HgmdT+H94hFTOZ5IQ1vDkh3Bi3suzHlG9MUzfByFbL3izCKU",
+	"tDdZDsdtDtnAcirN1ihJvmkl8ZojXG8LU/Na/AoqTPC8rzUmq9QrLbE57u5saYG6LZVoyaAm1oMAeK71",
+	"+LjHHl8qTL2vqczaWdS+4W3lRq0tNE6z8qlvvUs4q41uvV2wmDugjNBb58+Fy9w5tfDY5rceRb1eDuQ2",
+	"Iqfsj1lt5FPV2CAkJ3JjvdwHY2CcTTuEL8V9gTuk+ZsCvI1HFQ9Nt69PPKT0QAKl59kIGNPfMY4R3at4",
+	"wdVbJvQ+W2h0wYd4ywl8PSjjmGGLbi2dL46CR3vPVgRKRVNwrK0KpYeKWj8gmaGBEOAhWaGIkhMoNgmI",
+	"BdgZG7GIG31vgEzgzIlIOZBBPWC9HM8BYM4Gi8S/VUVnqAsn9zX61dwFHqGmsrG0pOwg0WVGd7HaIgHP",
+	"jZoSOHNWwqlZdLbRfOqCaABb5A92LFP2QNdItvdSV4M6W41cXdHS3ei7jF/5nT6BuTSWfCH80TMRbu8d",
+	"b8GZPkYYiyWcM++3JeKgksd3qMeCRGpLDtIK2Rsk26xUQSyR+ELPQ4POv8q5ff2YrCs24VxMTXkQ67pF",
+	"1THiT7PIWviDE581J7qz2gIr2tzM3X88Mjue5Dk5VIkkHWVbwjXBfwNbgM9noMq5Upp8j6jMA5onexXc",
+	"/YpZTaUxQskiX6C/9c2r7/t6yQXlUdGWXUuZrvqgNmbymuu5rzdi8gdetYrxJbzbrLbKzmcxXvPhbZVt",
+	"eZQ/ePbh3rFqWNsf62NycJlNFPf52Ol9ShMBKqbbNLjvGXSDH6I2sQynou4zM7N9DQGKp9ea3TX+uFoz",
+	"PC15uXVsfIN/esL7l0b8g48fysdu4zhVD5usPBL3ZriFLYknhF2DJ9dBIwwUVyjtY3nike/j/MLS7yOF",
+	"E1HRRcAY0ZBy74zYpZz7dYkQYSm/i/Qrv5y2iDzt62+31K4SsPdL5nVtJ/HKTCaqGKqXjO6yAfSeB4JZ",
+	"gt6DGISxivEisFtIt7615swvan2Vqh+QY8rhy7VpN9wFZEOUO/y6b+nxGytCpem3MsasjjM6WLFGTe6c",
+	"Sj4Vg+y5pScSfbYwzWyVPeillvrUaFu4sT7BGkCinVV5jpV9M535Ds2MCgKdIEyeEp4hPOI9lIjL7Zug",
+	"zTOtVdEBt0RQy/BXiB5OZcbgnXulmAKQOgI3wTios5QADm5PykRQC0DM9dizYpib4R0hT/pABuSBzKUV",
+	"qZnrvubqD3dlEUS1+iKHZb6ANRaAj3HU1329D3cQkQL1daL6FgWfRYA6YnbfSqr61yPK6cDtzazofTjr",
+	"nVFiplt6pm/fZ+l5mnQYHkqIhJ7vzg0jxTNEn9SUTsthTtq+qKQYMg6xxRZ0VnJbl1lx3bu5ueidwcHS",
+	"fYp5uVZcnpyfdd3AN9XzwP7RpXHf6wr2l1O7Cv927x+X51e9M2xsBASQWTEqlGJgaX/ZByJb0EbAPe9G",
+	"BqhB7KruyW+1IZ0cOiUWdpmXKK2wExDFlpo5UbPjKUW+GF/NPWig2xJs8XAsi1tle1oOcoXZJ07H7NK5",
+	"+9McZCmfsKeFzHokQLXxcVd5IIIDi86bvgUdBSeqTOKeGnY2GmXDTOnyMwAMJh2RQPjwg+PJf4hCTSSk",
+	"rScd6p4Rn8VmqFXYN5Y0rAiDrCG+yB/IrEcCa2kfi2vcVv/Y2e78dryy9iunIy7O/97bUu0HXw1trTM0",
+	"z6T2emiLAy4rRu3FsnHrM+aE5ZsVagOccG9SjP6qyphgtqswrDm5LZ9ZYzls+4E9urqLlt8gS7fgqsG6",
+	"Ayc7vaOkFLmStkSVA2/BU/dd0sW44ZG7lP2zsRCe5jPr/nGuh4VyV8EpFoW+z1IoO/DdGbExd9RBGJIq",
+	"AFqtnBths8ksL6VWBr+HeRrccLzMFDQbt3fZlMBPaTgI7WYpR2hzacu+TqQus2udTdW1Gibexau+lOie",
+	"Yc0FOvxBDarjAXzK+3CY7AZZyn1ifMmRG5EyOu8zNVdF1Ix2kKWfS2M+52YOSaqZ5tvqgxi6zUkIQYoG",
+	"+MzI+PwDXPr8I8Tecb7C0C1Ocp8e72uE8QW5ViP3L3M5VO+zdGtNLncDBgXLSt26GsTGAMH/5p5cjVa7",
+	"kPswUSHdfOolyFphgCj6jywPTuGjNpJvyAtUzwq7h128HdMr6/XKrsBX84Zu4Q1qCmES9vUArYslDa0p",
+	"vwnHaryEnl59OD35cNq7uOid7YKWcDfW3kk1FPWQRt+XvQ9n5x/+SrYFQyNVrZkbb3ug3cnUYb2dAVi+",
+	"WDIG2UQzXYqhSSupM33NxmbJtgK3LgQLE/99ArCfAMM3ljl0Ix6bWSFyWfIN4ig30rWtyQlhyaOeFWiH",
+	"TGSqhBOaaJZSPzUz186qcXP07crLkSkme1aMFLx4eXFy88PHq58+/9Drfb48vRFTt6/am+KlKWXeEYVT",
+	"1QMsztD3CYTN6msGXnDG3ro+6MK3Qc90qqbuStBgIY9Co1LuiZ4ajIbCNNwTB4AWiLnA/js+MXIwW6Ct",
+	"jsOhW48MeThgxBkl2ETEXbZUUhCd5Z4lCx6NFUhuVZMpwz2nAuKtbqvEcGZLM6Gqj5+5VQu+d55iXeR0",
+	"VgzH1IUBD2pW2ixVcSYVphYzDoQBPCOqVAh4qtF3nf04Q8hYqDgMRM34FSdL9GlG5CzksuZCjWZWwW3C",
+	"1z1VACVgA+6XGRiCEFD6a++mr5e5DzGtE/YPRNPjvpFQ0+wN+q44yXOhcusrd5xlHuNbFm72M4UKvMwX",
+	"ZTa0DQU1lDXZVFoTymsOxK8iQZ4A29fogZFFihUbybWi3jxYasKNR5xaB485mxfKQlZNegQTj0epMaTd",
+	"z/WWtPhV/IOFS+Ehejnj7gN1UCHAf+htbEoxVjm0cKY2R/Hgk+yLSj8HDH4svHE0AiC4oBvbsftqDOfP",
+	"ZSsekxXh/N3IHm8/HoWJ6jOB6br3rVxYMR8vuALGHZCPIzoaq3yBZfZnIkD3hYlcuK9EHwmyAx+znomr",
+	"rIK5Qygf0G/iNnSS6WwymxzXOpO8C6ilcGjVe/FrwJOmDhOV9tvN31rxeHBhEXNi07dWypFClwSeSHVS",
+	"ATIdvvAWK7Ea2szTsdEdgzjymUUCWz6CVI0ynZUqX3iPF3jJlg+Dwe61iboZgn/Uyb3oNDoV9cloJwRW",
+	"zudIlMWCdDG6FEnSaDUXybmTyaZ0FLr/N+UIeZNFhz1Eslha6p71PX6lFTmExa0J97gjVECWc6P19ZnB",
+	"hOCpivrskjXoplnOTXEnVFGYAoP2bnq45TAP9rh2/NatjtQV1PjMQr2R7uvVpVe6IXbFxwISFqghON5Q",
+	"e5ajEjDiETcxlmKk5r7lN9VK+llkGlLukGM/FXnCdXl8VvE5Ek20YTmSuratUD9+fkdBflpbI5JvpGju",
+	"QslmTDs+zRa3fqMTz+fbvDuoVceR6V+Gu3M/p7jW+ibn2MUZ1VXBDet5UsyfHcY9CwKTi3u5JbMbkdLm",
+	"sCbGTJWGC33oSBMvfESMAdCWcOWDVPBTh9cRIo1gJaBNOrYIx961DVJmObQA7fw4q0YOxyo9JpnhgWCc",
+	"2EA0pWG0JUPjVsQafL2fnHfMyathbsAjVfR1pdSBd5MndMSVJDAipSOlQQhNpS157y3Zy6OZTjE04eaM",
+	"DUzevPp+qQi2r7PR8tnANyFGAh6pIfc8qt4xXhyhKMJyF+tMFi1knps5KoIYqNbi488feldOFp2c/XT+",
+	"gUGkcnN7izXRvvF4VtYI19BmPBuOxUDqO7+PGYYKIYmrr5fBNBCgozC5Cm0FTi7PxZ1a2Ga599ETFYRw",
+	"tyP9qoPsRAYurbNBEjoGfRIJ2HkxyMChs0YigsTgmGewnv1ivlUcUqJEGwBorO5OTQFN/rjZPolGR9Gl",
+	"vGOz33bFz1Db12iadOLGQmBhgL4NMduh0yPQauemSKBnrURFiVIt9d/QI8N2dYQc4OZ3RHpZJEBhX3OE",
+	"0SFvhnu9i70+ApCpLMXE2FIcHnintslTKl2k1QlqaKJwlSTs6cW3Xn9x7/m6Ro5OBxc6tsvB84jasEaO",
+	"iiVBjeN4j8ZXSrW+bhdrtWCtSDzXnGSzvdyvykANPItbdhw10AL3A6LUROhPS6e/o+hWAx8Ln7G0mXeR",
+	"bd1NkrWc0buSqRUcG2lhplNFDQvB/4dtaOqzts78wL/prEJeRitwv9u3Z51KuDYzquJne2B+VAR/btJK",
+	"Zzr+agSf09TzCFDHTeHjimbEbtyPoxEKyon71MfRCKOg0K+derUoXWmbGSKZEDutS+3YOIUjkpbsF+pr",
+	"AiFebUzbAo2OO7E1VHT8/E40Jr+2FvbYqbVYIe6vTu7wkhQjNi9/cV9ry/JY1oGC0WpmeUq5WsHbqM28",
+	"K06iVqHuR0YP0uiAwfKNBLjnCC8yQlvwaUnssacgQPCVw/AQ/zDkhErYr9KL2t8ijOdKbEDUBAakXvh0",
+	"c6cCWTubqPSIBcGKtx47lznbkzzy4VN06ZA+hY4lp2PgE9DIlXcP/OoE4cWBB1PEAQnqntOpuF2BCvk7",
+	"nJTm208eUfo9jUFRFSxrr23qpIZ3EU+35iXfRI7SCOPTHzCiU4Fa25iljPvUgLliy+Jx8QFrMGU8ITRM",
+	"cZWUGiY7s6rYf/Pd4WENTMxTAsPw6cFR1omun4lx43AAH1THx17vZT5TO1ARYdobybZ/bUCeQ0D4Wr7N",
+	"+KinshxHJx0KFuOefXVnfXHy6cPpj68Olkjw7dvX72oOu1XmOuXz5S/MCP96eMrFNfNQS+JFVZEhjUJw",
+	"w8V8ERUVUMCTe5Y5RSRJZygi4tSmOD8pK5dSk/r6T15H2ncrTP7sk5y87kRqN3X1ZcVFqZSsPKOFzIrN",
+	"lZy+3kjLCZ0WIF3c3UBB568FryrM9InUHDfUH6pOjBRVmOmyMED4S6SBr1Z6MDy+ge1IvaErxiOn8JV0",
+	"4QEGshhleQn9cOqsRux1v1GlD424lTofmEZc5dM8PmRDVOXCcYRQh6hRWOtUkzPxXG78eEUeWXIXV/5v",
+	"rKIKCKXNN4B7+tt2Dhhmys1cTvj45jnwlPdjwb9JvmOVYgpw5IeszYGH/X+x7QNuPdzdZb8bWvxj5b43",
+	"Yv1dGmuzQa6qRQks7CkvKpmoUqaylOC9n6jiFg/xTi0iCHHQlz0wpdOg79Ri9Wg/QR/jcLpbCDW5b+8E",
+	"L289SW0DJ+9hrhMMGbfS2NqC+Rp58HI0y0fZYydMn2DOJm4dp3H+8Onih/OLi97ZsZDi8uTq5vzk4uK/",
+	"Pl/1fvgEJWdGK3Gn1JT9DKA9iPemHEMGIUbLE5xvrtKTMumKU4m51VnZ17X51Sc6NPO46v39vPfz6nxE",
+	"acwRQVBTuV6cJsBH3xG5mXPDMJ9A19fkWuWEzK4P/Sf1mFQ8o8g/ypm9c2kpKI7x5tEsj1sbhbX0NS0G",
+	"m50vvTaVRS1Axg+wdw0S+vD3I6Hr4Z5kcRe2UFoxlrBf5r5JZK/hHNzxR+acK0qJQLxTSO/K84BnTrnJ",
+	"5bgws9vxcq2pTisNbPasz7bsRCBOcqI4ZXOEGK7VDG40a3F12G+k8smEsjYSX6b76fS01zvrnYHXjxPi",
+	"N4mDQsRgLIEFQsJMVh7HhdDQkNLRZaZnCA5fFgsscDXkO8zKTlSwWmYTcph2MYu3DMsZS9vX0YSDthOS",
+	"zZcFE4zlpRQUqvrExlyNqJFA4H/mRLh1oRsHTKOvKQ3uh5PzC/fV5Tc+j2SWV1678YKGU58xc+hIFDKz",
+	"yoklH0S+NQaryMRADu8gq+Va3atC5oj9I3OfbuMempICgd4Nxxcr+X+hWkBSYpFKKfsFgzqcS4Tf9Q5p",
+	"wBzq1LzEuQJLGMIU5A0ERyT08J4HkAlMmwllZbK4Vb5LwYQzcSYYXZYaSwPoGI896fI+UdJYJFvbIP05",
+	"IZjleUcMjQ1ZsA3SvfGTkjeEeB/YNqyB5tqJvNcM7ga+eq5h56oEuhYx06ghy7V1Ye4DhwcHfnNMAfvY",
+	"EUi1EHem0LRKj8VE3qm4ItKLkTgpNpV2DGF0X3G/EHI6VbKoNuJqm91KSvdxZTM4izzU9Ac6Q0bcLMM3",
+	"Eki0lStZhMf+rN1BgyKW1nZfQBm/TVUaR/AOuX/t9LIPVw9uPdMsASUxt+9AJcBtWq9U+4ys13FGFtbE",
+	"rPHEVVLw8Q3maDCuXx+IVC5WwF04RmkKbmyyEFhkQdH1qcngkznkct+4V/HrfW1G/gG73KoQSpWMGJmc",
+	"wSDwrWrGvbtYwUc4m3LauRZmVkJq/swqkcB+/bu0w4QQKPF69lHMwpoiOYr6WIGeASuGAfFeWZgZppRn",
+	"OsL38OAVn64ueK+Si0zfJQKdL+HqKBQsEAT6FEEuz0dc5ZRZtHA7fS3tXZzy3xUfDM0jQ0AwqJaeqrQr",
+	"boy4nclC6lIpkJ8d2HF4GGVT8HAiedNtpjTYHbLIM1XgC5CiS1h/AwXwfqXS7l7PLGTdWZ8on+cZxSfA",
+	"NDdTd60XUlsZ1ZsCEdswn1TlWG3Bx4in1YfK054nNoj5zgb/VMOS63+CbMUNdpaVdYJID1UFw6OSFsLd",
+	"5+F4mZ69boIVDNxgR+RG36pC3Klp2YR3hlNc51t2/3VUddcJ6X6KW3d1HNGukHWTo5TZfTMRB9NkOVfv",
+	"qC3HyvKgx3Hphl8Z9UEAjcxNS32Z5oASi8G6ulnC5yqzhKKrjab7wX3iX+DdPceXDg8OvHNXFoVcuD/b",
+	"cgEOYaf9v2hYG5PWwDe5JmJqdJXjn7/GUz54cKuSh7inl/plEHKUz01Ccqbbyhk+6VEQ1DViC9ovEjNV",
+	"BFSzfx783/X7ou7L5n0Z7jg2DzR1Bf1p2nzrfJlwr1quPmSr/zl52edqMDbmzjZ72RWLJ9YKfqZXKr4B",
+	"c6+K+0zN13rWQ5NGM6LcIkCryhi2KtPi081pvVedB9mmF5THaDhcr8aMsttZoex2NDaqmGjNwvV2A0ym",
+	"gDsAphSd1Ql+p3JUUzm8wzZYm0ZC/mkGtXGQrLRiboo7p0v05HCMRpbNbum9idTZSNnS7jkthvOW6k72",
+	"Eue0zYPlIRrO9Z9msJ2jxH5Wmb61zTETMfXr55O7cWrP0ECNxDdjBlWOfLvoIJ5ewCUyMfeU5zbKckUl",
+	"seQBIkVQWCNGsqhLdMVYw+nHny4veje9M6dVobXa7es1kCKNwCCNlHb4hJTGoCDbwgSJaK4VFWQt3UUk",
+	"NLPjl6m6z4a4YU1UAGVhzkJDhGHIdPZplNMpiHv4CgFwZ95JAHXjU6eFwGKORKFunb1WYGiDjnkGETiC",
+	"D7Gq6ABeFGr1OhX3qrCIE+r+awLWhXt3WGb3qjlx8oqGupzZ8RlMb0s+iTDAbjCQwvoaqBMPp0M7th3y",
+	"dLTU5IvAc3C6AB8DU6abeyNJvvwFyKm1n+O1Kq1IcGEJWEpQcTN3FjT52KsZZ5nlhqmxXwCMXELtzs2t",
+	"FWZWdsVVHbEC/YHLm7YzCtU1ISFVsuU8BgN28pUxmoEvMcWB69P8zxSMLEu1RNrbumU3JrBM74bErksz",
+	"hUbMGRbbNlPaBgmq+OqepxOqDdlXemjSxlRVeLg1VzW2cg5evWnNSgU20KbMRotmwXzte4BEPVVRRJNs",
+	"JKmMotoqarMS/NVOxFJpIGTDW2KEPHd/vc8gRwuqvvHvQI832L2Y4if8nC/EBA+xzJX405vDg1D1mH28",
+	"9s92gCX8n8B1/2eKU3kaOsYyBOt9bMNCpUqXmcy5EhtmBizNrHYzLkxZ5orLgrCOsywyLD2kZfOEsVSz",
+	"Kz7BtnCcjaQP4haGapt6x9GIogUYdXl7cHCAm9xhLldfyLb2sJtQFq++DAGYKZ6R3aNqCDNyitM7MViU",
+	"ynb62ofJxZ0CYyrB3BfOGqYKA36Iv1cnOz4ATcGCt3gbulF2eBteAXB0k7DSM26OLctSTabO8KEzp0ag",
+	"I0qi9MI5MAOmUTxa39aNJZxbVrV58sxWE+Xqr1JicvvyF/rXuTMWAiettRU5kEiFxOQUx4h2iE1bNSyU",
+	"Y6UfmAJBe+M/x6wLOekynyGHLVXI1huSMzs+jaa85asuHqq1vHeLNNBiVeLW7lm47+Kd3eCyW2MMXjKJ",
+	"vFi5i9bR0cthbmbpvnv24UZoPG6TLXoN6V8+WumuNXKodITSw2IxBSwwhCXIrCdBo/PFMeyVAuPCaWm+",
+	"lMLo5ipR6YwQ0LJA6sY1n1pcXZ+wLL7s/eQBWbMKq4TEjaUZN3XqcltYR+xbgP7hoXYmozfmMhDUeR6r",
+	"LHs2pvsnVzaX+HCu0DNyotPCZOkGfPlQ3sqMfSLOym61U6Hv1GJbXOWZiRGLpRa9U3G5/+rtOxEzXDtr",
+	"QZxUilGmcsh4mGTWZvq2gbPOjX0avqKB/uCqb+YqsBcewEnBPbZB3kJ4mPfB1/EGK4BxLZtQJ67CiL9p",
+	"2Am/jrb4V9ix51xfssYvD7GvIj42JqfoLOuJygdWmhxRNyGNKi4F91/YAxCbxUAO7xi7K+D3dCqudWck",
+	"gmu9K06x0Y376+nZBwuZRXdKTfsafe9OpM6m5PKQC0rACGCiOoUuibUNhP3U3GOq6Otc3cockJyhyF2H",
+	"stSr3unHK0KDFpdXH09719fnH/7aFWduNx7gr4fnld/tF09B1mtJuiPOehCM2I3jHvckPpAGwqyvgui0",
+	"22/RZ9FP78Uaeg7cU4zU4Lehxgh7Zme2w7jeumN65IKob6l1qmd8OuZ4M+troqpnvo1kTvr+TmqjNie2",
+	"J6iRWhvdoyqpyoWiIXNap4JJZAPBsVR9vXTDvRzm2dQ+chj5J8oHDPtJHQHMXGOB8pQCilJc9U7O/isW",
+	"zayPgfc9jrJwkUa4jnxPAbo+0YM7NNNMpcdYbZEEmgfEAV+SgDcw5FDGD0lrVWnpWciKgqgR+NgjuXpe",
+	"UiM1aulrhTWzYqicjcMiFxI4qbkGtlYLdQJu1xnuvlP5hWLj4tSdC8OCDGelcHtiRvCcJZx+emugbjNs",
+	"3OZTvJw9NSqAWiCPkXDoEmeyXashodb7FoFR7cI0G5azgt/DjLKkNAA7IUvMd+5reqo6wdGI86Ezzgb1",
+	"z+FGMx4hZV9igKUQoDy934cJ2664NpDKnNOVNSQoXuzm2de4LjNyW67TrviIPfXCFgJJYUe8xP32cZR4",
+	"9IlCAQ76LTb/4104Dp2qV9K9nDngtpsxz2+yicozrcI3lS6LLIDbISVQuKRQPHeeYUfQTY72s5ulnw9g",
+	"CNEq7tQUKjYAT1bavpY6IkH8PFf6IBMRAUB5BfZngEBPmnokIqc3etXu80/nHz7d9K674gZiFoUEWCLK",
+	"skYuasuf9cTkgaS4U9ShsJ7ikHQQFXvkKQma+C0M1TEod4xLN1eAMe7rsOpwuiFEUpEymN0NSAj4O/T0",
+	"XoHhJVY8PEB+WoKWcHsQKb2NwGte5Dpm3faV6cbYiZth7bWJVB1t2G4uTHC8AveQqHyYgr3mnmRbbn9W",
+	"5GtjKBIcayoVP15ci09XFx0xAJkG8KeghXtFQ6eEAURlsWMzK1qYQazyQrv2fknz/nR18SSKvB+vyJvo",
+	"5dPVxQ61+U9XF+4c5lAVsi3lvpmOSvWl3EdZu4Hfys4GZVYymPZQTqOO7Y4iI1icWAyOoJfMqt5P9rpW",
+	"axxc7kK4wTk+Bc344docUmW4pDrOHMqlvp1trVfAJo6lqm4eze/pSenlL7wdrT6rEyAaajpE9aJGpioV",
+	"3wVoaVTVOM0hlL+wugMjOhU40rrJlZVS+ndo0eXByOZj5jnKi/CaRqZLVRQzCLKvpE4ttc+AsZHinbbB",
+	"JLDe8eRJ7GkJujl/ijoqeKJ5Lq6oCiU/0C/1cOru1HlV+VipJuX96aV4811H2JkT2NDHExool/vvrxJH",
+	"p8n/jPd/lLr0ZfyUi4q9v5yJYnQ2lDmAqwNVJr0PoIO6TzWkd/EkNs3wev22Ut7zqraoZTqrQxhxCnoQ",
+	"9AAuwHLe1FnIxreksAz+FRVWe6YQl/6CGGFi5MRtn3T6tE4z7P02WnFaO5WFpYS7RB4sMTzQH3gwsCqf",
+	"+nj0NRonwMW1qZNo9qbQNgjA/E1I6gxGiq/0Q1sLzeFsEkqzf1aDv9/cgHyi2neffBavlSCcT2fK+t64",
+	"9SWF3kSzXXEJxVbOFp8p29eRIRN/G7AInIjDosyxmbdGSUfoGvA5B7iC49VyeALR1Ypss80Vxc6GBlPH",
+	"93rQZGkTJq6nrT3b13AUaIfRDrw9iA+ptintrGyQyFs0nPxAjdaTk2cT+WUf0u9eHL179f3hm7fv/vUs",
+	"bopd3xAnaRoJnG+5KXin60vQV5QbKmFQj+yb/M+Zgkw08U8zOF5mlNKqfLSEUPJAY6yJxfu6nBvhJa9d",
+	"QrFxnNbsaLjxm7EdXvHffxKchbCatuKa//zU+7SrCN1P7uaJzqrRmdBUaAPsslhTnXdiRXLrTHX3bELS",
+	"WS+WL3x/uyPi7hxu/MLQdeYLcEamaKg8yHNqh9mt79mE7vhsmE2lLrlT1EBqXV+NAJV+/nmc/Xa1ahih",
+	"MWbj/vpIZBLtA9PKSm2LTBEPKJcLUKfizYso43ps5o9i8wVCejkcy7KVmnIw4t0b1P3VJuEyBzkTJcJI",
+	"JL+Vs0zqnQMrz/EQD06GwddPRqUqXmxe9P7fWycxWlCbE4I0sVAXvqQmkka84ySZDcmYlHTvK30ykkZJ",
+	"9pJSsJaQ19dlchnsY+XxOwqlSzEojEyH0pacz8/gJW3ZXDjsFXzwt57RFa2lNasLFvu8M7pwKW1uN3xi",
+	"D+pg8FIs+BCDEkrg5A8n1weB+U/JuIUJQDmWHI5FKQvE+Qwp5GUJOIFioUoKDMfdSxBnH2T1PPTiguoq",
+	"7PXb6Wvfti2ojtrp3572u+LH7qt3b8R9liqDGconp0LO0sxg5QV+XKViplG3TaF3PE5WggVufZMkX6jV",
+	"1/iEs9OLaN5Hzv7cB2Q//kQEOUrPBJ4F10F2z+1Z+Oi6sM4YK3Dpo4WCXOnoo/U9lUGIzQuD2cxLAxOy",
+	"G28mgTtBvRlJ/aTT12JpassohjyzqHdzhk2Q4+EwMSAstYwTBelVxmp53RHvOuLwFTZyMI4OMLvv3YGw",
+	"hF7pPurmFi0D3j088F39fFXObDhU1vqJBrGodGqX9kTplJuNhCWrJbjHE6Bb1DTpkMFt4z0EVQr04eLS",
+	"mM8TqRefiXY84hJrsdCmCOr5QjXdXzw7QW5Gds8Ca6MGFADB6VfC040bVJxrbAU2lFahOxmfgRaLyJ91",
+	"Ci/uAUuUG1zQ1rwWOAqOOVE7artVnQZgL68vrUMBRwe+LcON5Eqt2fYDCjh/Q0C81R9XzdWwkVLy8hf8",
+	"xvn6fGB80F1MwGScnrEBp1HFAzRVhxrzqB8LtwNCHxwtqK8Zqa6mHr2IcF9gHJxQU3iF+cCNju7KcJom",
+	"bj5RH2hZ5Y4XT6XrtOo5HVz7LigR6tOjyzymSEnb/djaSqeVIrPGOnYi7kcrZfesxKy3AawkKRhxV/KY",
+	"BCvFGmIi7Z2CxKZCWbtOvw/y+neg4ONiWsPkuNzftoq/dIk3K/br6tuIRuIYRoQQnulbt0WonEX1byR9",
+	"UWfzGhv0dI8gMmXQ3/va69ZtMR44TcVy3Gk8RTmZYilIOZnaCj4+Tx06LXGdnFbl3BR35IPu60i3xGbJ",
+	"0Hb+R0BrhmCR0/u5OSPeDR5mu6rFTmSq2jLdVsT79nQfHGSneg+ts5XHMMOUjwmF0i7umpMUPZIVltlY",
+	"3yEOW1vu1GPoEX+jNOjqjmAZNgqtNfdAXKhAWxbrOJYtpaxoVHNakjyeWvdoJw/OhcEl7IIkrmAGm1LF",
+	"N/rzrLKA1tV4z58jlLqlHvAQMS6UhGaohTETixqsZXgXRwTl3MReyIY7/pqH3qSnG8/T9yBzOkwTvino",
+	"N5ui6tI0btw7v7kuYzT5Np2Cd+45KxU8x2alwgZi8R5t/qlZmYjWzx6s4EbCNiX3WalSgloaAqY5AHP7",
+	"GhF4h0tVIs8L9L7ERHT6fTItoaRT9TVtkEhyuTCQcW/FbcF5wu7yHqlCwSzsVMk7gmWWYq4GmZaF+9mU",
+	"eXY7LukPbhrc8pj6gNLCQgv1RgWAdmpLNz99fSdXPq+snfY7aJa/2Crptncat/4IVsm3JZGdv74mFl2J",
+	"AWNQ2XGSpd60VLzFnIC3NaWeQQlLRaBDgjVWAhHCI3bfQU4xhf9jX09M6qhN2a5I+CM2AZB/SyBm+Elf",
+	"PEXtA6ZKN0SnY1rdrtBcQzTbjEp3HiYBMfe9jYQeuYq1jqA4xc6pkWNjyz1bBxhbRhJ3LElaYlwPNEOA",
+	"ALFoP2F2HNZCok+5T6ENrjiSoHXsOck8lcOsXGD7mqzEqI1hVzQn+4CqsDCzgu2qiVzQH/1IR+LNwWsR",
+	"p1HMoUu+XF0zdoWHt81IoCzviNwM71bmYasyGTFS06RDXV6xuXOsE1EMuq/d63W8gEW9TyK6d1LQuxkX",
+	"bqOY96Es2V7iu6lkr+uEWBHvL70EfeSsuY9Qv5rA+MmK9g6w4VDzyVse6n074IhIRdKfHRy8Hk5loXQJ",
+	"/1bi//zv/0+852/h3zX+KelEzQsq52j7OsGPsNKQ+rzvWC1afX/PBgRM5uTOUikWZh3SuoVVZYkIKBJu",
+	"KluKtwfCKgn+NVNlX0C0M8DaXXGFtyCXgFK7c+yF4pRC+FcID2o1J3+Nbz8DZlBfY4CFSkN5I5xIQpBO",
+	"qqc9PDjAb9OB/AzhzUrLeAz9uVkNc3dvYwfciVX5vYIocwK/25MSyp77Ohu5Z/DX9/5i5tApSymKYkBA",
+	"1lEBiGmtwgOeIrvwpTQ5ZhUBMDIVXeUIcYACnnE6w075emdpqbAOtW1sAYNaBUQqnOnoPs/1zaXTPMoQ",
+	"MK9i8OIu8pLce/+OVJilRIaIr9LXgYTcvUWYiO6fVrACA+IZlnbkx3OGLIKnss3JRxiq3AlumM8H7i2J",
+	"4yAQKA8E5QxdccLpfNW7AHN4HCE66pjOBnlmxxz81ykmBcA+bnozN9gI4axxulhmX3Pc9HyHa8bhGrs1",
+	"2Piw/i6rMKvnKtQF/ZB7qFHaBrALd913GNCvIqk6S+CtVa5BkomSe5esvjbHLmq4GrwW8LEYwpVjpJRl",
+	"f+iWT5K02d7yHLela9t/f5c2V5vPwYlEOpfBgvbwOV3e7kZcugij+zsc38amWbi7X4KkfOQbHPy3kAq8",
+	"OnF2aIDrIVsSLEPJ8eQQDCZmXxYRS5cBKqYtEgIvhA6o6XpB2ri0KPLFhnKqjoUqd9Y2u0T4QWDIDdIk",
+	"cM10Tz8nXTRH/GP1YJper5SqR28tfJbZkEi1dJN0cI9tzWIwy6o00yWUrFoyJi2qohH2tdGd8CBtHyPL",
+	"YM82G9KzSiNe+yq5jQla9CiuEtXH9bXvAo7uRGjSg4jnlrPZdHoq89yraO4RWsuxW2+mb91nuYMtNpDJ",
+	"61Oeejpt9KI8+jWA611jxWG1XklOV4LdedQEj0fho55O1/lZmtiEFcmXY6nTfWjQ/ui97FcJkBrBs4PP",
+	"aTJ72FDcEQ2SJNSkGvp35TWpF0Yrry32tecN9wVo7dyFR4GhKO11LLFpbeoGJNOo4yFq0FtiyZ7y7akx",
+	"HfHNwRt2EbFXEZBn+jpaWVvF1rJSV9fO0c33R6nTLale7tO7wYuNsvobmC2mj+fqNoHzcbSJR8Qc9hOy",
+	"j1vLA++nKuMB0T4B48E4DYy37F7ElBC0+tyDK1dW4Db4X2Q2TA9hbsM/PBK/iTZ2y2jk4PeHD1S8JdRD",
+	"/C4b3nFq5MO49Mot5w8ufbZcCuezOZe2WkaeQSez8rFZ8yfIWSmru7pnxSQbFmY6NlqFJH5DTewB728s",
+	"C5UKOyyU0p2AH1c5nJme+M+HD65eljE3uTfospTsXDKIvgJ/WhnEczSl5Md/A6coYrCscDz6KFZY/scY",
+	"kIF5Nyhhy77fzZRaQUHrEPV5Ax7GZcHC3VaNmXzjLe7O1ccm4mq2bQgLN9gfwuLrhYXbP3Ab1xcePsLV",
+	"7lhnX+b5VqSHs6gCe9tVgVERFrZBWlgSF5Ffvis+uZ/YPxzG6GsWLQNTjn2r+HDS+EdWLsKLnTWSjFJW",
+	"jEaYEz+1+digr7qvCcqT0JtAJq3oI/Cr2+/k6yVEzPxuvc2OWYgMQL8y7kwMSQs1sVLyMY1Ng5cc4hF+",
+	"WX2NKJZN8uUkz+NN2qJwOcnzJ4FmoLE27aeFF1I1T++ZSZVl99DjipVpYSbm0XWSmxVthOuckXuGUnva",
+	"JXRZSW4mwnxlbZ+Vf7LB2zUPWowP2WDigdTazPSQgYfwQ/Bhb9DH/O2Bdk2uItXE8SPkKizNaDmeWOc2",
+	"uFQFdHvxyIfApbeFBBTdDFLlEc4KY4DC5CmO74RZV5xUvAO15ogtszyHnxDwWaY04uZeu1VTqa83sZXC",
+	"bvGuhNQWNAo7le+uN5sAhLpJL7rEQ34y1QjH21Vy3+9EP6JDa0RmeARJ5rNFH1mWfZjluRjmShZEozzO",
+	"MW01CBl4QKWhOCU+lVxJ0IWWdAz/JW4zTnbNCsM/wCj5GmdHhTX7+utdGtc+dfHaH8aWkrb4+8844/b5",
+	"MuNsiSa8kRyd2rdzZkVpaS+hxHIbJEGAWa3k2mIOZRndtjFyCgRV6m85zP9dSv0Fwu7rx0j+9akzFj2e",
+	"nApvGzyHzYmOUS3IkkL+G675jFbSlihRjX1WYImg2i9D+IYFak3RMWC/B6KM54hY1PmKIg8ZZ/vVq/3f",
+	"mvK8CcO+/MWR8BrEgDiK7e8Qn4rRA6ZeahoPj4ypK0l8rWBUe26KO+zvVWa5kJBEAycO9NfxCcNxGj+h",
+	"5NakhUCwGY19SLuboAUiZPU5uMR1NA6q4ZL+6lT/drsDb0zqSdJwvVfU32V5u1ZJ7+tNnAx+U92fOyBK",
+	"fWO1+FZvylHf2Ab4Wza8e0APNfd4g76+fdHTJHZwQyrrekZ3tNuyb9CWvxLKel1v1jCbTyAd2uonbqCH",
+	"EnnhTaViu7rtqx6AKrIoMAMS7lKFQXx2XG3Q7evz0XKkoLMaJTgJ6gajnDBjYeWFjZDjwe/IcUZmXje3",
+	"uVwsy6S9WlHUCR1hl4osxqpQT2SkrzB8XK/vi0QAaNoJEhMse9wWRqqSQQC7TxmND6yt4HgCYz2MsJOC",
+	"jt+Jue4LO6pOPCAFU4hp8Gc9uqXgFY+XMnW67FcZ818typq9mZELz0QuL0cqi7iRdK306oofsJM03jnA",
+	"uZCICuKgquSwaMKOE2MJ6Huk5IqFKsUcsOWx1BxLODYXH9frBShAgXBKOFpj3u7xnruuOHGn09hIdXNX",
+	"RFCpPo9meR45FFExcz9uXmSHgruaK1iLiOZmv4lK8ocnbwWsY5Ituw98a4LYJf0oksHnuL4ElMVHdu0h",
+	"0PtqBq4oAaUQ+/VxC8AV5gn5t4wAubEa/4DUgKV28gMF+4uNDnwyVK0zzk2KSHzbbVGXh3mSUN/K2p6o",
+	"A++jsBGcTly715xyG/f//u8NOOWXQg3d/eks6m1dn1duiDVXZqW3wLQwQzdfb9tnHicN2oAhZJUmKsdi",
+	"w4o1HXObmU6rGJ+bucu74tq9+gDD1T1fy0LPhaQ78caaArG20OWBftFnRfJmuhWKX+ddhrpG/3BHZADn",
+	"4+ZAcLSAsY1FwFBcYLNbwp70DfA/XV1Y6uLb5ry9ilv1/4Zdt8vLaYXkjrb2twyvE3tei/gcW6nzUT2w",
+	"fkYN9JyEFtAjmVsV5WHV2PZOj18u4qHannIsqYG0M2ykm2W+ALW6Uj8OtWyjUTtMyTVNevvkyCM1xd3w",
+	"z+C+4Z2Cbdoy6s1auJI9y3N7Ai9+ifN7VEWZ4eJDBToYuZRkgxYemKh2KdkW82Bv/GsQKzeAxdCWldvB",
+	"hkNYI+9s0EqdPLRTZMcVX+9xSXtXXKGSi/cMDV2B/QbbnC3TqbE2G+TqGHX0aaHuMzPjSiFMKISi6Yrb",
+	"MBTpRUCUAIUZQNLJtRnxH+MjQN0bz6Ra/dPXff1v/3ZlctX9t3+DzUvcss5R5eEFd8VHX04RkOfQKxGd",
+	"zkrkrCMCDn/ink6iX7DuoVxM1Z4VxDFH4tbtJeoWET4F9PnL8w6lZ+PfCbzL/TGG6zoRdQ7DI3IAVAMY",
+	"OCk81JW6EdybnyM70+3R+ao/wKeK4iGSqhe7cULvfaYD8DhBNuiPAFgQkVRfY0s/dLd88oRJOxtcFqbA",
+	"3/hb3Ec8vC6wPwEt5VrJ0ro1/FD1unAPL/dGB0QJNi8cqxwJ/12lMNO/R2yIOiDlYUl0aeOf+ho5AS+C",
+	"XMl70CMBvpiGQcSskaD+9aNCcROx9a4aXNWFGd65RZ0AnIhKQ06E2xbr0+nIsUyb3BHLHF/Z19xAE0eV",
+	"FTHHkeEsdV/H19ytoQwW/uIkiApHDP905gEf0lFtwRL1nKrpUtgWQKt+pynxzXiXmNtk7t4+NzRfMxKy",
+	"r5u8VxVEO7yPtmrXwxC7zLTBNTaB2Yb4UIyYXMJeMnjKToHvVo1TglP+FtiksZnTjS9nwAmPDZl0YkWC",
+	"GCgnOEDSIdAd5KJKVze66xsq/6IGbn/HfspO3oiEZr7PDjTKzfG/Ex6Dk3wlsFgLN4zNnOa5LWYII+yG",
+	"F6IVNrAC7VtHXJz/vfdkLeXQlyU1D4+agCPQ1d5bbSVzqxT98hf613n6r5eDLLXb8mfxua7jB+gh+j5L",
+	"k+UwT6FGMytzwoQG4i9YWwOWJ9Af1tqorbiwSuFeFaDsTJiroHEtR5ZJwhkoWUjw4x/kRIX2F5GOoxuA",
+	"fiqNyEkFqefWoExktq+pj2JNAxs+7tChpuOx3+lPEWx9jNzqHknOUzWZmlLp4WL/b2qRQGNrRBzr60JN",
+	"AX2JsbS4CxVd8G6Ha5PD3fk4UnufpVsUA++z9JmLgECegywl4DlRmils3FMJhvdZ2iYLHsD7iPWxa+7H",
+	"WTzmbVirVyKPSjg5NFf72otWCw3Fa+9BmN3yPfgMLqPTkw+nvYuLR+uFu57wcCuWBdEGV9IaTWtIMcha",
+	"59xV1LPIPei1+kj8B5S4sZnzHWJSuQBsx2wY1V5y5hR+JM0stoEfmlRVDD6YetrXGqxqCamMgMMNk+iK",
+	"U+zC50xQSONMxesDkcpFcAU6gyqX1veLbvD2jc3cfWurfj4eo4GkYEUvnrzFKK76W7uIuvdYxMxq6Qe0",
+	"iwcQEMSbC5POhr5Vo5DFcJzdYyqENXkqzAx+RzIRpTFEdu5CSKa4PUm3r0+qNOZbGWH66MyqtPYzCb91",
+	"hRpQ0hXXhLLmSYhKZMZqeIdZdqlit8hULjJ923UW9rJ6wStbUS/8ms1IaDMw6YJUI1Y10Eo7DhuJLjxM",
+	"qZhL25KoFhP5dnQH9/kHKA+/U+aCFkct3LWZnQAkZWZfkRcSM+Ma6/eUBlmn888W9Sr/kUiGM1uaiSp6",
+	"X0pVaJmfpwkzNxU6VF5Dz7fIuOUed/Lz/l+3BXu+p53g06tp/N8E+JkgIuKnIk+86ODGqQBGdasiyFfA",
+	"EdfIZLG/Cvhsz4pETQYq/Vhkt5m2yWY6vlhR8SeQMaxNX5OSD3vTbvLz4WyTYWmInWj8fn2NKWMLqGpw",
+	"B/Z0ev1ssc7GL7OJAsZ8d9DAunk2vLNbYNxTBFAgIqPYBCE0+6sDb5LkVpXYfvCHmdbK3V0f2TFNGAH+",
+	"yoMUciypyCkF8jy+WDHS09eH3gd9DNYqsA5z2F2W5yEkAL9iFCkr6wzs1RuwlhncgoFQ3cS2yQju+zuz",
+	"e3F1TXeX+yOAQqL+/nSWBihMkiZgdCCxer7IWCCWL44gNl3PHWlhptvw57rvnpHC9hgGbF1Ls8JM3YJ5",
+	"mC0RJH/eDbczmnSDN5KkM9SeigzdRIRc0uC/2Q37+Li3vgmf77jdwUlHVYRKu9kXHYqlj2YcZqdOcHdq",
+	"AWT4lruHR0qF5repfi9E4geLvs5Kq/KR15Ig6uB7DnfF+29259QA37ZkF/Z0eo2ns1UivS5lc59h9EP0",
+	"Ppz1zsDBfH520YtaOWMzZWzu/2TETBC03+qsAe1xk+a9+GCoUa3Y2wBbJ1NVMby97u1NAiomZ+flUsHr",
+	"3OgjboiRsNECujcp9PNMa4DPrOhz4gNat1apykydFt4ofyEbcWzmH3H5v+00RF5HW/4hbsqzyj1cT+OQ",
+	"cQhHOte0gsd0MbUwxMtf4P+ft/RSY0+mpKlt4ogi1wtYwVCnTGatdHptt8mhCIf74ikoqJV6nky0QVqg",
+	"Dof+iGe+nmM/4rk3kcc0+4a0wTqH5mWmbWxymQLCkx7joXK5Yl+Y+zg7wL24P8100hU/c++80LLaF8Fg",
+	"mtc006GQV/fdRIuFL9XjjN09662qm2yi8kyrpPbi3zR802CyYVEu2WwN1Wts3UVO2664zLRmtMSpuxRS",
+	"/9yGWsVlph1JXHorZFvm4GWmd+bHvMxqw04/k51NO7fl0rmqQ3Ns5pFrmjoEET1/kx7DNQj7syLfWorP",
+	"JQ3ilJKOz5JdbtDUwLWVxxzrehfpp6sLxuJTX6ZZgeXzb0VpwFNCCvwx1ZmWwzEqOogQGFqJGTIMUp6E",
+	"Nx+aUhgq+AIEKUTVt6ZoTGrwpfBxykJAs6P7r90j6Xfy6mKr5aThwJqutk9XF0/nB+Fct09XF1iWXEJq",
+	"eLMWv6EnxMpcbVLgE1TjQKQd36WsZAe93RNqfyIzauOdpRZrs8fLCb9f4/pg1fsa5vyb17zdMn6/ijcQ",
+	"VltewDeXZUREDOS4f6cWWxDghXEGPvqxMcby7XkpNwROABaKzheMTuwDYPOxyVVfazUXd2rRFSeimKHm",
+	"4kVzKHVoF5h+5tt3hPBADQRNvqM965OInUBw63u6nAPIAVh2d31L9gp8ZRMJSk9Wg3sdcv6g8l52xbWf",
+	"FSaVTKS9Q/S1GllIY/+2JSEsok0O0sY96+pHnGJz8aP1R+Xpi34BOVgvfIK3NQZ09gBwFEsDdDWQHpja",
+	"JEukZ0fYILsyg7qeZLTEMUIfM6EROjyG1Zxlh2PSeMoGqXSnFh2RlaKIU2kQJtBodRT9Z2YjvzN152bj",
+	"M9Y7QY9pkV8wyW0ZWRj230lwA9fV0tpyyf9Zc2ovtknI7QUXlo9lhZjbAh/4DNzYGyX50Vp9NhUjko6V",
+	"zMtxTFKYohEJ9Mw2Cs6/ckz6xdaFWrtA2+4BthTNNh7eo3f4b9NZRMI9tsFLP1HFLfZ4vlOL45BkeS/z",
+	"GadWYpY10H5Detn2xcVu+ti3khNmI6WVdKV6Xnh6ieE72H+rxHg5HMvHxic6cVrZbOB+GpBxC02+j7DJ",
+	"N7tCude3KNRQZVQHPFHWyluCD5oo7T7p247fAqNNZ3bsUY3c9Lv0km993e1r6CFaV8IGtXazcmwoe02W",
+	"8UNRPR48s2eppKWuVVWSZnaay4WvacnKvqYiXii//FVcl7KcWfGrODWpEr+Kn8dKi1/7+tf9/X3/f+5B",
+	"Z9n8KhJ08CQdkWA7qo5Iymyi0s9mVibi16XZF8qWRTakbgygsrj9EPEXI2up8nrkWfI4WKFDHJZdiEEo",
+	"CD4mlcgxW2glTl3WGwdMcDTKAdQmCi6a1R4WeEL0sTfu9cjH9atIptJdVP5jTCw+4y9a/Kvv3QuFLNXn",
+	"3KnlKuX1O7bWKt+zwuZmDljYxyK5UmWx2D8ZlapIfC8NrsolvDr36RrweJ0i0/2Es9mSmDwdy5JG2FFG",
+	"nx+/SWAyGz4peI878wbgHsjm9EQCAMrenwBiL4hNt7rNZeYI0u4alS1K5QvO4bTDmXzkZ7cdMcKcOokZ",
+	"sE7qDMzsdlwuhZliqGgwDxY2+LkruisjS0C/fhqnqSYiSh7cvrpG47Q2NbLbuUTlEFwLtVobpsDNncgY",
+	"qKET8uiuYAppjIF8s4MtJqUtRkl8OByAoVQqfry4xsjGANqQ+a7ygX5KgxXLX6ZZsYBMUQI7o5s1pIBG",
+	"sQxMSHKaZ7mYqqSvrVxYMTZzMZIFwqQV6HQZqHGm0yNxCOA+Xrz+6eLi848X13+GUCsi/7wKkAh/cn+C",
+	"6/RELzgzFS1zlNKwJHWvNEco2dKGvEq2lB37U7Afak2j0GyU7OolP+4J1JH09UCJwrEVB20/XV34GcxJ",
+	"0UCKPAL8spkVbw9edzCdLdEmVZ9nGr4gB7lKMDs+unGOxGHSFZe0U3ZsZnkqymJBmBfNdvxy0GYLyMQh",
+	"XvMk6IhPGh96gI3XGChqtvoaOH5j/LdKBkDkLeI7JOrJRYHjdFY4s9ARWlecUdlc9AnuHZhntmx3fv5e",
+	"AOF+R0hwYZatWHA+YFIHBXf1mBBw9US9FcTbKi7nQN1mOmIIrb6UmF5b0DW+FGs/L6FQNGAnUQHEdKq4",
+	"VDm6zpxhSYgeAfWqHBdOPYP6H7pUxDzTqZk3ojxzxo/eKyka0WmGwmVoHfYOp30NsFzi+uqabyiOCkst",
+	"zKy0Wcqbogrxp6ve6cers97V509XF39uBNbdNqLu00LpPgRwFPfn/MNft3N3RNy5KXDu8s0RM+emlkjE",
+	"d88FP7fWKbkCrHt59fG0d319/uGvEaDZKMsV3lLAE8eYU5MEDN2AI4kIugyMy+BgGyHjPgkk7kNIM9qL",
+	"VSzcmd0VwS7D3m5Kry3hXCJaiPxvI62gzTN+HO4KDvlppaiugxMCVgjmqpql8GJnwavlqA3a/n7eT+6C",
+	"rg/5r/NEr6UNO5rtbwMK9KSaShIMPacxTFSaSdxaD8snxjIP4VunVKQqh662mKASwrgIfeKdqIPCzBHy",
+	"8We6rwkZMiAeQX45+hf2rO/mu9R8D6bptQOPkUnajRMQlj2m7JR1c+hrbOgRw5dmhAOKAIxibGaFfWRM",
+	"UETghN2sYoI2RaBHs60iANLnnwbRn9fyDJH+Noo7NwL9xSyzxsYtnexqMmjPAbpcWZEqOSyze/AlYUyn",
+	"AnaJeLDQcWU4VFOCzc2KuMndQpX1lusNXk+/YWv1BqIIk0F74dAEnnjWtqojhmYrFdO0KroEnF1zyg4D",
+	"OUtaPMpqcrWdf/j7+U3vDCOGmCIr8kzfoX8kQUo6BxThhOjKQqpPh2XadwAsROpm6bcY+nkT+lBXwBe4",
+	"xgEEHWbkUoEDj+xuZDd6h3Ah0GNDyMyATIu4FgTzCvF1CjKCwDW56vb1SaWvI1d+FgosQXRywuBHIoaO",
+	"sWICjd3cUkVGwUzqI6sK+KPNbrWYTVmPwFsCKKivcW8kgSS7J/dnU0TYDSPWmbsy1ByGB32TF0yoklp8",
+	"/PlD7yqeoqSOUdLi39AIpr9pj5yN78E2H1OqJ4SCl7JBGd/YLRpa2YUdpAJ7UZq5LFDl6+tpLvWeFclE",
+	"foEXE8ovdb9j0DARA7UwsIdd8db9zS3s80zLe5nl6Mv1mLpgoiPwkFVEiui2ptPB/YegVCkmToc4PDio",
+	"TNJpHWZGJcRvhXRk6a4JRzZ0a2DlAh93aW4VnP/Kp18d9HX9++9xSQSlD5HSpTipI0Y8SfgJp4Mdwo0o",
+	"iwUXHv9ArhN4SphRX8swt85STBU6js/lwopXb0gDqVEOkE2DHNySenADCWpuqJ3EUqP1Nch4Jn0URNvR",
+	"DUBI1yoG5zF7chlLrcRu8VO4531SWlMr3hvSe/cspxJIhOBZYmCqkWPhycmaQakimUPhKoD9Iio9uTzH",
+	"tF9bygXqwUegrS7EQOXGCXQTZQ43YmEPZZ5HHeFYnPEE6GLKMPujocNtXwNgHehACj9QxwVXamLul7lg",
+	"6zpHs6fCzWZXtIh7ISTQH82hVnH4Fl+2p9WX7v79etOzKWHPKQVgvRXq3rBWgGuJKB9p+jhC6nKvcP9W",
+	"agW7MX32dZVAAVSv8N4O+HZGF2+TD3uFWsUcYpOQiEXRVNJYVu08mHcgryu3s9sT5+7zO0kiXM9Asc4a",
+	"b/9Ts5LPGvSUV+CZNMv0On8NjrdRqrFHWnMqRUc4zQobIoPm7hULoCPqrFbKO6D54hZ7jUhhlSPs2ozj",
+	"G5zKVk9Xt3S+pCvjyXNX/krFqsjzToTwRvBRnuDbJBprxdIPmcpTRhwrlJADq3RJHT8Yis8rr6jZUq9l",
+	"sinwQE1wVNenD0entA3e17vqmrwJbWyjIeoKw7v/bGX5wIt1JLKW4aG5lknVA4oM/mkGbulwgRRqaooS",
+	"s9DBdW2KO1XUd66DENBea986x/c8o62yvh+k4YT/aQZbj8001xuU0R54AU6/Zfr2EZSi6rF/E5h5M+wh",
+	"fDSiGXA6O5UvogcCIiwDqpE1YiSLOrUFme3040+XF72b3pmTTj+cnF/0zroCx8ofEi/EV1rI7fBJyY1B",
+	"yR8Nk/yBQUEGKN+A+JrpaCqHd/JWPTIh/edMQSQCuLKlT7GfTYVMonbFlov6QJl2l95PlzVIQJSAR2vZ",
+	"UvIdfv1pEu9oJW3E95+fep92RXo0v5j2MEqRyinYJ5xJuwFFztVgbMzdfqlsqYpNUBqWgIOHclrOCkhF",
+	"dFqs97mt+uRXwxSn+O6nIrfbvL3CMG2xhHgh2zlX2uuWpLV4DtHh/YwvCjqk5uAANU207MeB7NxCMcIt",
+	"gywuzAwMjILw8SdHAJkyUeXYkDfe/Tfiso/EbOq+dyh+yt6jk9x9Vn3JfBpZX+NV4wMESzKHXMevDioL",
+	"xCRzdjUleSAImwhc10Bh9vRkNhxHSL0e62AE3quJd/42B1mZBrYL6RIorSVjt0PNsbGoCOyWdMsE1x7z",
+	"jA6lheha/JtVIfLyF/DiOC0JT3OD5F5Qjl8dHDCSuA3BfVtSUIoqlSlmR3Ui6QJJEswv8L4TxQABL7jl",
+	"aREYA13zEe3tWSTHiVxAFJqJqSPevXE0L4wWP1z1epV4AfuRFCj19PGoRQdxUW6NmHN6fV9TaIR0LTuV",
+	"Q5TcE1N4AYR8oReeM04AShJyMTH04NY4MGmmLObiC5xmmLc1Tvdz6xnLe9XXI0DQVrosMkUpHQlGdXDz",
+	"kotM3yW0s4BSYb0vwnezcXNsgsxhvv1tx5xpFRtcEh7x/lmHntffNxXeh0xpXNWau+dBR0y7Smkh/72x",
+	"1Hj5C/3rHJI7nU7zcD25Onhn0+db1Wssty1jauCbc1k2gRebL+Pb7F5pvADA2QeVpYdvfQ4Rl7JhOQ1w",
+	"plX+k3TXLWclmZGYFuZLpkJJg1W6PBLJj8aWSUckp8ga+xdK35Zj+oU+kXiXOA/D5iUEPjt9nfxNqen+",
+	"SZ7dK/fqTQ/+t5BZrgr6p7YjVez3NGqX7sdP09tCpvBC78tUDWEeP97cXL7av1Zl6TRb98tlYb4s9v/P",
+	"//7/3X/8YIq5LFKVJm7Uf+z7/+YH/rF/pWS+f35JRUN/z2SCIWCKg4Oio3QpZprq1Tsig2ybTN+K5ATK",
+	"b7P/kWHhyakxd5lKuuJKpVmhhqXta97GkclzM8dqX7WAr8enQ5lqThXyLXYqlVGUkgFaS5bn4tXBITUD",
+	"UUVhikRAbdh8vOiKc93XVMrizrW558e0gIQhZ8lTAkQaotk1cTYZSPT044cPvdObrnjz6vu+Xgpz4xV1",
+	"eMB1lVUtH9OQMZ20PkbnXiLW2VbNL34dh9pN1W88gxb1bo/Bcnah01Gh7/I1hRW/D9PvKj1AXh+sV/fi",
+	"wHZ9iPuMMDZC4SDm5KzcqsHM4NrCNwdvMK+UUzp796pgk8VXvU9lOYYUIQYtSvuav/Dq4KCDChm+FLn7",
+	"QyHYkbi5OjntMeKlNRMlbpV21G4KS1j2jMgQfcUJN5+blKpRBrAHJ5wyC57dSobVen8bblab3XLwhHYL",
+	"d56L9IVd0DduysY2y7869YbHNeSYWZGklU32yKkYTLK+gxoi6EFW0V97N921Z/V+8VdV/nFgDQcmBgu3",
+	"je3n5hSSRz24H3snZyhXCMuMOBBsyA1O9Ec3oT+OtPlI3Qa3n6mZ+i7nj3asHy9vzj9+uN7kBD/S8H8c",
+	"YvMh0nZu0QBsDMJ/AxFcntyc/rgJCWBw/A8CaCYA2Mqv8T1/y/F9vN7oUr10A/9xeC2H9/F6zbVa2+bh",
+	"W47u02YnN/vj4FoP7lPrua3YXpugASudTk0W4f4zHnBwiqSZlYNcpcJoZetjdD/zgL9p1y6tokdb0ubi",
+	"9dtWde1WkOizwll2hSrtb83jS0+EVa6SXRtgMOQpqXulS648x8REJ3hCVud/XH/8gP7PhDfeveK9jcGt",
+	"eYTYgD9i5OFX8XfA4oxRAd2fk3/sX6viPhuqffoQ4tfBRP4ve9e63MZxpV+lC7VbslUtGKREbwLWVoqh",
+	"FVtObKtIeV2pwCs0MA2gxUE3Mj1DCnFclafJ/32FfZQ8yda59GUwA5KySUre8h9bEmZ6+nr6XL8v4BL2",
+	"PvnkRbH7sAn+OXgpRBLTWdlt5lz/tdF2rjvfbGImK2OS+Wb2Rs/rsTiQ4lCKp+Jf//hnp7nPdGkudbUN",
+	"zRX8992OOQtfqrZC1bVeb+puv8zSKhAhCAfoV+rw6NP/zP25b8UXX52cPjn/4uTw6NNIiqOucGGkuNBb",
+	"5jwN+H6VxsUkWmFdCAz80GeDx8cgDGP0/5i19rVab/J/9Hm/FJbwntfKFqoqRNhg0OrEnojDt2/DBGZ+",
+	"8DlhxikfJkcXx6IKDlpKyhyKb+qVrq6M1xyhUpXmQPVvwpz5cVYcgUz5R8LLiUXaQSmejuj/h2IlxRH8",
+	"52AkCPQX/iAJPu5//+dwJP59KE7Es4NREJiB5pA2DfmDvBOFEwtzqcnBEyFKhG/mc+39MTnwY9ARs8gD",
+	"kifVk8UKtDgEwrGDPecDdTPvM8ZuD7x2uk30Ra8cT2ylKeqHNSOIpTDs396hZK2nmZ0vD8WJZSGwVluh",
+	"qgoGvWZCXEvY4bDCz+Op6tSciazkbEc4+6lsX0x8YcWgal5EhlWyIevkaIR1axPbV7gGyks7iZeh3FIN",
+	"mhyNRpkoMDYWaMmoQLQ6dNzrTc8/CNOw159vRWMvrLvi2TzOYV/RIUlTRY/gFb03v4Hn8J687zsr9F78",
+	"7zt9OEeBdR2+eTqeESkChBPoPSTt3ocCeKaXBpQ6oTpXce9NfHPWhf+ExaTREQmnru4aT+QrrOANhS7h",
+	"Uori1VhMWQjFDG2W/b7rDwNophYLZUrPmA7QbQHLXTSlzhGnlGe0xX3FOWEKEco3FGkRilSQJP2Bq7ra",
+	"8lyHng3ufwvHT+23VfD3Y9yzCNMSJhwG1Oj3s3Gx3DV2TtgWl8m77dibaiHPsrTnsLYI48f7PIVuKLZa",
+	"NDoGcuBK3GeS5lLyYSyNmyoJ4+jey5JyPeGtJNG+WEpe6tDWiEIKUZJPSWeB+8/UvRUNH84itW8QUObw",
+	"EnmIy2N/scNtF+suyzaZBybksCyoXCoVRsF1i9HaNiR6UmJT5DZ3P0TSZVcWrX3CbU4sKEHwAOuhWfv8",
+	"L62Y8DQI+yndK2RhNbq1A7Hmzm08dhqVKjGlus4pw/dObP48VkcgrVypVeXFFJo2dnluQG1GpAXCZbvU",
+	"1RR6xi/v6M+o+hus2xYzXV9p3QtmS2ViD6rNvZeCsXc8ga3asfdwHK+pKIvGCigc2uKffoJy11dt1rov",
+	"MzXvFgm14buP/M6xivf3uvFwWSJ2b1nGk13Wumo/aLyA4dfashVdR0aQkC7m2Ryk8jYvReMbVZZbSqBY",
+	"m7I0wboPTaiYN4tKG8Vk9yHxthUn05do2iOwslMcEkSwm/ANA0/9tSGFz6q1HowH+ONA3nIHo3/pa3jz",
+	"xx/lTd+PVNuxOrSvA/TrrXuwo04SwcZtepPQkgOYOSY0G08SylXsKNjXTZB8rV4uXLVW9WA8AOGFfqGB",
+	"HKzVW8o5HIw/fSYH9XZDY6wICvIn9DJCrnNP93UQixLuooO/QBd32A3XubjTJP/C05dtv5y7Q5VonzDm",
+	"C//OeQpIA2HfL2gaukiSmE6E8vFA4EnMFDM8FOJFTXlu8wgVFluIrBgkr/F9dEtaFuVeOLt7gZQ01wVn",
+	"zFhNUUH9Vq03pUbKiMbrriEeTW/R3nRY4DCxN/ox473iOyR1bV/BUHxjqZJGrJQtSu3ZFXyIDj1uAisw",
+	"uGQDt/uxMAsxXbtKIyYTJj1SK4yXc6qwRFbUV2auWTkU1mULAj9gLqLl8o8Lvalxdp6OuGgFkxBzbTUj",
+	"jtjxW5BrCMQx27LRAX6j4+NGTwdu1wfRK/lb2/fpJQx9uJ5qBTYZrmo6ZKAlvZ+4MNoMfOIxv9R4rwve",
+	"vXegPjLUMKnLdyy3OjyhXDecEIVZS0egtOBUT/YhenKImQUP+szVqxBhlbFskcnRKi/myk44yV/AOo/3",
+	"RMaMT2C0qRey9+knLxmacJreQaAgq/kQ98W4QCRCb6XwGmaLsR0UFXcNBYImI2o02pEc7aIKMtC1EjIi",
+	"SyYOxCV0r4nleMoeQGbeD+wP/1Ac8D3O92wbvBdnVwbS3AoD3MHZqrW/6yN12r28A0tRFPrOlkRNZDxf",
+	"fIUozYVGX7zLfW/bMZ8vKUq3XIZQGgUHi0DYh04TaNCLaaTNVMLTPZ+HBEHdUrXi1Z3C+Md4gU6FKgou",
+	"mhGm8ETYxUg6WDPcc5VRYPS2d9kr7esHucjgQw8COPCT4gKtOPF7DAxwyQlicAcL+vZRAUbAqD5542Z8",
+	"mKiRn0rb0J62n5cY8fLk9I8nnz8/e33+/PSM8v7R3CTjJ9mbb5+EYaSrYbCr9eTmaGZ5HowOe2zPa0Bi",
+	"kCsPr5jw0aE4I78LRsSxDm3DZj2Cr8YQPUfpUMEei03lloi+DdopSAqwF7z2Icr+xs2CUTCxDh/hApfg",
+	"+H02Ooigr2HcWCpsvAf56ipxVbm9RWOuqh8ENORLN0MN/eErxspypuagjGqzuSYUBDOR4A2kYE5SRg2m",
+	"+P+dUUnSnolqD3JJ7t6U0B9n4xaDtXzjZvnBRtwqNJZghBn+eaVVCZoN3JDezS/0fni8E/Gdnp3jM7TR",
+	"/EarC9KGTrFafdEskeSrdnNXkthzi4WZG1WKeWnIpnKV+FJdqnNsWYrzK7Oopfijq0tjpfgscEp+7hBt",
+	"a2JjeSjZpfNKF9rW0CRT206xoG0aREPgOJq79VrZQkaDl+kNfA51rEIV/UpXOtzNamI7uPIy5bEw6uuX",
+	"373CpVc2ALXy7Yq8nrAVpphO8vjxaeyyHz5+LE7ETBX5OBCnWlmBhaaRXZancUxcfAej34qPkN1QFx/D",
+	"Z58ejUbiI9Y7Px6Kk6zUeGKvMFSTfaOEZaeGdYUH3tkOJz/2/+nR6D8k5g8Rq2TjN9oWugjDx4eeHY0O",
+	"hyIbGNgEoONr5OUl7Zm9IqRHOsJDMKVO1Ia7mQeV9k1Ze8JQSAsQE4cORtkg0fWhAkiDzPEhiKW3wjXB",
+	"LKFjHA+mPKUBt/T4j54djZ5+zAt25twal+o8cEGDMpczQUcK6GwIpsh5OMHCoFl2VWDu3R0YMRa4jbY+",
+	"ABNOLHwFNxYvAcJHVFpduKZGOgNQ0nytVSEjgGp7yz+K+iDhYZt6LKY/iMkA3p4MxmIygL69/tc//jkZ",
+	"iB8RVcJ4vDc2znszKyngm8gNwOALwM5cHt/qkowcriuH+cy2EHOHf+YizuRF2QptMa3tJC7YBDOmst1K",
+	"U9KHX4QTwBTV+5ip4bfuvn52hBWlqEYvEGY52I0WdtLfO5zOGc/0/iYP3rlJIsqmJunEPzs8kgL0Qlep",
+	"atv7WpfVOm/gAPmrkxVh4GRxNN9V6JoydYAAwvcaG2nOeSyHB6MRfzpsXDCW8egf572hFMgpPzTEB6Zh",
+	"fTFTFJVfVSuMBCOnbzMLdzKZKGd867xMP/DRe1lpr8GAfvxYnPKVAec/VkYTKQE+Q8cN2WZqxyXAsfg/",
+	"jW8ovgtHdFGqpZi+cca+LrW6JGqb7cQGHnf4hXYv/uyHIvQHJ6M1C2DNBYMKTsoLTLZtEasjfABR6Cgf",
+	"hIAwduGG4mRi46bG3Z8JtggNsQJNQqA4oi+lrE0Q//k7m8pdmkJTrUdrlnytah8kGzva6B6iOzl6a/bz",
+	"5fD88AWSFi0BUJD7CzPLUF8NiAteE0RD6vghpm22GoEtLL4yv5fQUvyWRfB/nELqtSb69IUqvR6KLzT6",
+	"d8NcBSV6GMcFZir5yGvniDJ958KTkSkI3VSBvhquoiu1DTuS6JKMXbYmDTZlYONC4Qo2AQnXFfRsMpBi",
+	"MoBjAP8ID6BbAv5yIH5EqcsjgF1cloG1mfzrulpq8kNXW3F4NBJrfyyORonViTJ0UdzANKWdQFoSEj0F",
+	"WwkOCJoVIIi5zxO70+lN5YonG2O7/TZFeiLcGdj/CObRXk1iwUN5eCxCpCFaEym4e/LyxcTyVdabKUtj",
+	"CrJi11d2QKp/D+hPglyhBAShkuaKevnd8rRS925KjfDNhrFkg2YnGfMjiTbcraCbZh0WDaGz3IlBsWM4",
+	"kNC7IvroDakhNuoYAmwDwVOfqPN4NdBFUKlaP8FE6sF4AOd1kOwKovds8TwiA72xqjR/0x+ExyBSj97o",
+	"MQjjeVCPQfjoUExNEbx7gdmKeK7oFs5Zc0kAMJwNWaTJa51oEeGWouQXW4ASDWK+y1fpqnTTpx+ZgHba",
+	"+hTHQrAhUzN3Th0rJHDdg/G8whSSiSU4jWMmjcRcfQ4TZJwBI1BzaSCMATCFzpfG199W5ZQ0HDEtGpId",
+	"53o+Rf2ZOxTeIRif4cTe2g3SD9GTppCB5bCyCoHiaJ5N7XW56JNof+C9/2BctvxBbONXd8oPg3Cgbnan",
+	"sIebVcxsvW7jUkFQpusRx792ieHQal3oYgyWFrr2YMQ+Myl9M1+1Nh5c5kTjDgctZPQqcfb85LM/Z8/1",
+	"E69PbMa8jhiwtSvU9hHokGYOSi+C9WBBYPqS2m03tsn1dHArlMZqGTCLp6QVEALTlE3ZiY3s0qTIJfzS",
+	"jGV3sfsyx/tznWOHHV4h5tBKV/pYeK0ndrrU9cuksHNLLUgR9r8mqsyyVxH5XPPbg3vle78OqIr21H3o",
+	"AKrApeXhRZ7Elbv6uUk4+Tn4ZL5S9TscBhnh9dgxlNbaC1jZuJwphxI+Ecqx2jm8QQVIxMVolsI2nlhO",
+	"SnW2GIqvwtspmS0UkrWBp8DKCJVfMc0npF1GBFGh7dwVmuTZEvT0SN6KH5xYeDPYrdkBSPzTexA8afih",
+	"u+9c7E2vI7/Z4PaJc9/f+/bnAV3PIUljln11lFToDSbre82N6x6xuD/5Prnv47YEneJe6Ih/zllNN1WP",
+	"F3RBFJRwfYDWTdyq3LTx6KMJCi676QPR6mzbY2LOFWY2o0faNfBH3CjsmyzN/MIji9qVmAY2Z1gEnL5p",
+	"vDmzz3LJN2KFbkGjJBzLsTA1+yutNgGDd4ez2WL5DCq31zAL0zx9DkuXGIbvjeV951vXMQDf/b0Twaxp",
+	"8WsnZs2WCOT3Hg7e52mZ3uE+yffeLh95UGSkUE1wwNmCHEWNrTH+4sfoo6E6NgJ4Jgp2zqfHtLShQIlK",
+	"fifZ9ZW5RX8MQVxovYFtRFmQBczMR15rtD1yF8j041uoL9NTNV/pJ6fO1pUrp9BvUCf9SlUIqDJfUUVO",
+	"+CgTJvMNCM1fmkK7ML78qAbGtzFrWJSxCuvzkikMwCDbo0LBY/epQGH7+5wvqzuiMOpTnvyqVVp5F7K8",
+	"RSz/jqpTUImSJpTl0I5jLc4Uk4mnIdcOnmCQ8eyKJe929iTz7YYnqToEyXgdhgWotbc1HhEpNsrnhkxE",
+	"iA+qE1wQnguzPmNFK/YbNC7StkKnMfHIVKLWb+t9mhExfO/XjHZj2hEVI1AMhjAe90MK/XZeNt5c6mMM",
+	"0q439VaQHyfDviAKstuXYHA29mA8WPvl69HB+uA3f10erFeLw5n/28Hi4tP1by6fvXn7UwozUEtSb826",
+	"WWeJs2lRDzjV+jjwprmKRwWi4Gi0bxDk5+sfxNGo3dGnWJtY6wra+e+P/nLw5Lff/2X05Lff/+7vB/h/",
+	"/M/fD0ejj3/3b4Ne99j9oU+tVP1OimZ+gO5PigSFAY97EifQ258pTSLtzIeZtvXq7OTr89NvbuWGTUN5",
+	"UEds+uwvOHmrzQV2D3yGof1fE7iy3My4c26ZwlUn5qdbJ3HF7GaGqQsY39dhNkQQQX7nJfEPwBXw2fM/",
+	"PX/1vIc4jJ6ki/oB8AFvXEeKm8WFvAczhWH/FM9J+OYNuOzKbp+EJyM4eytWxpM+uBHxurs6vYjW3NGH",
+	"gbH+kNbl8+ev7mNRboCz7q7Ku8FVc/8fCKP6Q1ovmKf7WLCbsaq7a7YXi5q7+3AA1B/QCtkwLfexSveM",
+	"RN1d4j1I09xygpfepw09/uTx7RfzxG6xid7yk//Xpxqn+V42TD92NVam5ExxbUbEBFlzE+uHxPd4WQTY",
+	"BnIfl+LEfvTs4KmYwk+va+del6pa6gAf+DE7S1yVIUkiv0kC4SBfqjgJmeiPvDj95uxcbCq9KM1yRV5t",
+	"RtZAw8C6emJ5+Qia8JmYWle/XrjGFrGs+NuzP1EFdwA9rNjOwJRPKkd+KqaUb/g6ZnQHIiGM3lJyN+yW",
+	"8HM/9xB80jki7MuY9MDmwRfEzvMI7pD8Qmtjm1qHjrcZ/TDHm9P/iomNn0FewDF5j6BZsdFVbAi9Lxl9",
+	"IAXYKHKNMzcURzD4wviL11jl+bp0V9MsSEfJG48wNfACDTBVIsDkoinLfmrlKGZ+FR53IDy+Ob8XHe56",
+	"7PSeu+Lb/Yp1AET/dal/3lJ/ew8rfUM9JNnaeMb7PMCvogTgoqYVJd8YLwo3b9ZUIdlU5WA8+AS1EO52",
+	"F8zpUlvtPecUq8Lg31I5z1x7DEuzM+sLrcp61eNNOzdL+6TZYOkvY5mVII42yvsrVxXUZqpFyhs9aXqb",
+	"JC7MstSVzKS9jO66KIcXZtlUutXiHJ3cexqlEpGMnTU0aSpRubLV0iut1j3N/MnZ5ZMSRH5WAeJ3GF/d",
+	"leVVavWN6q58X6vmMgRhCUvEYDkQrU4g3M6aorBBX0tnKZ6N+BPcZBpnT2vpnZ4Gv3QzVkjW6kKLhSkp",
+	"XYXSmrz5G8PeEQgSQyJk6Vf5lGY04f0L1Mr8SqvkdVnmM3mqalW6vka+sTOnKCsFhq+RWqIVV28HSnei",
+	"qBR0z7/k1mtdzXXfxqe5jUn5POshFg9TnUK1pP6tHMaHNhgwgqOL/NhDcWJT/lqVwnTH/fHMiZ01Wy/F",
+	"zBT49Vbzj7wUVWMpqfWFZUD8LNlgSikD7excUwzFd8TFW6dAbTuZABQpScX0+Q8pQW6t26cUA33cGFeH",
+	"cQx2N5zPQdiwuTEk2b9BWkdsUypLEqKh2Ff49EZtQRIGMeYqzDhGR3i2tr83CMDT86WYWMVJO/OVqtvn",
+	"ibOMOT+DSmWoErDxK7F0OrKkx7K0dYrSCehdeJ3wjSeWIOhDYzK8T+dsrdczLFPB1MW61KGclB9nngIZ",
+	"6JsRWG9KkXsP+nFF0fuxoH/jjoSQ/rypOcyGyCeVmtd4bgKHItZHQYs/oFwzc2hocDAZyNCBF4WE6X6j",
+	"5/WLgqv0tFBIi9qKUFL9qHU4U611x9hRdzFOkReGpzgIR5oPH6BgHaV+VqbWQ4E0Erwt4WfMnsurxFQs",
+	"buKCRaxbwv0PF6uyExsPjKgJmzqb6EClkKLE/DFXxc9QKWOddX13qDic/uFa3npY2iCJCCMvcEBUGjxS",
+	"WaFIJs255qHbNtPeBunIAqx2oS6mVDWIcd9qjR7rae0lbHXrarNI9VVOqM2GKYq5gFmK2TZsjaxheLvv",
+	"/sJyDuQFcnahK23nGNrXM2MVNAZ3r89ELygK/hgLDWnq6dys8ztP2yK/PPns9n695Oss1R17SvTJahec",
+	"W+f1oJmkKxyVEXM1wEmf+A4PXjHRe6t8G5svdUiD4WRl0ifw+2OhqFwqfUfC7sTyVbFuai2F37iaLHQY",
+	"yYWZXzCjRTKBl7oG+/ypmC5cNTNFsSuEv3IFn4C+q4/RiLj4Brf5TJfOLokLNtRgZLKW629vobLw6nQX",
+	"LLtle1r5L2fmVIBHCUG4LwIYrqivXEf7PIUn9mi0ARurBRnpch2vq99FPJJukydEoxxEApouuUOIvQDs",
+	"TRiKP7sGOSSqkI2ZGOERYljT1sZK0gCbj6RTu50JVkqPnAmBOdLYzs/OxVoXRoWBtVCxoqwICY78VPbB",
+	"FyC16ized+MnQ3kDCPUYd+TTx0ASIbXZVRe7nxbOhrtRzVfGtpT3TvCxT5EHcyXYOyz5HnkUJDZpzGQX",
+	"PMrlQa7Sw8OY2un3aSxZ0/PG125NAw66OKsQ5Mbqb562nL/RpinL8GinCXxoTwOlW4bXKXofMqnoWi00",
+	"KamdQTeF6buuiTo5HZNMVPM1CYbNmOo0QPfxGz2vJcJmS1HpS3ehOx/ze+2dnc8lETEWoF+TTApV1hd6",
+	"U+f3Anog24KKvnetpOFVDeXEPOd4XmfOXchQcGLmfJegD6C7KNjGtXquf4QtBtGIL4TmVeN1uAHtXJcl",
+	"XcHdqaPKcg4O3fA1VpzZGNpoK4y9dDgQzpoOu7bzndlebTo/BQLNumUJXe40USi/QvOtT3UhU59UH1Bv",
+	"xmJZuat6JbEUGa9Bnh+wsxuvexYVLYCexn+Pvlj2XrimRpWlUNuQPk3z0x2yssWVKfb6MHyNdPqLzG8b",
+	"BXhd46pGDXGpM098RUit3bXc+lqvb1pErt1NfOcdgWJAZeybiK/1Fa/0HkGirHWNnWvcJT0NvECPSL2V",
+	"GKUAO8LjoTbQMCEVLFUpVq7MHUPd78zdelMa2CU3n/kO6xwlRGeQmzuNX+2/qL8lQ3IH0h/ukGXlGluI",
+	"N27myQFLJoKrENkFbprOd5LVffPdACpe5jz14yhXyBWCt5JYK6uW3Z0NOjc6+94+qdXy88o1G/L57XjF",
+	"khMTPW8y+wHdXTL5qGQ0j2Xw/X0Pg9hxQGWJxPFfMneSbPl8ZLIm8rZQ5c9bCvq5zLVQmemQknU32aca",
+	"SjIkZTKy5CCryke7ozUUHcYZkxjZvSST+0emROn44vO94Kmyhxz1h1ztJC0oedHY35ua6mhTsi+hKjX6",
+	"B04H7igy+ZrnyorcUS5kS1OQrUte7tzCsntLytadJnvvHrlzU8iO2Jc7klp2BK1sS0K5I9Fkr5iSXaEi",
+	"d0WB7J5ZmZ+u73/8/sf/CwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

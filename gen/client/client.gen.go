@@ -2650,6 +2650,21 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 	CreateTranscode(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetParticipantReplay Read a replay as a participant
+	//
+	// As `getReplay`, for any READY recording of the stream whose room the token is for. 404 `not_found` for all others. 403
+	// `forbidden` for a participant who is banned.
+	//
+	// Corresponds with GET /v1/me/replays/{id} (the `GetParticipantReplay` operationId).
+	GetParticipantReplay(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListParticipantReplayMessages Read the chat of a replay as a participant
+	//
+	// As `listReplayMessages`, for the same recordings as `getParticipantReplay`.
+	//
+	// Corresponds with GET /v1/me/replays/{id}/chat (the `ListParticipantReplayMessages` operationId).
+	ListParticipantReplayMessages(ctx context.Context, id ID, params *ListParticipantReplayMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListRestreamRoutes List a stream's restream routes
 	//
 	// Lists the routes of the current broadcast and of earlier ones.
@@ -3162,6 +3177,219 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
 	CreateSessionToken(ctx context.Context, id ID, body CreateSessionTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateShowAuctionWithBody Start an auction in a show
+	//
+	// As `createAuction`, by the host of the stream's room; 403 `forbidden` for all others. Viewers get `auction-started`, and
+	// `auction-ended` at its end.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/auctions (the `CreateShowAuction` operationId).
+	CreateShowAuctionWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateShowAuction Start an auction in a show
+	//
+	// As `createAuction`, by the host of the stream's room; 403 `forbidden` for all others. Viewers get `auction-started`, and
+	// `auction-ended` at its end.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/auctions (the `CreateShowAuction` operationId).
+	CreateShowAuction(ctx context.Context, id ID, body CreateShowAuctionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PlaceShowBidWithBody Bid in a show
+	//
+	// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
+	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+	// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
+	// repeated request isn't a second bid.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/bids (the `PlaceShowBid` operationId).
+	PlaceShowBidWithBody(ctx context.Context, id ID, auctionID AuctionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PlaceShowBid Bid in a show
+	//
+	// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
+	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+	// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
+	// repeated request isn't a second bid.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/bids (the `PlaceShowBid` operationId).
+	PlaceShowBid(ctx context.Context, id ID, auctionID AuctionID, body PlaceShowBidJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelShowAuction Cancel an auction of a show
+	//
+	// As `cancelAuction`, by the host of the stream's room; 403 `forbidden` for all others. 409 `conflict` if there is a bid or the
+	// auction is over.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/cancel (the `CancelShowAuction` operationId).
+	CancelShowAuction(ctx context.Context, id ID, auctionID AuctionID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetShowCart Read the cart
+	//
+	// Returns the cart of the token's user in this show, with today's prices and the effect of the discount code. A user who stored
+	// none has an empty cart. Carts are deleted 30 days after their last change.
+	//
+	// Corresponds with GET /v1/me/shows/{id}/cart (the `GetShowCart` operationId).
+	GetShowCart(ctx context.Context, id ShowID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateShowCartWithBody Store the cart
+	//
+	// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
+	// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
+	// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/me/shows/{id}/cart (the `UpdateShowCart` operationId).
+	UpdateShowCartWithBody(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateShowCart Store the cart
+	//
+	// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
+	// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
+	// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/me/shows/{id}/cart (the `UpdateShowCart` operationId).
+	UpdateShowCart(ctx context.Context, id ShowID, body UpdateShowCartJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateShowCheckoutWithBody Buy in a show
+	//
+	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
+	// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
+	// second order.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/checkout (the `CreateShowCheckout` operationId).
+	CreateShowCheckoutWithBody(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateShowCheckout Buy in a show
+	//
+	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
+	// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
+	// second order.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/checkout (the `CreateShowCheckout` operationId).
+	CreateShowCheckout(ctx context.Context, id ShowID, body CreateShowCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CountShowClickWithBody Count a click on a product
+	//
+	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
+	// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/clicks (the `CountShowClick` operationId).
+	CountShowClickWithBody(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CountShowClick Count a click on a product
+	//
+	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
+	// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/clicks (the `CountShowClick` operationId).
+	CountShowClick(ctx context.Context, id ShowID, body CountShowClickJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DropShowDiscountWithBody Drop a discount code in a show
+	//
+	// As `dropDiscount`, by the host of the stream's room; 403 `forbidden` for all others.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/drops (the `DropShowDiscount` operationId).
+	DropShowDiscountWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DropShowDiscount Drop a discount code in a show
+	//
+	// As `dropDiscount`, by the host of the stream's room; 403 `forbidden` for all others.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/drops (the `DropShowDiscount` operationId).
+	DropShowDiscount(ctx context.Context, id ID, body DropShowDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndShow End a show
+	//
+	// Ends the broadcast, disconnects the encoder, and refuses the stream key for 5 minutes, so that an encoder that reconnects by
+	// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. Ending again has no effect.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/end (the `EndShow` operationId).
+	EndShow(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListShowOrders List the own orders
+	//
+	// Lists the orders that the token's user has made in this show's stream, with those of auctions that the user won: their
+	// `checkoutUrl` is the winner's payment page. Nobody sees the orders of others.
+	//
+	// Corresponds with GET /v1/me/shows/{id}/orders (the `ListShowOrders` operationId).
+	ListShowOrders(ctx context.Context, id ShowID, params *ListShowOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetShowOrder Get an own order
+	//
+	// Returns an order of the token's user in this show. Another buyer's order is a 404.
+	//
+	// Corresponds with GET /v1/me/shows/{id}/orders/{orderId} (the `GetShowOrder` operationId).
+	GetShowOrder(ctx context.Context, id ShowID, orderID OrderID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PinShowProductWithBody Show a product to all viewers
+	//
+	// Pins a product, or none, in the stream's room. All viewers get `prod-pin`. While the stream is recorded, the pin becomes an
+	// entry of the recording's `productTimeline`. By the host of the room; 403 `forbidden` for all others. 404 `not_found`, `product
+	// not found`. 409 `conflict` if the product is archived. Pinning the pinned product again has no effect.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/me/shows/{id}/pin (the `PinShowProduct` operationId).
+	PinShowProductWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PinShowProduct Show a product to all viewers
+	//
+	// Pins a product, or none, in the stream's room. All viewers get `prod-pin`. While the stream is recorded, the pin becomes an
+	// entry of the recording's `productTimeline`. By the host of the room; 403 `forbidden` for all others. 404 `not_found`, `product
+	// not found`. 409 `conflict` if the product is archived. Pinning the pinned product again has no effect.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/me/shows/{id}/pin (the `PinShowProduct` operationId).
+	PinShowProduct(ctx context.Context, id ID, body PinShowProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateShowPlaybackURL Create a URL to watch a show
+	//
+	// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
+	// 10 minutes; who watches then can continue to the end of the broadcast. 403 `forbidden` for a participant who was kicked or
+	// banned. 404 `not_found` for any other stream than the token's.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/playback-url (the `CreateShowPlaybackURL` operationId).
+	CreateShowPlaybackURL(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListShowSales List the sales of a show
+	//
+	// Lists all orders of the stream, without the buyers' e-mails and ids. For hosts and cohosts; 403 `forbidden` for all others.
+	//
+	// Corresponds with GET /v1/me/shows/{id}/sales (the `ListShowSales` operationId).
+	ListShowSales(ctx context.Context, id ID, params *ListShowSalesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateShowStreamKey Replace the stream key of a show
+	//
+	// As `rotateStreamKey`, by the host of the stream's room; 403 `forbidden` for all others. This is the only answer with the whole
+	// new key. A running broadcast continues.
+	//
+	// Corresponds with POST /v1/me/shows/{id}/stream-key (the `CreateShowStreamKey` operationId).
+	CreateShowStreamKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListStreams List streams
 	//
 	// Lists all streams of the tenant, on air or not. Stream keys are masked.
@@ -3251,6 +3479,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
 	SendStreamMessage(ctx context.Context, id ID, body SendStreamMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetStreamFunnel Count what became of a stream's viewers
+	//
+	// Counts who watched, opened products, filled a cart and bought, in the stream and in its replays, for the whole stream and for each product.
+	//
+	// Corresponds with GET /v1/me/streams/{id}/funnel (the `GetStreamFunnel` operationId).
+	GetStreamFunnel(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreatePlaybackURLWithBody Create a URL to watch a stream
 	//
@@ -3844,6 +4079,44 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
 	FinalizeRecording(ctx context.Context, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetReplay Read a replay
+	//
+	// No token is needed: whoever knows the id of such a recording may watch it. Returns a READY recording with the products that
+	// were pinned, at today's prices. Everybody may watch a recording with products in its timeline, unless `publicReplay` of its
+	// stream is false, and any recording if `publicReplay` is true. All other recordings are a 404 here; see
+	// `getParticipantReplay`. The answer may be a second old.
+	//
+	// Corresponds with GET /v1/replays/{id} (the `GetReplay` operationId).
+	GetReplay(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListReplayMessages Read the chat of a replay
+	//
+	// No token is needed, for the same recordings as `getReplay`. Lists the chat messages of the time of the recording, each with
+	// its second. Messages that were deleted are not listed. A message that was written while the encoder was gone has the second
+	// at which the recording continues.
+	//
+	// Corresponds with GET /v1/replays/{id}/chat (the `ListReplayMessages` operationId).
+	ListReplayMessages(ctx context.Context, id ID, params *ListReplayMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateReplayGuestToken Create a token to buy in a replay
+	//
+	// No token is needed, for the same recordings as `getReplay`. Returns a participant token of a new, unnamed user for this
+	// recording. It is accepted by the operations of carts, checkouts, orders and clicks below `/v1/me/shows/{id}` with the
+	// recording's id, and by no others: it opens neither the stream's room nor its chat.
+	//
+	// Corresponds with POST /v1/replays/{id}/guest-token (the `CreateReplayGuestToken` operationId).
+	CreateReplayGuestToken(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetShow Read a show
+	//
+	// No token is needed. Returns a stream with its products, auctions and discount codes: all that a page needs at its start. After
+	// that, the publications of `room:<id>` keep it up to date (see `connectRealtime`). The answer may be a second old.
+	// `Cache-Control` allows shared caches to keep it for a second. The video needs a participant's token: see
+	// `createShowPlaybackUrl`.
+	//
+	// Corresponds with GET /v1/shows/{id} (the `GetShow` operationId).
+	GetShow(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListStreamMessages Read a stream's chat
 	//
@@ -8885,6 +9158,41 @@ func (c *Client) CreateTranscode(ctx context.Context, id ID, body CreateTranscod
 	return c.Client.Do(req)
 }
 
+// GetParticipantReplay Read a replay as a participant
+//
+// As `getReplay`, for any READY recording of the stream whose room the token is for. 404 `not_found` for all others. 403
+// `forbidden` for a participant who is banned.
+//
+// Corresponds with GET /v1/me/replays/{id} (the `GetParticipantReplay` operationId).
+func (c *Client) GetParticipantReplay(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetParticipantReplayRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListParticipantReplayMessages Read the chat of a replay as a participant
+//
+// As `listReplayMessages`, for the same recordings as `getParticipantReplay`.
+//
+// Corresponds with GET /v1/me/replays/{id}/chat (the `ListParticipantReplayMessages` operationId).
+func (c *Client) ListParticipantReplayMessages(ctx context.Context, id ID, params *ListParticipantReplayMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListParticipantReplayMessagesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListRestreamRoutes List a stream's restream routes
 //
 // Lists the routes of the current broadcast and of earlier ones.
@@ -9817,6 +10125,439 @@ func (c *Client) CreateSessionToken(ctx context.Context, id ID, body CreateSessi
 	return c.Client.Do(req)
 }
 
+// CreateShowAuctionWithBody Start an auction in a show
+//
+// As `createAuction`, by the host of the stream's room; 403 `forbidden` for all others. Viewers get `auction-started`, and
+// `auction-ended` at its end.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/shows/{id}/auctions (the `CreateShowAuction` operationId).
+func (c *Client) CreateShowAuctionWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateShowAuctionRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateShowAuction Start an auction in a show
+//
+// As `createAuction`, by the host of the stream's room; 403 `forbidden` for all others. Viewers get `auction-started`, and
+// `auction-ended` at its end.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/shows/{id}/auctions (the `CreateShowAuction` operationId).
+func (c *Client) CreateShowAuction(ctx context.Context, id ID, body CreateShowAuctionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateShowAuctionRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PlaceShowBidWithBody Bid in a show
+//
+// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
+// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
+// repeated request isn't a second bid.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/bids (the `PlaceShowBid` operationId).
+func (c *Client) PlaceShowBidWithBody(ctx context.Context, id ID, auctionID AuctionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPlaceShowBidRequestWithBody(c.Server, id, auctionID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PlaceShowBid Bid in a show
+//
+// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
+// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
+// repeated request isn't a second bid.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/bids (the `PlaceShowBid` operationId).
+func (c *Client) PlaceShowBid(ctx context.Context, id ID, auctionID AuctionID, body PlaceShowBidJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPlaceShowBidRequest(c.Server, id, auctionID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelShowAuction Cancel an auction of a show
+//
+// As `cancelAuction`, by the host of the stream's room; 403 `forbidden` for all others. 409 `conflict` if there is a bid or the
+// auction is over.
+//
+// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/cancel (the `CancelShowAuction` operationId).
+func (c *Client) CancelShowAuction(ctx context.Context, id ID, auctionID AuctionID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelShowAuctionRequest(c.Server, id, auctionID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetShowCart Read the cart
+//
+// Returns the cart of the token's user in this show, with today's prices and the effect of the discount code. A user who stored
+// none has an empty cart. Carts are deleted 30 days after their last change.
+//
+// Corresponds with GET /v1/me/shows/{id}/cart (the `GetShowCart` operationId).
+func (c *Client) GetShowCart(ctx context.Context, id ShowID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetShowCartRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateShowCartWithBody Store the cart
+//
+// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
+// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
+// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/me/shows/{id}/cart (the `UpdateShowCart` operationId).
+func (c *Client) UpdateShowCartWithBody(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateShowCartRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateShowCart Store the cart
+//
+// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
+// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
+// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/me/shows/{id}/cart (the `UpdateShowCart` operationId).
+func (c *Client) UpdateShowCart(ctx context.Context, id ShowID, body UpdateShowCartJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateShowCartRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateShowCheckoutWithBody Buy in a show
+//
+// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
+// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
+// second order.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/shows/{id}/checkout (the `CreateShowCheckout` operationId).
+func (c *Client) CreateShowCheckoutWithBody(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateShowCheckoutRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateShowCheckout Buy in a show
+//
+// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
+// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
+// second order.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/shows/{id}/checkout (the `CreateShowCheckout` operationId).
+func (c *Client) CreateShowCheckout(ctx context.Context, id ShowID, body CreateShowCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateShowCheckoutRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CountShowClickWithBody Count a click on a product
+//
+// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
+// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/shows/{id}/clicks (the `CountShowClick` operationId).
+func (c *Client) CountShowClickWithBody(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCountShowClickRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CountShowClick Count a click on a product
+//
+// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
+// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/shows/{id}/clicks (the `CountShowClick` operationId).
+func (c *Client) CountShowClick(ctx context.Context, id ShowID, body CountShowClickJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCountShowClickRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DropShowDiscountWithBody Drop a discount code in a show
+//
+// As `dropDiscount`, by the host of the stream's room; 403 `forbidden` for all others.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/shows/{id}/drops (the `DropShowDiscount` operationId).
+func (c *Client) DropShowDiscountWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDropShowDiscountRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DropShowDiscount Drop a discount code in a show
+//
+// As `dropDiscount`, by the host of the stream's room; 403 `forbidden` for all others.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/shows/{id}/drops (the `DropShowDiscount` operationId).
+func (c *Client) DropShowDiscount(ctx context.Context, id ID, body DropShowDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDropShowDiscountRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndShow End a show
+//
+// Ends the broadcast, disconnects the encoder, and refuses the stream key for 5 minutes, so that an encoder that reconnects by
+// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. Ending again has no effect.
+//
+// Corresponds with POST /v1/me/shows/{id}/end (the `EndShow` operationId).
+func (c *Client) EndShow(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndShowRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListShowOrders List the own orders
+//
+// Lists the orders that the token's user has made in this show's stream, with those of auctions that the user won: their
+// `checkoutUrl` is the winner's payment page. Nobody sees the orders of others.
+//
+// Corresponds with GET /v1/me/shows/{id}/orders (the `ListShowOrders` operationId).
+func (c *Client) ListShowOrders(ctx context.Context, id ShowID, params *ListShowOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListShowOrdersRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetShowOrder Get an own order
+//
+// Returns an order of the token's user in this show. Another buyer's order is a 404.
+//
+// Corresponds with GET /v1/me/shows/{id}/orders/{orderId} (the `GetShowOrder` operationId).
+func (c *Client) GetShowOrder(ctx context.Context, id ShowID, orderID OrderID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetShowOrderRequest(c.Server, id, orderID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PinShowProductWithBody Show a product to all viewers
+//
+// Pins a product, or none, in the stream's room. All viewers get `prod-pin`. While the stream is recorded, the pin becomes an
+// entry of the recording's `productTimeline`. By the host of the room; 403 `forbidden` for all others. 404 `not_found`, `product
+// not found`. 409 `conflict` if the product is archived. Pinning the pinned product again has no effect.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/me/shows/{id}/pin (the `PinShowProduct` operationId).
+func (c *Client) PinShowProductWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPinShowProductRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PinShowProduct Show a product to all viewers
+//
+// Pins a product, or none, in the stream's room. All viewers get `prod-pin`. While the stream is recorded, the pin becomes an
+// entry of the recording's `productTimeline`. By the host of the room; 403 `forbidden` for all others. 404 `not_found`, `product
+// not found`. 409 `conflict` if the product is archived. Pinning the pinned product again has no effect.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/me/shows/{id}/pin (the `PinShowProduct` operationId).
+func (c *Client) PinShowProduct(ctx context.Context, id ID, body PinShowProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPinShowProductRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateShowPlaybackURL Create a URL to watch a show
+//
+// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
+// 10 minutes; who watches then can continue to the end of the broadcast. 403 `forbidden` for a participant who was kicked or
+// banned. 404 `not_found` for any other stream than the token's.
+//
+// Corresponds with POST /v1/me/shows/{id}/playback-url (the `CreateShowPlaybackURL` operationId).
+func (c *Client) CreateShowPlaybackURL(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateShowPlaybackURLRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListShowSales List the sales of a show
+//
+// Lists all orders of the stream, without the buyers' e-mails and ids. For hosts and cohosts; 403 `forbidden` for all others.
+//
+// Corresponds with GET /v1/me/shows/{id}/sales (the `ListShowSales` operationId).
+func (c *Client) ListShowSales(ctx context.Context, id ID, params *ListShowSalesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListShowSalesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateShowStreamKey Replace the stream key of a show
+//
+// As `rotateStreamKey`, by the host of the stream's room; 403 `forbidden` for all others. This is the only answer with the whole
+// new key. A running broadcast continues.
+//
+// Corresponds with POST /v1/me/shows/{id}/stream-key (the `CreateShowStreamKey` operationId).
+func (c *Client) CreateShowStreamKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateShowStreamKeyRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListStreams List streams
 //
 // Lists all streams of the tenant, on air or not. Stream keys are masked.
@@ -9977,6 +10718,23 @@ func (c *Client) SendStreamMessageWithBody(ctx context.Context, id ID, contentTy
 // Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
 func (c *Client) SendStreamMessage(ctx context.Context, id ID, body SendStreamMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSendStreamMessageRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetStreamFunnel Count what became of a stream's viewers
+//
+// Counts who watched, opened products, filled a cart and bought, in the stream and in its replays, for the whole stream and for each product.
+//
+// Corresponds with GET /v1/me/streams/{id}/funnel (the `GetStreamFunnel` operationId).
+func (c *Client) GetStreamFunnel(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetStreamFunnelRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -11100,6 +11858,84 @@ func (c *Client) FinalizeRecordingWithBody(ctx context.Context, id ID, params *F
 // Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
 func (c *Client) FinalizeRecording(ctx context.Context, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFinalizeRecordingRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetReplay Read a replay
+//
+// No token is needed: whoever knows the id of such a recording may watch it. Returns a READY recording with the products that
+// were pinned, at today's prices. Everybody may watch a recording with products in its timeline, unless `publicReplay` of its
+// stream is false, and any recording if `publicReplay` is true. All other recordings are a 404 here; see
+// `getParticipantReplay`. The answer may be a second old.
+//
+// Corresponds with GET /v1/replays/{id} (the `GetReplay` operationId).
+func (c *Client) GetReplay(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetReplayRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListReplayMessages Read the chat of a replay
+//
+// No token is needed, for the same recordings as `getReplay`. Lists the chat messages of the time of the recording, each with
+// its second. Messages that were deleted are not listed. A message that was written while the encoder was gone has the second
+// at which the recording continues.
+//
+// Corresponds with GET /v1/replays/{id}/chat (the `ListReplayMessages` operationId).
+func (c *Client) ListReplayMessages(ctx context.Context, id ID, params *ListReplayMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListReplayMessagesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateReplayGuestToken Create a token to buy in a replay
+//
+// No token is needed, for the same recordings as `getReplay`. Returns a participant token of a new, unnamed user for this
+// recording. It is accepted by the operations of carts, checkouts, orders and clicks below `/v1/me/shows/{id}` with the
+// recording's id, and by no others: it opens neither the stream's room nor its chat.
+//
+// Corresponds with POST /v1/replays/{id}/guest-token (the `CreateReplayGuestToken` operationId).
+func (c *Client) CreateReplayGuestToken(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateReplayGuestTokenRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetShow Read a show
+//
+// No token is needed. Returns a stream with its products, auctions and discount codes: all that a page needs at its start. After
+// that, the publications of `room:<id>` keep it up to date (see `connectRealtime`). The answer may be a second old.
+// `Cache-Control` allows shared caches to keep it for a second. The video needs a participant's token: see
+// `createShowPlaybackUrl`.
+//
+// Corresponds with GET /v1/shows/{id} (the `GetShow` operationId).
+func (c *Client) GetShow(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetShowRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -19351,6 +20187,113 @@ func NewCreateTranscodeRequestWithBody(server string, id ID, contentType string,
 	return req, nil
 }
 
+// NewGetParticipantReplayRequest constructs an http.Request for the GetParticipantReplay method
+func NewGetParticipantReplayRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/replays/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListParticipantReplayMessagesRequest constructs an http.Request for the ListParticipantReplayMessages method
+func NewListParticipantReplayMessagesRequest(server string, id ID, params *ListParticipantReplayMessagesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/replays/%s/chat", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListRestreamRoutesRequest constructs an http.Request for the ListRestreamRoutes method
 func NewListRestreamRoutesRequest(server string, streamID StreamID, params *ListRestreamRoutesParams) (*http.Request, error) {
 	var err error
@@ -20699,6 +21642,706 @@ func NewCreateSessionTokenRequestWithBody(server string, id ID, contentType stri
 	return req, nil
 }
 
+// NewCreateShowAuctionRequest calls the generic CreateShowAuction builder with application/json body
+func NewCreateShowAuctionRequest(server string, id ID, body CreateShowAuctionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateShowAuctionRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreateShowAuctionRequestWithBody constructs an http.Request for the CreateShowAuction method, with any body, and a specified content type
+func NewCreateShowAuctionRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/auctions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPlaceShowBidRequest calls the generic PlaceShowBid builder with application/json body
+func NewPlaceShowBidRequest(server string, id ID, auctionID AuctionID, body PlaceShowBidJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPlaceShowBidRequestWithBody(server, id, auctionID, "application/json", bodyReader)
+}
+
+// NewPlaceShowBidRequestWithBody constructs an http.Request for the PlaceShowBid method, with any body, and a specified content type
+func NewPlaceShowBidRequestWithBody(server string, id ID, auctionID AuctionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "auctionId", auctionID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/auctions/%s/bids", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCancelShowAuctionRequest constructs an http.Request for the CancelShowAuction method
+func NewCancelShowAuctionRequest(server string, id ID, auctionID AuctionID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "auctionId", auctionID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/auctions/%s/cancel", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetShowCartRequest constructs an http.Request for the GetShowCart method
+func NewGetShowCartRequest(server string, id ShowID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/cart", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateShowCartRequest calls the generic UpdateShowCart builder with application/json body
+func NewUpdateShowCartRequest(server string, id ShowID, body UpdateShowCartJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateShowCartRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateShowCartRequestWithBody constructs an http.Request for the UpdateShowCart method, with any body, and a specified content type
+func NewUpdateShowCartRequestWithBody(server string, id ShowID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/cart", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCreateShowCheckoutRequest calls the generic CreateShowCheckout builder with application/json body
+func NewCreateShowCheckoutRequest(server string, id ShowID, body CreateShowCheckoutJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateShowCheckoutRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreateShowCheckoutRequestWithBody constructs an http.Request for the CreateShowCheckout method, with any body, and a specified content type
+func NewCreateShowCheckoutRequestWithBody(server string, id ShowID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/checkout", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCountShowClickRequest calls the generic CountShowClick builder with application/json body
+func NewCountShowClickRequest(server string, id ShowID, body CountShowClickJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCountShowClickRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCountShowClickRequestWithBody constructs an http.Request for the CountShowClick method, with any body, and a specified content type
+func NewCountShowClickRequestWithBody(server string, id ShowID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/clicks", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDropShowDiscountRequest calls the generic DropShowDiscount builder with application/json body
+func NewDropShowDiscountRequest(server string, id ID, body DropShowDiscountJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDropShowDiscountRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewDropShowDiscountRequestWithBody constructs an http.Request for the DropShowDiscount method, with any body, and a specified content type
+func NewDropShowDiscountRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/drops", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewEndShowRequest constructs an http.Request for the EndShow method
+func NewEndShowRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/end", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListShowOrdersRequest constructs an http.Request for the ListShowOrders method
+func NewListShowOrdersRequest(server string, id ShowID, params *ListShowOrdersParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/orders", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetShowOrderRequest constructs an http.Request for the GetShowOrder method
+func NewGetShowOrderRequest(server string, id ShowID, orderID OrderID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "orderId", orderID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/orders/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPinShowProductRequest calls the generic PinShowProduct builder with application/json body
+func NewPinShowProductRequest(server string, id ID, body PinShowProductJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPinShowProductRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewPinShowProductRequestWithBody constructs an http.Request for the PinShowProduct method, with any body, and a specified content type
+func NewPinShowProductRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/pin", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCreateShowPlaybackURLRequest constructs an http.Request for the CreateShowPlaybackURL method
+func NewCreateShowPlaybackURLRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/playback-url", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListShowSalesRequest constructs an http.Request for the ListShowSales method
+func NewListShowSalesRequest(server string, id ID, params *ListShowSalesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/sales", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateShowStreamKeyRequest constructs an http.Request for the CreateShowStreamKey method
+func NewCreateShowStreamKeyRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/shows/%s/stream-key", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListStreamsRequest constructs an http.Request for the ListStreams method
 func NewListStreamsRequest(server string, params *ListStreamsParams) (*http.Request, error) {
 	var err error
@@ -20929,6 +22572,40 @@ func NewSendStreamMessageRequestWithBody(server string, id ID, contentType strin
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetStreamFunnelRequest constructs an http.Request for the GetStreamFunnel method
+func NewGetStreamFunnelRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/streams/%s/funnel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -22656,6 +24333,181 @@ func NewFinalizeRecordingRequestWithBody(server string, id ID, params *FinalizeR
 
 		req.Header.Set("x-recorder-signature", headerParam0)
 
+	}
+
+	return req, nil
+}
+
+// NewGetReplayRequest constructs an http.Request for the GetReplay method
+func NewGetReplayRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/replays/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListReplayMessagesRequest constructs an http.Request for the ListReplayMessages method
+func NewListReplayMessagesRequest(server string, id ID, params *ListReplayMessagesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/replays/%s/chat", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateReplayGuestTokenRequest constructs an http.Request for the CreateReplayGuestToken method
+func NewCreateReplayGuestTokenRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/replays/%s/guest-token", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetShowRequest constructs an http.Request for the GetShow method
+func NewGetShowRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/shows/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -25844,6 +27696,25 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 	CreateTranscodeWithResponse(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTranscodeResponse, error)
 
+	// GetParticipantReplayWithResponse Read a replay as a participant
+	//
+	// As `getReplay`, for any READY recording of the stream whose room the token is for. 404 `not_found` for all others. 403
+	// `forbidden` for a participant who is banned.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/replays/{id} (the `GetParticipantReplay` operationId).
+	GetParticipantReplayWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetParticipantReplayResponse, error)
+
+	// ListParticipantReplayMessagesWithResponse Read the chat of a replay as a participant
+	//
+	// As `listReplayMessages`, for the same recordings as `getParticipantReplay`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/replays/{id}/chat (the `ListParticipantReplayMessages` operationId).
+	ListParticipantReplayMessagesWithResponse(ctx context.Context, id ID, params *ListParticipantReplayMessagesParams, reqEditors ...RequestEditorFn) (*ListParticipantReplayMessagesResponse, error)
+
 	// ListRestreamRoutesWithResponse List a stream's restream routes
 	//
 	// Lists the routes of the current broadcast and of earlier ones.
@@ -26384,6 +28255,235 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
 	CreateSessionTokenWithResponse(ctx context.Context, id ID, body CreateSessionTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSessionTokenResponse, error)
 
+	// CreateShowAuctionWithBodyWithResponse Start an auction in a show
+	//
+	// As `createAuction`, by the host of the stream's room; 403 `forbidden` for all others. Viewers get `auction-started`, and
+	// `auction-ended` at its end.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/auctions (the `CreateShowAuction` operationId).
+	CreateShowAuctionWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateShowAuctionResponse, error)
+
+	// CreateShowAuctionWithResponse Start an auction in a show
+	//
+	// As `createAuction`, by the host of the stream's room; 403 `forbidden` for all others. Viewers get `auction-started`, and
+	// `auction-ended` at its end.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/auctions (the `CreateShowAuction` operationId).
+	CreateShowAuctionWithResponse(ctx context.Context, id ID, body CreateShowAuctionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateShowAuctionResponse, error)
+
+	// PlaceShowBidWithBodyWithResponse Bid in a show
+	//
+	// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
+	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+	// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
+	// repeated request isn't a second bid.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/bids (the `PlaceShowBid` operationId).
+	PlaceShowBidWithBodyWithResponse(ctx context.Context, id ID, auctionID AuctionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PlaceShowBidResponse, error)
+
+	// PlaceShowBidWithResponse Bid in a show
+	//
+	// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
+	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+	// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
+	// repeated request isn't a second bid.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/bids (the `PlaceShowBid` operationId).
+	PlaceShowBidWithResponse(ctx context.Context, id ID, auctionID AuctionID, body PlaceShowBidJSONRequestBody, reqEditors ...RequestEditorFn) (*PlaceShowBidResponse, error)
+
+	// CancelShowAuctionWithResponse Cancel an auction of a show
+	//
+	// As `cancelAuction`, by the host of the stream's room; 403 `forbidden` for all others. 409 `conflict` if there is a bid or the
+	// auction is over.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/cancel (the `CancelShowAuction` operationId).
+	CancelShowAuctionWithResponse(ctx context.Context, id ID, auctionID AuctionID, reqEditors ...RequestEditorFn) (*CancelShowAuctionResponse, error)
+
+	// GetShowCartWithResponse Read the cart
+	//
+	// Returns the cart of the token's user in this show, with today's prices and the effect of the discount code. A user who stored
+	// none has an empty cart. Carts are deleted 30 days after their last change.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/shows/{id}/cart (the `GetShowCart` operationId).
+	GetShowCartWithResponse(ctx context.Context, id ShowID, reqEditors ...RequestEditorFn) (*GetShowCartResponse, error)
+
+	// UpdateShowCartWithBodyWithResponse Store the cart
+	//
+	// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
+	// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
+	// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/shows/{id}/cart (the `UpdateShowCart` operationId).
+	UpdateShowCartWithBodyWithResponse(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateShowCartResponse, error)
+
+	// UpdateShowCartWithResponse Store the cart
+	//
+	// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
+	// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
+	// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/shows/{id}/cart (the `UpdateShowCart` operationId).
+	UpdateShowCartWithResponse(ctx context.Context, id ShowID, body UpdateShowCartJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateShowCartResponse, error)
+
+	// CreateShowCheckoutWithBodyWithResponse Buy in a show
+	//
+	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
+	// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
+	// second order.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/checkout (the `CreateShowCheckout` operationId).
+	CreateShowCheckoutWithBodyWithResponse(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateShowCheckoutResponse, error)
+
+	// CreateShowCheckoutWithResponse Buy in a show
+	//
+	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
+	// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
+	// second order.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/checkout (the `CreateShowCheckout` operationId).
+	CreateShowCheckoutWithResponse(ctx context.Context, id ShowID, body CreateShowCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateShowCheckoutResponse, error)
+
+	// CountShowClickWithBodyWithResponse Count a click on a product
+	//
+	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
+	// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/clicks (the `CountShowClick` operationId).
+	CountShowClickWithBodyWithResponse(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CountShowClickResponse, error)
+
+	// CountShowClickWithResponse Count a click on a product
+	//
+	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
+	// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/clicks (the `CountShowClick` operationId).
+	CountShowClickWithResponse(ctx context.Context, id ShowID, body CountShowClickJSONRequestBody, reqEditors ...RequestEditorFn) (*CountShowClickResponse, error)
+
+	// DropShowDiscountWithBodyWithResponse Drop a discount code in a show
+	//
+	// As `dropDiscount`, by the host of the stream's room; 403 `forbidden` for all others.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/drops (the `DropShowDiscount` operationId).
+	DropShowDiscountWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DropShowDiscountResponse, error)
+
+	// DropShowDiscountWithResponse Drop a discount code in a show
+	//
+	// As `dropDiscount`, by the host of the stream's room; 403 `forbidden` for all others.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/drops (the `DropShowDiscount` operationId).
+	DropShowDiscountWithResponse(ctx context.Context, id ID, body DropShowDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*DropShowDiscountResponse, error)
+
+	// EndShowWithResponse End a show
+	//
+	// Ends the broadcast, disconnects the encoder, and refuses the stream key for 5 minutes, so that an encoder that reconnects by
+	// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. Ending again has no effect.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/end (the `EndShow` operationId).
+	EndShowWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*EndShowResponse, error)
+
+	// ListShowOrdersWithResponse List the own orders
+	//
+	// Lists the orders that the token's user has made in this show's stream, with those of auctions that the user won: their
+	// `checkoutUrl` is the winner's payment page. Nobody sees the orders of others.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/shows/{id}/orders (the `ListShowOrders` operationId).
+	ListShowOrdersWithResponse(ctx context.Context, id ShowID, params *ListShowOrdersParams, reqEditors ...RequestEditorFn) (*ListShowOrdersResponse, error)
+
+	// GetShowOrderWithResponse Get an own order
+	//
+	// Returns an order of the token's user in this show. Another buyer's order is a 404.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/shows/{id}/orders/{orderId} (the `GetShowOrder` operationId).
+	GetShowOrderWithResponse(ctx context.Context, id ShowID, orderID OrderID, reqEditors ...RequestEditorFn) (*GetShowOrderResponse, error)
+
+	// PinShowProductWithBodyWithResponse Show a product to all viewers
+	//
+	// Pins a product, or none, in the stream's room. All viewers get `prod-pin`. While the stream is recorded, the pin becomes an
+	// entry of the recording's `productTimeline`. By the host of the room; 403 `forbidden` for all others. 404 `not_found`, `product
+	// not found`. 409 `conflict` if the product is archived. Pinning the pinned product again has no effect.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/shows/{id}/pin (the `PinShowProduct` operationId).
+	PinShowProductWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PinShowProductResponse, error)
+
+	// PinShowProductWithResponse Show a product to all viewers
+	//
+	// Pins a product, or none, in the stream's room. All viewers get `prod-pin`. While the stream is recorded, the pin becomes an
+	// entry of the recording's `productTimeline`. By the host of the room; 403 `forbidden` for all others. 404 `not_found`, `product
+	// not found`. 409 `conflict` if the product is archived. Pinning the pinned product again has no effect.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/shows/{id}/pin (the `PinShowProduct` operationId).
+	PinShowProductWithResponse(ctx context.Context, id ID, body PinShowProductJSONRequestBody, reqEditors ...RequestEditorFn) (*PinShowProductResponse, error)
+
+	// CreateShowPlaybackURLWithResponse Create a URL to watch a show
+	//
+	// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
+	// 10 minutes; who watches then can continue to the end of the broadcast. 403 `forbidden` for a participant who was kicked or
+	// banned. 404 `not_found` for any other stream than the token's.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/playback-url (the `CreateShowPlaybackURL` operationId).
+	CreateShowPlaybackURLWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CreateShowPlaybackURLResponse, error)
+
+	// ListShowSalesWithResponse List the sales of a show
+	//
+	// Lists all orders of the stream, without the buyers' e-mails and ids. For hosts and cohosts; 403 `forbidden` for all others.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/shows/{id}/sales (the `ListShowSales` operationId).
+	ListShowSalesWithResponse(ctx context.Context, id ID, params *ListShowSalesParams, reqEditors ...RequestEditorFn) (*ListShowSalesResponse, error)
+
+	// CreateShowStreamKeyWithResponse Replace the stream key of a show
+	//
+	// As `rotateStreamKey`, by the host of the stream's room; 403 `forbidden` for all others. This is the only answer with the whole
+	// new key. A running broadcast continues.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/shows/{id}/stream-key (the `CreateShowStreamKey` operationId).
+	CreateShowStreamKeyWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CreateShowStreamKeyResponse, error)
+
 	// ListStreamsWithResponse List streams
 	//
 	// Lists all streams of the tenant, on air or not. Stream keys are masked.
@@ -26477,6 +28577,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/streams/{id}/chat (the `SendStreamMessage` operationId).
 	SendStreamMessageWithResponse(ctx context.Context, id ID, body SendStreamMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*SendStreamMessageResponse, error)
+
+	// GetStreamFunnelWithResponse Count what became of a stream's viewers
+	//
+	// Counts who watched, opened products, filled a cart and bought, in the stream and in its replays, for the whole stream and for each product.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/streams/{id}/funnel (the `GetStreamFunnel` operationId).
+	GetStreamFunnelWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetStreamFunnelResponse, error)
 
 	// CreatePlaybackURLWithBodyWithResponse Create a URL to watch a stream
 	//
@@ -27120,6 +29229,52 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/recorder/recordings/{id}/finalize (the `FinalizeRecording` operationId).
 	FinalizeRecordingWithResponse(ctx context.Context, id ID, params *FinalizeRecordingParams, body FinalizeRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*FinalizeRecordingResponse, error)
+
+	// GetReplayWithResponse Read a replay
+	//
+	// No token is needed: whoever knows the id of such a recording may watch it. Returns a READY recording with the products that
+	// were pinned, at today's prices. Everybody may watch a recording with products in its timeline, unless `publicReplay` of its
+	// stream is false, and any recording if `publicReplay` is true. All other recordings are a 404 here; see
+	// `getParticipantReplay`. The answer may be a second old.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/replays/{id} (the `GetReplay` operationId).
+	GetReplayWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetReplayResponse, error)
+
+	// ListReplayMessagesWithResponse Read the chat of a replay
+	//
+	// No token is needed, for the same recordings as `getReplay`. Lists the chat messages of the time of the recording, each with
+	// its second. Messages that were deleted are not listed. A message that was written while the encoder was gone has the second
+	// at which the recording continues.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/replays/{id}/chat (the `ListReplayMessages` operationId).
+	ListReplayMessagesWithResponse(ctx context.Context, id ID, params *ListReplayMessagesParams, reqEditors ...RequestEditorFn) (*ListReplayMessagesResponse, error)
+
+	// CreateReplayGuestTokenWithResponse Create a token to buy in a replay
+	//
+	// No token is needed, for the same recordings as `getReplay`. Returns a participant token of a new, unnamed user for this
+	// recording. It is accepted by the operations of carts, checkouts, orders and clicks below `/v1/me/shows/{id}` with the
+	// recording's id, and by no others: it opens neither the stream's room nor its chat.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/replays/{id}/guest-token (the `CreateReplayGuestToken` operationId).
+	CreateReplayGuestTokenWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CreateReplayGuestTokenResponse, error)
+
+	// GetShowWithResponse Read a show
+	//
+	// No token is needed. Returns a stream with its products, auctions and discount codes: all that a page needs at its start. After
+	// that, the publications of `room:<id>` keep it up to date (see `connectRealtime`). The answer may be a second old.
+	// `Cache-Control` allows shared caches to keep it for a second. The video needs a participant's token: see
+	// `createShowPlaybackUrl`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/shows/{id} (the `GetShow` operationId).
+	GetShowWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetShowResponse, error)
 
 	// ListStreamMessagesWithResponse Read a stream's chat
 	//
@@ -35529,6 +37684,109 @@ func (r CreateTranscodeResponse) ContentType() string {
 	return ""
 }
 
+type GetParticipantReplayResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Replay
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetParticipantReplayResponse) GetJSON200() *Replay {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetParticipantReplayResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetParticipantReplayResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetParticipantReplayResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetParticipantReplayResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetParticipantReplayResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListParticipantReplayMessagesResponse200Headers the declared response headers of an HTTP 200 response for ListParticipantReplayMessages
+type ListParticipantReplayMessagesResponse200Headers struct {
+	Link *string
+}
+
+type ListParticipantReplayMessagesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ReplayMessageList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListParticipantReplayMessagesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListParticipantReplayMessagesResponse) GetJSON200() *ReplayMessageList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListParticipantReplayMessagesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListParticipantReplayMessagesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListParticipantReplayMessagesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListParticipantReplayMessagesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListParticipantReplayMessagesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListRestreamRoutesResponse200Headers the declared response headers of an HTTP 200 response for ListRestreamRoutes
 type ListRestreamRoutesResponse200Headers struct {
 	Link *string
@@ -36908,6 +39166,740 @@ func (r CreateSessionTokenResponse) ContentType() string {
 	return ""
 }
 
+type CreateShowAuctionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ShowAuction
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateShowAuctionResponse) GetJSON201() *ShowAuction {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateShowAuctionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateShowAuctionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateShowAuctionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateShowAuctionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateShowAuctionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PlaceShowBidResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ShowAuction
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PlaceShowBidResponse) GetJSON201() *ShowAuction {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PlaceShowBidResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PlaceShowBidResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PlaceShowBidResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PlaceShowBidResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PlaceShowBidResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelShowAuctionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ShowAuction
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CancelShowAuctionResponse) GetJSON201() *ShowAuction {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CancelShowAuctionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelShowAuctionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelShowAuctionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelShowAuctionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelShowAuctionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetShowCartResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShowCart
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetShowCartResponse) GetJSON200() *ShowCart {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetShowCartResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetShowCartResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetShowCartResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetShowCartResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetShowCartResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateShowCartResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShowCart
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateShowCartResponse) GetJSON200() *ShowCart {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateShowCartResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateShowCartResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateShowCartResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateShowCartResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateShowCartResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateShowCheckoutResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Checkout
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateShowCheckoutResponse) GetJSON201() *Checkout {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateShowCheckoutResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateShowCheckoutResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateShowCheckoutResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateShowCheckoutResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateShowCheckoutResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CountShowClickResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ShowClick
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CountShowClickResponse) GetJSON201() *ShowClick {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CountShowClickResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CountShowClickResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CountShowClickResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CountShowClickResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CountShowClickResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DropShowDiscountResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ShowDrop
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r DropShowDiscountResponse) GetJSON201() *ShowDrop {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DropShowDiscountResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DropShowDiscountResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DropShowDiscountResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DropShowDiscountResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DropShowDiscountResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type EndShowResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ShowState
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r EndShowResponse) GetJSON201() *ShowState {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndShowResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndShowResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndShowResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndShowResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndShowResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListShowOrdersResponse200Headers the declared response headers of an HTTP 200 response for ListShowOrders
+type ListShowOrdersResponse200Headers struct {
+	Link *string
+}
+
+type ListShowOrdersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShowOrderList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListShowOrdersResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListShowOrdersResponse) GetJSON200() *ShowOrderList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListShowOrdersResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListShowOrdersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListShowOrdersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListShowOrdersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListShowOrdersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetShowOrderResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShowOrder
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetShowOrderResponse) GetJSON200() *ShowOrder {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetShowOrderResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetShowOrderResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetShowOrderResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetShowOrderResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetShowOrderResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PinShowProductResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShowPin
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PinShowProductResponse) GetJSON200() *ShowPin {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PinShowProductResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PinShowProductResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PinShowProductResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PinShowProductResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PinShowProductResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateShowPlaybackURLResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PlaybackURL
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateShowPlaybackURLResponse) GetJSON201() *PlaybackURL {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateShowPlaybackURLResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateShowPlaybackURLResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateShowPlaybackURLResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateShowPlaybackURLResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateShowPlaybackURLResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListShowSalesResponse200Headers the declared response headers of an HTTP 200 response for ListShowSales
+type ListShowSalesResponse200Headers struct {
+	Link *string
+}
+
+type ListShowSalesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShowSaleList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListShowSalesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListShowSalesResponse) GetJSON200() *ShowSaleList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListShowSalesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListShowSalesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListShowSalesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListShowSalesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListShowSalesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateShowStreamKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ShowStreamKey
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateShowStreamKeyResponse) GetJSON201() *ShowStreamKey {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateShowStreamKeyResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateShowStreamKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateShowStreamKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateShowStreamKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateShowStreamKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListStreamsResponse200Headers the declared response headers of an HTTP 200 response for ListStreams
 type ListStreamsResponse200Headers struct {
 	Link *string
@@ -37149,6 +40141,54 @@ func (r SendStreamMessageResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r SendStreamMessageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetStreamFunnelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StreamFunnel
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetStreamFunnelResponse) GetJSON200() *StreamFunnel {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetStreamFunnelResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetStreamFunnelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetStreamFunnelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetStreamFunnelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetStreamFunnelResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -39056,6 +42096,205 @@ func (r FinalizeRecordingResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r FinalizeRecordingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetReplayResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Replay
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetReplayResponse) GetJSON200() *Replay {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetReplayResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetReplayResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetReplayResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetReplayResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetReplayResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListReplayMessagesResponse200Headers the declared response headers of an HTTP 200 response for ListReplayMessages
+type ListReplayMessagesResponse200Headers struct {
+	Link *string
+}
+
+type ListReplayMessagesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ReplayMessageList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListReplayMessagesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListReplayMessagesResponse) GetJSON200() *ReplayMessageList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListReplayMessagesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListReplayMessagesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListReplayMessagesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListReplayMessagesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListReplayMessagesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateReplayGuestTokenResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ReplayGuestToken
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateReplayGuestTokenResponse) GetJSON201() *ReplayGuestToken {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateReplayGuestTokenResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateReplayGuestTokenResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateReplayGuestTokenResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateReplayGuestTokenResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateReplayGuestTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetShowResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Show
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetShowResponse) GetJSON200() *Show {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetShowResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetShowResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetShowResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetShowResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetShowResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -43690,6 +46929,37 @@ func (c *ClientWithResponses) CreateTranscodeWithResponse(ctx context.Context, i
 	return ParseCreateTranscodeResponse(rsp)
 }
 
+// GetParticipantReplayWithResponse Read a replay as a participant
+//
+// As `getReplay`, for any READY recording of the stream whose room the token is for. 404 `not_found` for all others. 403
+// `forbidden` for a participant who is banned.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/replays/{id} (the `GetParticipantReplay` operationId).
+func (c *ClientWithResponses) GetParticipantReplayWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetParticipantReplayResponse, error) {
+	rsp, err := c.GetParticipantReplay(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetParticipantReplayResponse(rsp)
+}
+
+// ListParticipantReplayMessagesWithResponse Read the chat of a replay as a participant
+//
+// As `listReplayMessages`, for the same recordings as `getParticipantReplay`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/replays/{id}/chat (the `ListParticipantReplayMessages` operationId).
+func (c *ClientWithResponses) ListParticipantReplayMessagesWithResponse(ctx context.Context, id ID, params *ListParticipantReplayMessagesParams, reqEditors ...RequestEditorFn) (*ListParticipantReplayMessagesResponse, error) {
+	rsp, err := c.ListParticipantReplayMessages(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListParticipantReplayMessagesResponse(rsp)
+}
+
 // ListRestreamRoutesWithResponse List a stream's restream routes
 //
 // Lists the routes of the current broadcast and of earlier ones.
@@ -44482,6 +47752,367 @@ func (c *ClientWithResponses) CreateSessionTokenWithResponse(ctx context.Context
 	return ParseCreateSessionTokenResponse(rsp)
 }
 
+// CreateShowAuctionWithBodyWithResponse Start an auction in a show
+//
+// As `createAuction`, by the host of the stream's room; 403 `forbidden` for all others. Viewers get `auction-started`, and
+// `auction-ended` at its end.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/auctions (the `CreateShowAuction` operationId).
+func (c *ClientWithResponses) CreateShowAuctionWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateShowAuctionResponse, error) {
+	rsp, err := c.CreateShowAuctionWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateShowAuctionResponse(rsp)
+}
+
+// CreateShowAuctionWithResponse Start an auction in a show
+//
+// As `createAuction`, by the host of the stream's room; 403 `forbidden` for all others. Viewers get `auction-started`, and
+// `auction-ended` at its end.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/auctions (the `CreateShowAuction` operationId).
+func (c *ClientWithResponses) CreateShowAuctionWithResponse(ctx context.Context, id ID, body CreateShowAuctionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateShowAuctionResponse, error) {
+	rsp, err := c.CreateShowAuction(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateShowAuctionResponse(rsp)
+}
+
+// PlaceShowBidWithBodyWithResponse Bid in a show
+//
+// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
+// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
+// repeated request isn't a second bid.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/bids (the `PlaceShowBid` operationId).
+func (c *ClientWithResponses) PlaceShowBidWithBodyWithResponse(ctx context.Context, id ID, auctionID AuctionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PlaceShowBidResponse, error) {
+	rsp, err := c.PlaceShowBidWithBody(ctx, id, auctionID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePlaceShowBidResponse(rsp)
+}
+
+// PlaceShowBidWithResponse Bid in a show
+//
+// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
+// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
+// repeated request isn't a second bid.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/bids (the `PlaceShowBid` operationId).
+func (c *ClientWithResponses) PlaceShowBidWithResponse(ctx context.Context, id ID, auctionID AuctionID, body PlaceShowBidJSONRequestBody, reqEditors ...RequestEditorFn) (*PlaceShowBidResponse, error) {
+	rsp, err := c.PlaceShowBid(ctx, id, auctionID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePlaceShowBidResponse(rsp)
+}
+
+// CancelShowAuctionWithResponse Cancel an auction of a show
+//
+// As `cancelAuction`, by the host of the stream's room; 403 `forbidden` for all others. 409 `conflict` if there is a bid or the
+// auction is over.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/auctions/{auctionId}/cancel (the `CancelShowAuction` operationId).
+func (c *ClientWithResponses) CancelShowAuctionWithResponse(ctx context.Context, id ID, auctionID AuctionID, reqEditors ...RequestEditorFn) (*CancelShowAuctionResponse, error) {
+	rsp, err := c.CancelShowAuction(ctx, id, auctionID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelShowAuctionResponse(rsp)
+}
+
+// GetShowCartWithResponse Read the cart
+//
+// Returns the cart of the token's user in this show, with today's prices and the effect of the discount code. A user who stored
+// none has an empty cart. Carts are deleted 30 days after their last change.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/shows/{id}/cart (the `GetShowCart` operationId).
+func (c *ClientWithResponses) GetShowCartWithResponse(ctx context.Context, id ShowID, reqEditors ...RequestEditorFn) (*GetShowCartResponse, error) {
+	rsp, err := c.GetShowCart(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetShowCartResponse(rsp)
+}
+
+// UpdateShowCartWithBodyWithResponse Store the cart
+//
+// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
+// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
+// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/shows/{id}/cart (the `UpdateShowCart` operationId).
+func (c *ClientWithResponses) UpdateShowCartWithBodyWithResponse(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateShowCartResponse, error) {
+	rsp, err := c.UpdateShowCartWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateShowCartResponse(rsp)
+}
+
+// UpdateShowCartWithResponse Store the cart
+//
+// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
+// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
+// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/shows/{id}/cart (the `UpdateShowCart` operationId).
+func (c *ClientWithResponses) UpdateShowCartWithResponse(ctx context.Context, id ShowID, body UpdateShowCartJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateShowCartResponse, error) {
+	rsp, err := c.UpdateShowCart(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateShowCartResponse(rsp)
+}
+
+// CreateShowCheckoutWithBodyWithResponse Buy in a show
+//
+// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
+// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
+// second order.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/checkout (the `CreateShowCheckout` operationId).
+func (c *ClientWithResponses) CreateShowCheckoutWithBodyWithResponse(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateShowCheckoutResponse, error) {
+	rsp, err := c.CreateShowCheckoutWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateShowCheckoutResponse(rsp)
+}
+
+// CreateShowCheckoutWithResponse Buy in a show
+//
+// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
+// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
+// second order.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/checkout (the `CreateShowCheckout` operationId).
+func (c *ClientWithResponses) CreateShowCheckoutWithResponse(ctx context.Context, id ShowID, body CreateShowCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateShowCheckoutResponse, error) {
+	rsp, err := c.CreateShowCheckout(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateShowCheckoutResponse(rsp)
+}
+
+// CountShowClickWithBodyWithResponse Count a click on a product
+//
+// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
+// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/clicks (the `CountShowClick` operationId).
+func (c *ClientWithResponses) CountShowClickWithBodyWithResponse(ctx context.Context, id ShowID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CountShowClickResponse, error) {
+	rsp, err := c.CountShowClickWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCountShowClickResponse(rsp)
+}
+
+// CountShowClickWithResponse Count a click on a product
+//
+// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
+// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/clicks (the `CountShowClick` operationId).
+func (c *ClientWithResponses) CountShowClickWithResponse(ctx context.Context, id ShowID, body CountShowClickJSONRequestBody, reqEditors ...RequestEditorFn) (*CountShowClickResponse, error) {
+	rsp, err := c.CountShowClick(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCountShowClickResponse(rsp)
+}
+
+// DropShowDiscountWithBodyWithResponse Drop a discount code in a show
+//
+// As `dropDiscount`, by the host of the stream's room; 403 `forbidden` for all others.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/drops (the `DropShowDiscount` operationId).
+func (c *ClientWithResponses) DropShowDiscountWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DropShowDiscountResponse, error) {
+	rsp, err := c.DropShowDiscountWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDropShowDiscountResponse(rsp)
+}
+
+// DropShowDiscountWithResponse Drop a discount code in a show
+//
+// As `dropDiscount`, by the host of the stream's room; 403 `forbidden` for all others.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/drops (the `DropShowDiscount` operationId).
+func (c *ClientWithResponses) DropShowDiscountWithResponse(ctx context.Context, id ID, body DropShowDiscountJSONRequestBody, reqEditors ...RequestEditorFn) (*DropShowDiscountResponse, error) {
+	rsp, err := c.DropShowDiscount(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDropShowDiscountResponse(rsp)
+}
+
+// EndShowWithResponse End a show
+//
+// Ends the broadcast, disconnects the encoder, and refuses the stream key for 5 minutes, so that an encoder that reconnects by
+// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. Ending again has no effect.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/end (the `EndShow` operationId).
+func (c *ClientWithResponses) EndShowWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*EndShowResponse, error) {
+	rsp, err := c.EndShow(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndShowResponse(rsp)
+}
+
+// ListShowOrdersWithResponse List the own orders
+//
+// Lists the orders that the token's user has made in this show's stream, with those of auctions that the user won: their
+// `checkoutUrl` is the winner's payment page. Nobody sees the orders of others.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/shows/{id}/orders (the `ListShowOrders` operationId).
+func (c *ClientWithResponses) ListShowOrdersWithResponse(ctx context.Context, id ShowID, params *ListShowOrdersParams, reqEditors ...RequestEditorFn) (*ListShowOrdersResponse, error) {
+	rsp, err := c.ListShowOrders(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListShowOrdersResponse(rsp)
+}
+
+// GetShowOrderWithResponse Get an own order
+//
+// Returns an order of the token's user in this show. Another buyer's order is a 404.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/shows/{id}/orders/{orderId} (the `GetShowOrder` operationId).
+func (c *ClientWithResponses) GetShowOrderWithResponse(ctx context.Context, id ShowID, orderID OrderID, reqEditors ...RequestEditorFn) (*GetShowOrderResponse, error) {
+	rsp, err := c.GetShowOrder(ctx, id, orderID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetShowOrderResponse(rsp)
+}
+
+// PinShowProductWithBodyWithResponse Show a product to all viewers
+//
+// Pins a product, or none, in the stream's room. All viewers get `prod-pin`. While the stream is recorded, the pin becomes an
+// entry of the recording's `productTimeline`. By the host of the room; 403 `forbidden` for all others. 404 `not_found`, `product
+// not found`. 409 `conflict` if the product is archived. Pinning the pinned product again has no effect.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/shows/{id}/pin (the `PinShowProduct` operationId).
+func (c *ClientWithResponses) PinShowProductWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PinShowProductResponse, error) {
+	rsp, err := c.PinShowProductWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePinShowProductResponse(rsp)
+}
+
+// PinShowProductWithResponse Show a product to all viewers
+//
+// Pins a product, or none, in the stream's room. All viewers get `prod-pin`. While the stream is recorded, the pin becomes an
+// entry of the recording's `productTimeline`. By the host of the room; 403 `forbidden` for all others. 404 `not_found`, `product
+// not found`. 409 `conflict` if the product is archived. Pinning the pinned product again has no effect.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/shows/{id}/pin (the `PinShowProduct` operationId).
+func (c *ClientWithResponses) PinShowProductWithResponse(ctx context.Context, id ID, body PinShowProductJSONRequestBody, reqEditors ...RequestEditorFn) (*PinShowProductResponse, error) {
+	rsp, err := c.PinShowProduct(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePinShowProductResponse(rsp)
+}
+
+// CreateShowPlaybackURLWithResponse Create a URL to watch a show
+//
+// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
+// 10 minutes; who watches then can continue to the end of the broadcast. 403 `forbidden` for a participant who was kicked or
+// banned. 404 `not_found` for any other stream than the token's.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/playback-url (the `CreateShowPlaybackURL` operationId).
+func (c *ClientWithResponses) CreateShowPlaybackURLWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CreateShowPlaybackURLResponse, error) {
+	rsp, err := c.CreateShowPlaybackURL(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateShowPlaybackURLResponse(rsp)
+}
+
+// ListShowSalesWithResponse List the sales of a show
+//
+// Lists all orders of the stream, without the buyers' e-mails and ids. For hosts and cohosts; 403 `forbidden` for all others.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/shows/{id}/sales (the `ListShowSales` operationId).
+func (c *ClientWithResponses) ListShowSalesWithResponse(ctx context.Context, id ID, params *ListShowSalesParams, reqEditors ...RequestEditorFn) (*ListShowSalesResponse, error) {
+	rsp, err := c.ListShowSales(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListShowSalesResponse(rsp)
+}
+
+// CreateShowStreamKeyWithResponse Replace the stream key of a show
+//
+// As `rotateStreamKey`, by the host of the stream's room; 403 `forbidden` for all others. This is the only answer with the whole
+// new key. A running broadcast continues.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/shows/{id}/stream-key (the `CreateShowStreamKey` operationId).
+func (c *ClientWithResponses) CreateShowStreamKeyWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CreateShowStreamKeyResponse, error) {
+	rsp, err := c.CreateShowStreamKey(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateShowStreamKeyResponse(rsp)
+}
+
 // ListStreamsWithResponse List streams
 //
 // Lists all streams of the tenant, on air or not. Stream keys are masked.
@@ -44622,6 +48253,21 @@ func (c *ClientWithResponses) SendStreamMessageWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseSendStreamMessageResponse(rsp)
+}
+
+// GetStreamFunnelWithResponse Count what became of a stream's viewers
+//
+// Counts who watched, opened products, filled a cart and bought, in the stream and in its replays, for the whole stream and for each product.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/streams/{id}/funnel (the `GetStreamFunnel` operationId).
+func (c *ClientWithResponses) GetStreamFunnelWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetStreamFunnelResponse, error) {
+	rsp, err := c.GetStreamFunnel(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetStreamFunnelResponse(rsp)
 }
 
 // CreatePlaybackURLWithBodyWithResponse Create a URL to watch a stream
@@ -45583,6 +49229,76 @@ func (c *ClientWithResponses) FinalizeRecordingWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseFinalizeRecordingResponse(rsp)
+}
+
+// GetReplayWithResponse Read a replay
+//
+// No token is needed: whoever knows the id of such a recording may watch it. Returns a READY recording with the products that
+// were pinned, at today's prices. Everybody may watch a recording with products in its timeline, unless `publicReplay` of its
+// stream is false, and any recording if `publicReplay` is true. All other recordings are a 404 here; see
+// `getParticipantReplay`. The answer may be a second old.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/replays/{id} (the `GetReplay` operationId).
+func (c *ClientWithResponses) GetReplayWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetReplayResponse, error) {
+	rsp, err := c.GetReplay(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetReplayResponse(rsp)
+}
+
+// ListReplayMessagesWithResponse Read the chat of a replay
+//
+// No token is needed, for the same recordings as `getReplay`. Lists the chat messages of the time of the recording, each with
+// its second. Messages that were deleted are not listed. A message that was written while the encoder was gone has the second
+// at which the recording continues.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/replays/{id}/chat (the `ListReplayMessages` operationId).
+func (c *ClientWithResponses) ListReplayMessagesWithResponse(ctx context.Context, id ID, params *ListReplayMessagesParams, reqEditors ...RequestEditorFn) (*ListReplayMessagesResponse, error) {
+	rsp, err := c.ListReplayMessages(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListReplayMessagesResponse(rsp)
+}
+
+// CreateReplayGuestTokenWithResponse Create a token to buy in a replay
+//
+// No token is needed, for the same recordings as `getReplay`. Returns a participant token of a new, unnamed user for this
+// recording. It is accepted by the operations of carts, checkouts, orders and clicks below `/v1/me/shows/{id}` with the
+// recording's id, and by no others: it opens neither the stream's room nor its chat.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/replays/{id}/guest-token (the `CreateReplayGuestToken` operationId).
+func (c *ClientWithResponses) CreateReplayGuestTokenWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CreateReplayGuestTokenResponse, error) {
+	rsp, err := c.CreateReplayGuestToken(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateReplayGuestTokenResponse(rsp)
+}
+
+// GetShowWithResponse Read a show
+//
+// No token is needed. Returns a stream with its products, auctions and discount codes: all that a page needs at its start. After
+// that, the publications of `room:<id>` keep it up to date (see `connectRealtime`). The answer may be a second old.
+// `Cache-Control` allows shared caches to keep it for a second. The video needs a participant's token: see
+// `createShowPlaybackUrl`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/shows/{id} (the `GetShow` operationId).
+func (c *ClientWithResponses) GetShowWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetShowResponse, error) {
+	rsp, err := c.GetShow(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetShowResponse(rsp)
 }
 
 // ListStreamMessagesWithResponse Read a stream's chat
@@ -51547,6 +55263,85 @@ func ParseCreateTranscodeResponse(rsp *http.Response) (*CreateTranscodeResponse,
 	return response, nil
 }
 
+// ParseGetParticipantReplayResponse parses an HTTP response from a GetParticipantReplayWithResponse call
+func ParseGetParticipantReplayResponse(rsp *http.Response) (*GetParticipantReplayResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetParticipantReplayResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Replay
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListParticipantReplayMessagesResponse parses an HTTP response from a ListParticipantReplayMessagesWithResponse call
+func ParseListParticipantReplayMessagesResponse(rsp *http.Response) (*ListParticipantReplayMessagesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListParticipantReplayMessagesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ReplayMessageList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListParticipantReplayMessagesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListRestreamRoutesResponse parses an HTTP response from a ListRestreamRoutesWithResponse call
 func ParseListRestreamRoutesResponse(rsp *http.Response) (*ListRestreamRoutesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -52536,6 +56331,527 @@ func ParseCreateSessionTokenResponse(rsp *http.Response) (*CreateSessionTokenRes
 	return response, nil
 }
 
+// ParseCreateShowAuctionResponse parses an HTTP response from a CreateShowAuctionWithResponse call
+func ParseCreateShowAuctionResponse(rsp *http.Response) (*CreateShowAuctionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateShowAuctionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ShowAuction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePlaceShowBidResponse parses an HTTP response from a PlaceShowBidWithResponse call
+func ParsePlaceShowBidResponse(rsp *http.Response) (*PlaceShowBidResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PlaceShowBidResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ShowAuction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelShowAuctionResponse parses an HTTP response from a CancelShowAuctionWithResponse call
+func ParseCancelShowAuctionResponse(rsp *http.Response) (*CancelShowAuctionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelShowAuctionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ShowAuction
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetShowCartResponse parses an HTTP response from a GetShowCartWithResponse call
+func ParseGetShowCartResponse(rsp *http.Response) (*GetShowCartResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetShowCartResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShowCart
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateShowCartResponse parses an HTTP response from a UpdateShowCartWithResponse call
+func ParseUpdateShowCartResponse(rsp *http.Response) (*UpdateShowCartResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateShowCartResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShowCart
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateShowCheckoutResponse parses an HTTP response from a CreateShowCheckoutWithResponse call
+func ParseCreateShowCheckoutResponse(rsp *http.Response) (*CreateShowCheckoutResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateShowCheckoutResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Checkout
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCountShowClickResponse parses an HTTP response from a CountShowClickWithResponse call
+func ParseCountShowClickResponse(rsp *http.Response) (*CountShowClickResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CountShowClickResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ShowClick
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDropShowDiscountResponse parses an HTTP response from a DropShowDiscountWithResponse call
+func ParseDropShowDiscountResponse(rsp *http.Response) (*DropShowDiscountResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DropShowDiscountResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ShowDrop
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEndShowResponse parses an HTTP response from a EndShowWithResponse call
+func ParseEndShowResponse(rsp *http.Response) (*EndShowResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndShowResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ShowState
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListShowOrdersResponse parses an HTTP response from a ListShowOrdersWithResponse call
+func ParseListShowOrdersResponse(rsp *http.Response) (*ListShowOrdersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListShowOrdersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShowOrderList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListShowOrdersResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetShowOrderResponse parses an HTTP response from a GetShowOrderWithResponse call
+func ParseGetShowOrderResponse(rsp *http.Response) (*GetShowOrderResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetShowOrderResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShowOrder
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePinShowProductResponse parses an HTTP response from a PinShowProductWithResponse call
+func ParsePinShowProductResponse(rsp *http.Response) (*PinShowProductResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PinShowProductResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShowPin
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateShowPlaybackURLResponse parses an HTTP response from a CreateShowPlaybackURLWithResponse call
+func ParseCreateShowPlaybackURLResponse(rsp *http.Response) (*CreateShowPlaybackURLResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateShowPlaybackURLResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest PlaybackURL
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListShowSalesResponse parses an HTTP response from a ListShowSalesWithResponse call
+func ParseListShowSalesResponse(rsp *http.Response) (*ListShowSalesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListShowSalesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShowSaleList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListShowSalesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateShowStreamKeyResponse parses an HTTP response from a CreateShowStreamKeyWithResponse call
+func ParseCreateShowStreamKeyResponse(rsp *http.Response) (*CreateShowStreamKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateShowStreamKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ShowStreamKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListStreamsResponse parses an HTTP response from a ListStreamsWithResponse call
 func ParseListStreamsResponse(rsp *http.Response) (*ListStreamsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -52701,6 +57017,39 @@ func ParseSendStreamMessageResponse(rsp *http.Response) (*SendStreamMessageRespo
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetStreamFunnelResponse parses an HTTP response from a GetStreamFunnelWithResponse call
+func ParseGetStreamFunnelResponse(rsp *http.Response) (*GetStreamFunnelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetStreamFunnelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StreamFunnel
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
@@ -54056,6 +58405,151 @@ func ParseFinalizeRecordingResponse(rsp *http.Response) (*FinalizeRecordingRespo
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetReplayResponse parses an HTTP response from a GetReplayWithResponse call
+func ParseGetReplayResponse(rsp *http.Response) (*GetReplayResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetReplayResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Replay
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListReplayMessagesResponse parses an HTTP response from a ListReplayMessagesWithResponse call
+func ParseListReplayMessagesResponse(rsp *http.Response) (*ListReplayMessagesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListReplayMessagesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ReplayMessageList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListReplayMessagesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateReplayGuestTokenResponse parses an HTTP response from a CreateReplayGuestTokenWithResponse call
+func ParseCreateReplayGuestTokenResponse(rsp *http.Response) (*CreateReplayGuestTokenResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateReplayGuestTokenResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ReplayGuestToken
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetShowResponse parses an HTTP response from a GetShowWithResponse call
+func ParseGetShowResponse(rsp *http.Response) (*GetShowResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetShowResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Show
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse

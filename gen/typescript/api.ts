@@ -3704,6 +3704,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/replays/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a replay as a participant
+         * @description As `getReplay`, for any READY recording of the stream whose room the token is for. 404 `not_found` for all others. 403
+         *     `forbidden` for a participant who is banned.
+         */
+        get: operations["getParticipantReplay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/replays/{id}/chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the chat of a replay as a participant
+         * @description As `listReplayMessages`, for the same recordings as `getParticipantReplay`.
+         */
+        get: operations["listParticipantReplayMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/restream/streams/{streamId}": {
         parameters: {
             query?: never;
@@ -4344,6 +4391,357 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/shows/{id}/auctions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start an auction in a show
+         * @description As `createAuction`, by the host of the stream's room; 403 `forbidden` for all others. Viewers get `auction-started`, and
+         *     `auction-ended` at its end.
+         */
+        post: operations["createShowAuction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/auctions/{auctionId}/bids": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The auction's id. */
+                auctionId: components["parameters"]["AuctionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bid in a show
+         * @description As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
+         *     token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+         *     banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
+         *     repeated request isn't a second bid.
+         */
+        post: operations["placeShowBid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/auctions/{auctionId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The auction's id. */
+                auctionId: components["parameters"]["AuctionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an auction of a show
+         * @description As `cancelAuction`, by the host of the stream's room; 403 `forbidden` for all others. 409 `conflict` if there is a bid or the
+         *     auction is over.
+         */
+        post: operations["cancelShowAuction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/cart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the cart
+         * @description Returns the cart of the token's user in this show, with today's prices and the effect of the discount code. A user who stored
+         *     none has an empty cart. Carts are deleted 30 days after their last change.
+         */
+        get: operations["getShowCart"];
+        /**
+         * Store the cart
+         * @description Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
+         *     A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
+         *     404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+         */
+        put: operations["updateShowCart"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/checkout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Buy in a show
+         * @description As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
+         *     user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+         *     page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
+         *     second order.
+         */
+        post: operations["createShowCheckout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/clicks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count a click on a product
+         * @description Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
+         *     10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+         */
+        post: operations["countShowClick"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/drops": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drop a discount code in a show
+         * @description As `dropDiscount`, by the host of the stream's room; 403 `forbidden` for all others.
+         */
+        post: operations["dropShowDiscount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a show
+         * @description Ends the broadcast, disconnects the encoder, and refuses the stream key for 5 minutes, so that an encoder that reconnects by
+         *     itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. Ending again has no effect.
+         */
+        post: operations["endShow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the own orders
+         * @description Lists the orders that the token's user has made in this show's stream, with those of auctions that the user won: their
+         *     `checkoutUrl` is the winner's payment page. Nobody sees the orders of others.
+         */
+        get: operations["listShowOrders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/orders/{orderId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+                /** @description The order's id. */
+                orderId: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an own order
+         * @description Returns an order of the token's user in this show. Another buyer's order is a 404.
+         */
+        get: operations["getShowOrder"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/pin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Show a product to all viewers
+         * @description Pins a product, or none, in the stream's room. All viewers get `prod-pin`. While the stream is recorded, the pin becomes an
+         *     entry of the recording's `productTimeline`. By the host of the room; 403 `forbidden` for all others. 404 `not_found`, `product
+         *     not found`. 409 `conflict` if the product is archived. Pinning the pinned product again has no effect.
+         */
+        put: operations["pinShowProduct"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/playback-url": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a URL to watch a show
+         * @description As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
+         *     10 minutes; who watches then can continue to the end of the broadcast. 403 `forbidden` for a participant who was kicked or
+         *     banned. 404 `not_found` for any other stream than the token's.
+         */
+        post: operations["createShowPlaybackUrl"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/sales": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the sales of a show
+         * @description Lists all orders of the stream, without the buyers' e-mails and ids. For hosts and cohosts; 403 `forbidden` for all others.
+         */
+        get: operations["listShowSales"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/shows/{id}/stream-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the stream key of a show
+         * @description As `rotateStreamKey`, by the host of the stream's room; 403 `forbidden` for all others. This is the only answer with the whole
+         *     new key. A running broadcast continues.
+         */
+        post: operations["createShowStreamKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/streams": {
         parameters: {
             query?: never;
@@ -4423,6 +4821,29 @@ export interface paths {
          *     | 429 | `rate_limited` | the channel's slow mode; `Retry-After` has the seconds to wait |
          */
         post: operations["sendStreamMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/streams/{id}/funnel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Count what became of a stream's viewers
+         * @description Counts who watched, opened products, filled a cart and bought, in the stream and in its replays, for the whole stream and for each product.
+         */
+        get: operations["getStreamFunnel"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5195,6 +5616,108 @@ export interface paths {
          *     401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
          */
         post: operations["finalizeRecording"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replays/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a replay
+         * @description No token is needed: whoever knows the id of such a recording may watch it. Returns a READY recording with the products that
+         *     were pinned, at today's prices. Everybody may watch a recording with products in its timeline, unless `publicReplay` of its
+         *     stream is false, and any recording if `publicReplay` is true. All other recordings are a 404 here; see
+         *     `getParticipantReplay`. The answer may be a second old.
+         */
+        get: operations["getReplay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replays/{id}/chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the chat of a replay
+         * @description No token is needed, for the same recordings as `getReplay`. Lists the chat messages of the time of the recording, each with
+         *     its second. Messages that were deleted are not listed. A message that was written while the encoder was gone has the second
+         *     at which the recording continues.
+         */
+        get: operations["listReplayMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replays/{id}/guest-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a token to buy in a replay
+         * @description No token is needed, for the same recordings as `getReplay`. Returns a participant token of a new, unnamed user for this
+         *     recording. It is accepted by the operations of carts, checkouts, orders and clicks below `/v1/me/shows/{id}` with the
+         *     recording's id, and by no others: it opens neither the stream's room nor its chat.
+         */
+        post: operations["createReplayGuestToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/shows/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a show
+         * @description No token is needed. Returns a stream with its products, auctions and discount codes: all that a page needs at its start. After
+         *     that, the publications of `room:<id>` keep it up to date (see `connectRealtime`). The answer may be a second old.
+         *     `Cache-Control` allows shared caches to keep it for a second. The video needs a participant's token: see
+         *     `createShowPlaybackUrl`.
+         */
+        get: operations["getShow"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -6674,6 +7197,48 @@ export interface components {
              */
             periodStart: string;
             plan: components["schemas"]["PlanTier"];
+        };
+        /** @description How pages and mails for viewers and buyers look. */
+        Brand: {
+            /**
+             * @description The colour of prices and countdowns, as `#rrggbb`; null for the pages' own.
+             * @example #e8a33d
+             */
+            accentColor: string | null;
+            /**
+             * @description A picture on http or https; null for none.
+             * @example https://cdn.acme.example/logo.svg
+             */
+            logoUrl: string | null;
+            /**
+             * @description The company's name: the tenant's.
+             * @example Acme Live
+             */
+            name: string;
+            /**
+             * @description The colour of buttons and of what is selected, as `#rrggbb`; null for the pages' own.
+             * @example #7a2048
+             */
+            primaryColor: string | null;
+        };
+        /** @description Changes of the brand; absent fields don't change, null removes one. */
+        BrandPatch: {
+            /**
+             * @description The colour of prices and countdowns, as `#rrggbb`. Pages make it darker or lighter where it could not be read.
+             * @example #e8a33d
+             */
+            accentColor?: string | null;
+            /**
+             * Format: uri
+             * @description A picture on http or https.
+             * @example https://cdn.acme.example/logo.svg
+             */
+            logoUrl?: string | null;
+            /**
+             * @description The colour of buttons and of what is selected, as `#rrggbb`. Pages make it darker or lighter where its text could not be read.
+             * @example #7a2048
+             */
+            primaryColor?: string | null;
         };
         /**
          * @description Maps a room's number, from `1` to `count`, to the users who are invited there. 400 for another number, or for a user in
@@ -10250,6 +10815,31 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
+        /** @description What became of the interest in one product. */
+        ProductFunnel: {
+            /**
+             * Format: int64
+             * @description How often it was opened.
+             * @example 210
+             */
+            clicks: number;
+            /** @example Blue mug */
+            name: string;
+            /**
+             * Format: int64
+             * @description Paid orders with it.
+             * @example 40
+             */
+            orders: number;
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+            /**
+             * Format: int64
+             * @description Paid units.
+             * @example 52
+             */
+            units: number;
+        };
         /**
          * @description A product of your shop. For an existing SKU, an absent field keeps its value; the defaults here are those of a new
          *     product.
@@ -10897,12 +11487,16 @@ export interface components {
             name: string;
             status: components["schemas"]["CheckStatus"];
         };
+        /** @description An auction started or ended in the stream. */
+        RealtimeAuction: components["schemas"]["ShowAuction"];
         /** @description The new top bid of an auction. */
         RealtimeAuctionBid: {
             /** @example 4200 */
             amountCents: number;
             /** @example auc_01m18qg1mhf2bsz1fk6m8v4jxe */
             auctionId: string;
+            /** @example bid_01m18qg1mhf2bsz1fk6m8v4jxe */
+            bidId: string;
             /** @example Cleo */
             bidderName: string;
             /**
@@ -10912,7 +11506,7 @@ export interface components {
             endsAt: string;
         };
         /** @description The data of the publication; `type` says which of these schemas it has. */
-        RealtimeData: components["schemas"]["ChatMessageCreatedData"] | components["schemas"]["ChatMessageEditedData"] | components["schemas"]["ChatMessageDeletedData"] | components["schemas"]["RealtimeProductPin"] | components["schemas"]["RealtimeStockTick"] | components["schemas"]["RealtimeHearts"] | components["schemas"]["RealtimeDiscountDrop"] | components["schemas"]["RealtimeAuctionBid"] | components["schemas"]["SessionStartedData"] | components["schemas"]["SessionEndedData"] | components["schemas"]["SessionUpdatedData"] | components["schemas"]["SessionParticipantUpdatedData"] | components["schemas"]["SessionParticipantKickedData"] | components["schemas"]["SessionParticipantMutedData"] | components["schemas"]["SessionParticipantPromotedData"] | components["schemas"]["SessionHandraiseRaisedData"] | components["schemas"]["SessionHandraiseLoweredData"] | components["schemas"]["SessionSpotlightData"] | components["schemas"]["SessionMutedAllData"] | components["schemas"]["SessionRecordingStartedData"] | components["schemas"]["SessionRecordingStoppedData"] | components["schemas"]["SessionBreakoutsCreatedData"] | components["schemas"]["SessionBreakoutsClosedData"] | components["schemas"]["SessionSummaryReadyData"];
+        RealtimeData: components["schemas"]["ChatMessageCreatedData"] | components["schemas"]["ChatMessageEditedData"] | components["schemas"]["ChatMessageDeletedData"] | components["schemas"]["RealtimeProductPin"] | components["schemas"]["RealtimeStockTick"] | components["schemas"]["RealtimeHearts"] | components["schemas"]["RealtimeDiscountDrop"] | components["schemas"]["RealtimeAuctionBid"] | components["schemas"]["RealtimeAuction"] | components["schemas"]["RealtimeShow"] | components["schemas"]["SessionStartedData"] | components["schemas"]["SessionEndedData"] | components["schemas"]["SessionUpdatedData"] | components["schemas"]["SessionParticipantUpdatedData"] | components["schemas"]["SessionParticipantKickedData"] | components["schemas"]["SessionParticipantMutedData"] | components["schemas"]["SessionParticipantPromotedData"] | components["schemas"]["SessionHandraiseRaisedData"] | components["schemas"]["SessionHandraiseLoweredData"] | components["schemas"]["SessionSpotlightData"] | components["schemas"]["SessionMutedAllData"] | components["schemas"]["SessionRecordingStartedData"] | components["schemas"]["SessionRecordingStoppedData"] | components["schemas"]["SessionBreakoutsCreatedData"] | components["schemas"]["SessionBreakoutsClosedData"] | components["schemas"]["SessionSummaryReadyData"];
         /** @description A discount code with a short validity. */
         RealtimeDiscountDrop: {
             /** @example FLASH20 */
@@ -10947,7 +11541,7 @@ export interface components {
         /** @description The host shows a product. */
         RealtimeProductPin: {
             /**
-             * @description The product's id.
+             * @description The product's id; empty if no product is shown any more.
              * @example prod_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             id: string;
@@ -10956,6 +11550,12 @@ export interface components {
         RealtimePublication: {
             data: components["schemas"]["RealtimeData"];
             type: components["schemas"]["RealtimeType"];
+        };
+        /** @description The stream went on or off air, or the number of its viewers changed. Sent at most every 2 seconds. */
+        RealtimeShow: {
+            status: components["schemas"]["StreamStatus"];
+            /** @example 214 */
+            viewerCount: number;
         };
         /** @description The available units of a product changed. */
         RealtimeStockTick: {
@@ -10971,10 +11571,11 @@ export interface components {
          * @description What happened. `data` is that of the event of the same name, except for these types. chat.message, chat.edited and
          *     chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
          *     stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
-         *     RealtimeAuctionBid.
+         *     RealtimeAuctionBid. auction-started, auction-ended: RealtimeAuction. show-updated: RealtimeShow. New types may be added; ignore
+         *     those that you don't know.
          * @enum {string}
          */
-        RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready";
+        RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "auction-started" | "auction-ended" | "show-updated" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready";
         /** @description The latest changes. */
         RecentActivity: {
             /** @description The latest 20 audit entries of all tenants and of the platform, latest first. */
@@ -11518,6 +12119,89 @@ export interface components {
          * @enum {string}
          */
         RenditionVideoCodec: "H264" | "HEVC";
+        /** @description All that a page needs to show a recording with its products. */
+        Replay: {
+            brand: components["schemas"]["Brand"];
+            /** @description Whether the seller can take payments. */
+            canBuy: boolean;
+            /**
+             * Format: double
+             * @example 1824.52
+             */
+            durationSec: number;
+            /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * @description The recording's name, or the stream's if it has none.
+             * @example Launch
+             */
+            name: string;
+            /** @description A picture of the recording; null until it exists. */
+            posterUrl: string | null;
+            /** @description The products that were pinned, each with its second. */
+            productTimeline: components["schemas"]["ProductTimelineEntry"][];
+            /** @description The products of the timeline with today's price and stock. Archived ones are here too, with `active` false. */
+            products: components["schemas"]["ShowProduct"][];
+            /**
+             * Format: date-time
+             * @description The server's clock at this answer.
+             */
+            serverTime: string;
+            /**
+             * Format: date-time
+             * @description The time of second 0.
+             */
+            startedAt: string;
+            /** @description Small pictures for a player's seek bar (WebVTT); null until they exist. */
+            storyboardUrl: string | null;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxd */
+            streamId: string;
+            /**
+             * @description A signed HLS playlist.
+             * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
+             */
+            url: string;
+            /**
+             * Format: date-time
+             * @description When `url` expires; read the replay again before that.
+             */
+            urlExpiresAt: string;
+        };
+        /** @description A token with which somebody without an account buys in a replay. */
+        ReplayGuestToken: {
+            /**
+             * Format: date-time
+             * @description When the token expires, 6 hours from now.
+             */
+            expiresAt: string;
+            /**
+             * @description A participant token for this recording only.
+             * @example eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
+             */
+            token: string;
+            /**
+             * @description The generated id of the buyer.
+             * @example guest_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            userId: string;
+        };
+        /** @description A chat message at its second of a recording. */
+        ReplayMessage: {
+            /** @example Bo */
+            authorName: string;
+            /** @example Is it dishwasher safe? */
+            body: string;
+            /** @example msg_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * Format: double
+             * @description Seconds since the recording's start.
+             * @example 93.4
+             */
+            ts: number;
+        };
+        /** @description Messages, in the order of their seconds. */
+        ReplayMessageList: components["schemas"]["ReplayMessage"][];
         /** @description The number of attached targets. */
         RestreamAttached: {
             /**
@@ -12845,6 +13529,437 @@ export interface components {
              */
             userId?: string;
         };
+        /** @description All that a page needs to show a stream with its products, at one time. */
+        Show: {
+            /** @description The auctions that are LIVE, and those that ended in the last 10 minutes, newest first. */
+            auctions: components["schemas"]["ShowAuction"][];
+            brand: components["schemas"]["Brand"];
+            /** @description Whether the seller can take payments. */
+            canBuy: boolean;
+            /** @description The discount codes that are dropped in this stream and can be used now, newest first. */
+            drops: components["schemas"]["ShowDrop"][];
+            /**
+             * Format: date-time
+             * @description End of the last broadcast; null while on air.
+             */
+            endedAt: string | null;
+            /**
+             * @description The stream's id.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            id: string;
+            /** @example Launch */
+            name: string;
+            /**
+             * @description The product that the host shows; null for none.
+             * @example prod_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            pinnedProductId: string | null;
+            /**
+             * @description The stream's picture while there is no video; null for none.
+             * @example https://cdn.acme.example/launch.jpg
+             */
+            posterUrl: string | null;
+            /**
+             * @description The products of the show, in the stream's order: those of `productIds`, or the newest 200 active ones of the tenant. A product
+             *     that is pinned or in an auction is here too.
+             */
+            products: components["schemas"]["ShowProduct"][];
+            /**
+             * @description The newest READY recording, if everybody may watch it (see `getReplay`); null otherwise.
+             * @example rec_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            replayId: string | null;
+            /**
+             * Format: date-time
+             * @description When the show is planned to start; null if that isn't set.
+             */
+            scheduledAt: string | null;
+            /**
+             * Format: date-time
+             * @description The server's clock at this answer. Count down with it, because a device's clock may be wrong.
+             */
+            serverTime: string;
+            /**
+             * Format: date-time
+             * @description Start of the current or last broadcast.
+             */
+            startedAt: string | null;
+            status: components["schemas"]["StreamStatus"];
+            /**
+             * @description Players and participants that are watching now.
+             * @example 214
+             */
+            viewerCount: number;
+        };
+        /** @description An auction as viewers see it. */
+        ShowAuction: {
+            /**
+             * @description A bid in the last `antiSnipeSec` seconds extends `endsAt` by that many seconds.
+             * @example 10
+             */
+            antiSnipeSec: number;
+            /**
+             * @description The number of bids.
+             * @example 4
+             */
+            bidCount: number;
+            /**
+             * Format: int64
+             * @description The minimum step from the top bid to the next bid in cents.
+             * @example 100
+             */
+            bidIncrementCents: number;
+            currency: components["schemas"]["Currency"];
+            /**
+             * Format: date-time
+             * @description When the auction ends. Late bids extend it.
+             */
+            endsAt: string;
+            /** @example auc_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * Format: int64
+             * @description The smallest bid that is accepted now in cents.
+             * @example 2700
+             */
+            minimumBidCents: number;
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+            status: components["schemas"]["AuctionStatus"];
+            /**
+             * Format: int64
+             * @description The top bid in cents; null without a bid.
+             * @example 2600
+             */
+            topBidCents: number | null;
+            /**
+             * @description The top bid's id, so that a bidder recognises the own bid; null without a bid.
+             * @example bid_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            topBidId: string | null;
+            /**
+             * @description The top bidder's short name; null without a bid.
+             * @example Bo
+             */
+            topBidderName: string | null;
+        };
+        /** @description An auction in this stream that starts now. */
+        ShowAuctionInput: {
+            /**
+             * @description A bid in the last `antiSnipeSec` seconds extends the end by that many seconds.
+             * @default 10
+             * @example 10
+             */
+            antiSnipeSec?: number;
+            /**
+             * Format: int64
+             * @description The minimum step between bids in whole cents.
+             * @example 100
+             */
+            bidIncrementCents: number;
+            /**
+             * @description Duration in seconds, up to 7 days. Late bids extend it.
+             * @example 120
+             */
+            durationSec: number;
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+            /**
+             * Format: int64
+             * @description The reserve price in whole cents; null, the default, for none.
+             * @example 2500
+             */
+            reservePriceCents?: number | null;
+            /**
+             * Format: int64
+             * @description The minimum first bid in whole cents.
+             * @example 1000
+             */
+            startingBidCents: number;
+        };
+        /** @description A new bid of the token's user. */
+        ShowBidInput: {
+            /**
+             * Format: int64
+             * @description The bid in whole cents, up to 99 999 999.
+             * @example 2600
+             */
+            amountCents: number;
+            /**
+             * @description The bidder's name, if the token has none. Other viewers see it shortened: "Bo Lindqvist" as "Bo L.".
+             * @example Bo Lindqvist
+             */
+            bidderName?: string | null;
+        };
+        /** @description A buyer's cart with today's prices. It holds no units: a checkout does. Lines with a `problem` don't count in the sums. */
+        ShowCart: {
+            /**
+             * @description The currency of the sums; null for an empty cart.
+             * @example usd
+             */
+            currency: string | null;
+            /**
+             * Format: int64
+             * @description The discount in cents.
+             * @example 800
+             */
+            discountCents: number;
+            /**
+             * @description The discount code as stored; null for none.
+             * @example LAUNCH20
+             */
+            discountCode: string | null;
+            /**
+             * @description Why the code can't be used now, as `reason` of `checkDiscount`; null if it can, or if there is none.
+             * @example expired
+             */
+            discountRefusal: string | null;
+            /** @description The lines, in the order in which they were stored. */
+            items: components["schemas"]["ShowCartLine"][];
+            /**
+             * Format: int64
+             * @description The sum of the lines in cents.
+             * @example 3998
+             */
+            subtotalCents: number;
+            /**
+             * Format: int64
+             * @description The total in cents: subtotal less discount.
+             * @example 3198
+             */
+            totalCents: number;
+            /**
+             * Format: date-time
+             * @description When the cart was last stored; null if never.
+             */
+            updatedAt: string | null;
+        };
+        /** @description What the buyer wants; it replaces the cart. */
+        ShowCartInput: {
+            /**
+             * @description The discount code; case is ignored; null, the default, for none.
+             * @example LAUNCH20
+             */
+            discountCode?: string | null;
+            /** @description At most 100 lines. Lines of the same product are added up. An empty list empties the cart. */
+            items: components["schemas"]["CartItem"][];
+        };
+        /** @description A number of units of one product. */
+        ShowCartLine: {
+            /**
+             * Format: int64
+             * @description The price of the line in cents; 0 with a `problem`.
+             * @example 3998
+             */
+            lineCents: number;
+            /**
+             * @description Why the line can't be bought now. archived: the product isn't on sale. sold_out: no unit is left. insufficient_stock:
+             *     fewer units are left than wanted (`product.remaining`). mixed_currencies: another currency than that of the first line.
+             *     null if it can be bought. New values may be added.
+             */
+            problem: string | null;
+            product: components["schemas"]["ShowProduct"];
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+            /**
+             * @description Units.
+             * @example 2
+             */
+            quantity: number;
+        };
+        /** @description What is bought, by whom, and where the browser goes afterwards. */
+        ShowCheckoutInput: {
+            /**
+             * Format: email
+             * @description The address to which the receipt is sent.
+             * @example bo@buyer.example
+             */
+            customerEmail: string;
+            /**
+             * @description The buyer's name, for the host's list of sales.
+             * @example Bo Lindqvist
+             */
+            customerName?: string | null;
+            /**
+             * @description The discount code; case is ignored; null, the default, for none.
+             * @example LAUNCH20
+             */
+            discountCode?: string | null;
+            /** @description 1 to 100 lines, all in one currency. Lines of the same product are added up. */
+            items: components["schemas"]["CartItem"][];
+            /**
+             * Format: uri
+             * @description Where the browser goes after payment, with `checkout=success` or `checkout=cancelled` added to its query: a page of this server or of one of the tenant's `embedOrigins`. null, the default, for the hosted page of the show.
+             * @example https://shop.acme.example/live
+             */
+            returnUrl?: string | null;
+        };
+        /** @description The counted click. */
+        ShowClick: {
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+        };
+        /** @description A product that a viewer opened. */
+        ShowClickInput: {
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string;
+        };
+        /** @description A discount code with a short validity. */
+        ShowDrop: {
+            /** @example FLASH20 */
+            code: string;
+            /**
+             * Format: date-time
+             * @description End of the code's validity, exclusive.
+             */
+            endsAt: string;
+            /** @example 20 */
+            percentOff: number;
+        };
+        /** @description A buyer's own order. */
+        ShowOrder: {
+            /** @description The auction that the buyer won; null for a cart. */
+            auctionId: string | null;
+            /** @description The hosted payment page; null unless the order is PENDING and the page exists. */
+            checkoutUrl: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            currency: components["schemas"]["Currency"];
+            /**
+             * Format: int64
+             * @example 800
+             */
+            discountCents: number;
+            /** @example LAUNCH20 */
+            discountCode: string | null;
+            /**
+             * Format: date-time
+             * @description When the payment page expires; null once the order is paid or expired.
+             */
+            expiresAt: string | null;
+            /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /** @description The lines. */
+            items: components["schemas"]["OrderItem"][];
+            /** Format: date-time */
+            paidAt: string | null;
+            status: components["schemas"]["OrderStatus"];
+            /**
+             * Format: int64
+             * @example 3998
+             */
+            subtotalCents: number;
+            /**
+             * Format: int64
+             * @example 3198
+             */
+            totalCents: number;
+        };
+        /** @description The buyer's orders, newest first. */
+        ShowOrderList: components["schemas"]["ShowOrder"][];
+        /** @description What is pinned now. */
+        ShowPin: {
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            productId: string | null;
+        };
+        /** @description The product to show. */
+        ShowPinInput: {
+            /**
+             * @description The product; null to show none.
+             * @example prod_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            productId: string | null;
+        };
+        /** @description A product as buyers see it, with today's price. */
+        ShowProduct: {
+            /** @description Whether the product is on sale; false after it is archived. */
+            active: boolean;
+            /**
+             * Format: int64
+             * @description The list price in cents; null for none.
+             * @example 2499
+             */
+            compareAtCents: number | null;
+            currency: components["schemas"]["Currency"];
+            /** @example Stoneware, 350 ml */
+            description: string;
+            /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /** @example https://cdn.acme.example/mug-blue.jpg */
+            imageUrl: string | null;
+            /** @description Whether few units are left: `remaining` is at most the product's `lowStockAt`. */
+            low: boolean;
+            /** @example Blue mug */
+            name: string;
+            /**
+             * Format: int64
+             * @description The price of one unit in cents.
+             * @example 1999
+             */
+            priceCents: number;
+            /**
+             * Format: int64
+             * @description The units that can be bought now; -1 if they aren't counted.
+             * @example 12
+             */
+            remaining: number;
+        };
+        /** @description An amount in one currency. */
+        ShowRevenue: {
+            /**
+             * Format: int64
+             * @example 259038
+             */
+            cents: number;
+            currency: components["schemas"]["Currency"];
+        };
+        /** @description An order as the host sees it, without the buyer's address and e-mail. */
+        ShowSale: {
+            /** @description The auction of a winner's order; null for a cart. */
+            auctionId: string | null;
+            /**
+             * @description The name that the buyer gave; null for none.
+             * @example Bo Lindqvist
+             */
+            buyerName: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            currency: components["schemas"]["Currency"];
+            /** @description The lines. */
+            items: components["schemas"]["OrderItem"][];
+            /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
+            orderId: string;
+            /** Format: date-time */
+            paidAt: string | null;
+            status: components["schemas"]["OrderStatus"];
+            /**
+             * Format: int64
+             * @example 3198
+             */
+            totalCents: number;
+        };
+        /** @description The orders of the stream, newest first. */
+        ShowSaleList: components["schemas"]["ShowSale"][];
+        /** @description A show's state after a change. */
+        ShowState: {
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            status: components["schemas"]["StreamStatus"];
+        };
+        /** @description The address and key for an encoder. */
+        ShowStreamKey: {
+            /**
+             * @description The encoder's server address.
+             * @example rtmp://localhost:1935/live
+             */
+            ingestUrl: string;
+            /**
+             * @description The new stream key, whole. It can't be read again.
+             * @example live_x2Jd81mfkQpL0aZt9WcR4bQ7
+             */
+            streamKey: string;
+        };
         /** @description The participant for the spotlight. */
         SpotlightInput: {
             /**
@@ -12875,10 +13990,22 @@ export interface components {
             /** @example Launch */
             name: string;
             /**
+             * @description The picture that pages show while there is no video, and in previews of links; null for none.
+             * @example https://cdn.acme.example/launch.jpg
+             */
+            posterUrl: string | null;
+            /** @description The products of the show, in their order on the shelf; null for the newest 200 active products of the tenant. */
+            productIds: string[] | null;
+            /**
              * @description The project that the stream belongs to.
              * @example launch-2026
              */
             projectId: string | null;
+            /**
+             * @description Whether everybody who knows the id of a recording of this stream may watch it; see `getReplay`. null: only recordings with
+             *     products in their timeline.
+             */
+            publicReplay: boolean | null;
             /**
              * @description How long a broadcast waits for a disconnected encoder, in seconds; 0 ends it at once.
              * @example 0
@@ -12886,6 +14013,11 @@ export interface components {
             reconnectWindowSec: number;
             /** @description Whether each broadcast is recorded from its first key frame to its end. */
             recordingEnabled: boolean;
+            /**
+             * Format: date-time
+             * @description When the show is planned to start; null if that isn't set.
+             */
+            scheduledAt: string | null;
             /**
              * Format: date-time
              * @description Start of the current or last broadcast.
@@ -13018,6 +14150,48 @@ export interface components {
             tenantId: string;
         };
         /**
+         * @description What became of a stream's viewers, in whole numbers. Viewers aren't followed: the numbers are those of rows that exist
+         *     anyway, and of clicks that are counted without a name.
+         */
+        StreamFunnel: {
+            /**
+             * Format: int64
+             * @description Carts that have or had a line. Carts are deleted 30 days after their last change.
+             * @example 190
+             */
+            carts: number;
+            /**
+             * Format: int64
+             * @description Orders in any status, winners' included.
+             * @example 95
+             */
+            checkouts: number;
+            /**
+             * Format: int64
+             * @description How often a product was opened, live and in replays.
+             * @example 612
+             */
+            clicks: number;
+            /**
+             * Format: int64
+             * @description Orders that were paid.
+             * @example 81
+             */
+            orders: number;
+            /**
+             * Format: int64
+             * @description How often somebody began to watch, live.
+             * @example 1840
+             */
+            plays: number;
+            /** @description The 200 products with the most paid units, then clicks. */
+            products: components["schemas"]["ProductFunnel"][];
+            /** @description The paid totals less refunds, by currency. */
+            revenue: components["schemas"]["ShowRevenue"][];
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+        };
+        /**
          * @description The media from the encoder, averaged over the last five seconds. With several servers the values may be up to 2 seconds
          *     old. While nothing arrives, numbers are 0 and codecs null.
          */
@@ -13099,10 +14273,26 @@ export interface components {
              */
             name: string;
             /**
+             * Format: uri
+             * @description The picture that pages show while there is no video, and in previews of links.
+             * @example https://cdn.acme.example/launch.jpg
+             */
+            posterUrl?: string | null;
+            /**
+             * @description The products of the show, in their order on the shelf. null, the default, for the newest 200 active products of the tenant.
+             *     404 `not_found`, `product not found`, if one isn't the tenant's.
+             */
+            productIds?: string[] | null;
+            /**
              * @description Your own name for the project; up to 64 characters.
              * @example launch-2026
              */
             projectId?: string;
+            /**
+             * @description Whether everybody who knows the id of a recording of this stream may watch it; see `getReplay`. null, the default: only
+             *     recordings with products in their timeline.
+             */
+            publicReplay?: boolean | null;
             /**
              * @description How long a broadcast waits for a disconnected encoder, in seconds, 0 to 1800; 0 ends it at once. If the encoder reconnects in time, broadcast, recording and restreams continue, and `stream.ended` is not sent.
              * @default 0
@@ -13113,6 +14303,11 @@ export interface components {
              * @default false
              */
             recordingEnabled?: boolean;
+            /**
+             * Format: date-time
+             * @description When the show is planned to start; null, the default, if that isn't known.
+             */
+            scheduledAt?: string | null;
         };
         /** @description A stream's measurements. */
         StreamInspection: {
@@ -13228,6 +14423,27 @@ export interface components {
              * @example Launch
              */
             name?: string;
+            /**
+             * Format: uri
+             * @description The picture that pages show while there is no video, and in previews of links.
+             * @example https://cdn.acme.example/launch.jpg
+             */
+            posterUrl?: string | null;
+            /**
+             * @description The products of the show, in their order on the shelf. null for the newest 200 active products of the tenant.
+             *     404 `not_found`, `product not found`, if one isn't the tenant's.
+             */
+            productIds?: string[] | null;
+            /**
+             * @description Whether everybody who knows the id of a recording of this stream may watch it; see `getReplay`. null: only
+             *     recordings with products in their timeline.
+             */
+            publicReplay?: boolean | null;
+            /**
+             * Format: date-time
+             * @description When the show is planned to start; null if that isn't known.
+             */
+            scheduledAt?: string | null;
         };
         /** @description The connection of a stream's publisher. */
         StreamPublisher: {
@@ -13488,10 +14704,13 @@ export interface components {
         };
         /** @description A customer of the platform. */
         Tenant: {
+            brand: components["schemas"]["Brand"];
             /** @description Whether the tenant has completed seller onboarding and can take charges. */
             chargesEnabled: boolean;
             /** Format: date-time */
             createdAt: string;
+            /** @description The websites that may show this tenant's hosted pages in a frame; empty for none. */
+            embedOrigins: string[];
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             id: string;
             /** @example Acme Live */
@@ -13710,6 +14929,12 @@ export interface components {
         };
         /** @description Changes of a tenant. */
         TenantPatch: {
+            brand?: components["schemas"]["BrandPatch"];
+            /**
+             * @description The origins of the websites that may show this tenant's hosted pages in a frame, such as `https://shop.acme.example`: scheme,
+             *     host and, if it isn't the default, port, without a path. The list replaces the former one.
+             */
+            embedOrigins?: string[];
             /**
              * @description The company's name.
              * @example Acme Live
@@ -14591,6 +15816,8 @@ export interface components {
         AdminStatus: string;
         /** @description Only entries of this tenant. */
         AdminTenantId: string;
+        /** @description The auction's id. */
+        AuctionId: string;
         /** @description The captured request's id. */
         CaptureId: string;
         /** @description The capture URL's token, the last part of its address. */
@@ -14611,12 +15838,18 @@ export interface components {
         Limit: number;
         /** @description The message's id. */
         MessageId: string;
+        /** @description The order's id. */
+        OrderId: string;
         /** @description Your own id of the user. */
         ParticipantUserId: string;
         /** @description Your own name for the project, as in `projectId` of streams and devices; up to 64 characters. */
         ProjectId: string;
         /** @description The recording's id. */
         RecId: string;
+        /** @description The id of a message, exclusive, or a second of the recording; absent for the beginning. */
+        ReplayAfter: string;
+        /** @description The id of a stream, or of a recording of it. */
+        ShowId: string;
         /** @description The stream's id. */
         StreamId: string;
         /** @description The tenant's id. */
@@ -14702,6 +15935,8 @@ export type BillingPortal = components['schemas']['BillingPortal'];
 export type BillingPortalInput = components['schemas']['BillingPortalInput'];
 export type BillingStatus = components['schemas']['BillingStatus'];
 export type BillingUsage = components['schemas']['BillingUsage'];
+export type Brand = components['schemas']['Brand'];
+export type BrandPatch = components['schemas']['BrandPatch'];
 export type BreakoutAssignments = components['schemas']['BreakoutAssignments'];
 export type BreakoutEventRoom = components['schemas']['BreakoutEventRoom'];
 export type BreakoutsClosed = components['schemas']['BreakoutsClosed'];
@@ -14904,6 +16139,7 @@ export type ProcessorEventReceipt = components['schemas']['ProcessorEventReceipt
 export type Product = components['schemas']['Product'];
 export type ProductArchivedData = components['schemas']['ProductArchivedData'];
 export type ProductArchivedEvent = components['schemas']['ProductArchivedEvent'];
+export type ProductFunnel = components['schemas']['ProductFunnel'];
 export type ProductInput = components['schemas']['ProductInput'];
 export type ProductList = components['schemas']['ProductList'];
 export type ProductMetadata = components['schemas']['ProductMetadata'];
@@ -14934,6 +16170,7 @@ export type PushPlatform = components['schemas']['PushPlatform'];
 export type PushResult = components['schemas']['PushResult'];
 export type Readiness = components['schemas']['Readiness'];
 export type ReadinessCheck = components['schemas']['ReadinessCheck'];
+export type RealtimeAuction = components['schemas']['RealtimeAuction'];
 export type RealtimeAuctionBid = components['schemas']['RealtimeAuctionBid'];
 export type RealtimeData = components['schemas']['RealtimeData'];
 export type RealtimeDiscountDrop = components['schemas']['RealtimeDiscountDrop'];
@@ -14942,6 +16179,7 @@ export type RealtimeEndpoint = components['schemas']['RealtimeEndpoint'];
 export type RealtimeHearts = components['schemas']['RealtimeHearts'];
 export type RealtimeProductPin = components['schemas']['RealtimeProductPin'];
 export type RealtimePublication = components['schemas']['RealtimePublication'];
+export type RealtimeShow = components['schemas']['RealtimeShow'];
 export type RealtimeStockTick = components['schemas']['RealtimeStockTick'];
 export type RealtimeType = components['schemas']['RealtimeType'];
 export type RecentActivity = components['schemas']['RecentActivity'];
@@ -14973,6 +16211,10 @@ export type RegistrationInput = components['schemas']['RegistrationInput'];
 export type Rendition = components['schemas']['Rendition'];
 export type RenditionInput = components['schemas']['RenditionInput'];
 export type RenditionVideoCodec = components['schemas']['RenditionVideoCodec'];
+export type Replay = components['schemas']['Replay'];
+export type ReplayGuestToken = components['schemas']['ReplayGuestToken'];
+export type ReplayMessage = components['schemas']['ReplayMessage'];
+export type ReplayMessageList = components['schemas']['ReplayMessageList'];
 export type RestreamAttached = components['schemas']['RestreamAttached'];
 export type RestreamAttachmentInput = components['schemas']['RestreamAttachmentInput'];
 export type RestreamEndedData = components['schemas']['RestreamEndedData'];
@@ -15055,6 +16297,27 @@ export type SettingKey = components['schemas']['SettingKey'];
 export type SettingValue = components['schemas']['SettingValue'];
 export type SfuToken = components['schemas']['SfuToken'];
 export type SfuTokenInput = components['schemas']['SfuTokenInput'];
+export type Show = components['schemas']['Show'];
+export type ShowAuction = components['schemas']['ShowAuction'];
+export type ShowAuctionInput = components['schemas']['ShowAuctionInput'];
+export type ShowBidInput = components['schemas']['ShowBidInput'];
+export type ShowCart = components['schemas']['ShowCart'];
+export type ShowCartInput = components['schemas']['ShowCartInput'];
+export type ShowCartLine = components['schemas']['ShowCartLine'];
+export type ShowCheckoutInput = components['schemas']['ShowCheckoutInput'];
+export type ShowClick = components['schemas']['ShowClick'];
+export type ShowClickInput = components['schemas']['ShowClickInput'];
+export type ShowDrop = components['schemas']['ShowDrop'];
+export type ShowOrder = components['schemas']['ShowOrder'];
+export type ShowOrderList = components['schemas']['ShowOrderList'];
+export type ShowPin = components['schemas']['ShowPin'];
+export type ShowPinInput = components['schemas']['ShowPinInput'];
+export type ShowProduct = components['schemas']['ShowProduct'];
+export type ShowRevenue = components['schemas']['ShowRevenue'];
+export type ShowSale = components['schemas']['ShowSale'];
+export type ShowSaleList = components['schemas']['ShowSaleList'];
+export type ShowState = components['schemas']['ShowState'];
+export type ShowStreamKey = components['schemas']['ShowStreamKey'];
 export type SpotlightInput = components['schemas']['SpotlightInput'];
 export type Stream = components['schemas']['Stream'];
 export type StreamActivityDay = components['schemas']['StreamActivityDay'];
@@ -15062,6 +16325,7 @@ export type StreamActivityReport = components['schemas']['StreamActivityReport']
 export type StreamEndReason = components['schemas']['StreamEndReason'];
 export type StreamEndedData = components['schemas']['StreamEndedData'];
 export type StreamEndedEvent = components['schemas']['StreamEndedEvent'];
+export type StreamFunnel = components['schemas']['StreamFunnel'];
 export type StreamHealth = components['schemas']['StreamHealth'];
 export type StreamHealthPoint = components['schemas']['StreamHealthPoint'];
 export type StreamHealthState = components['schemas']['StreamHealthState'];
@@ -15161,6 +16425,7 @@ export type ParameterAdminSearch = components['parameters']['AdminSearch'];
 export type ParameterAdminSettingKey = components['parameters']['AdminSettingKey'];
 export type ParameterAdminStatus = components['parameters']['AdminStatus'];
 export type ParameterAdminTenantId = components['parameters']['AdminTenantId'];
+export type ParameterAuctionId = components['parameters']['AuctionId'];
 export type ParameterCaptureId = components['parameters']['CaptureId'];
 export type ParameterCaptureToken = components['parameters']['CaptureToken'];
 export type ParameterCatalogLimit = components['parameters']['CatalogLimit'];
@@ -15169,9 +16434,12 @@ export type ParameterId = components['parameters']['Id'];
 export type ParameterIdempotencyKey = components['parameters']['IdempotencyKey'];
 export type ParameterLimit = components['parameters']['Limit'];
 export type ParameterMessageId = components['parameters']['MessageId'];
+export type ParameterOrderId = components['parameters']['OrderId'];
 export type ParameterParticipantUserId = components['parameters']['ParticipantUserId'];
 export type ParameterProjectId = components['parameters']['ProjectId'];
 export type ParameterRecId = components['parameters']['RecId'];
+export type ParameterReplayAfter = components['parameters']['ReplayAfter'];
+export type ParameterShowId = components['parameters']['ShowId'];
 export type ParameterStreamId = components['parameters']['StreamId'];
 export type ParameterTenantId = components['parameters']['TenantId'];
 export type HeaderLink = components['headers']['Link'];
@@ -19973,6 +21241,60 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getParticipantReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The replay. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listParticipantReplayMessages: {
+        parameters: {
+            query?: {
+                /** @description The id of a message, exclusive, or a second of the recording; absent for the beginning. */
+                after?: components["parameters"]["ReplayAfter"];
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The messages, in the order of their seconds. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayMessageList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listRestreamRoutes: {
         parameters: {
             query?: {
@@ -20843,6 +22165,461 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    createShowAuction: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShowAuctionInput"];
+            };
+        };
+        responses: {
+            /** @description The auction, LIVE. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowAuction"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    placeShowBid: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The auction's id. */
+                auctionId: components["parameters"]["AuctionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShowBidInput"];
+            };
+        };
+        responses: {
+            /** @description The auction with the bid as its top bid. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowAuction"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelShowAuction: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The auction's id. */
+                auctionId: components["parameters"]["AuctionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The auction, CANCELLED. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowAuction"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getShowCart: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cart. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowCart"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateShowCart: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShowCartInput"];
+            };
+        };
+        responses: {
+            /** @description The cart. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowCart"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createShowCheckout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShowCheckoutInput"];
+            };
+        };
+        responses: {
+            /** @description The payment page. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Checkout"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    countShowClick: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShowClickInput"];
+            };
+        };
+        responses: {
+            /** @description The click is counted. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowClick"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    dropShowDiscount: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DiscountDropInput"];
+            };
+        };
+        responses: {
+            /** @description The code. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowDrop"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endShow: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The show, ENDED, or IDLE if it was never on air. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowState"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listShowOrders: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description An opaque cursor from the `Link` header of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The orders, newest first. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowOrderList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getShowOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a stream, or of a recording of it. */
+                id: components["parameters"]["ShowId"];
+                /** @description The order's id. */
+                orderId: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The order. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowOrder"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    pinShowProduct: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShowPinInput"];
+            };
+        };
+        responses: {
+            /** @description What is pinned now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowPin"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createShowPlaybackUrl: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The URL. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlaybackUrl"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listShowSales: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description An opaque cursor from the `Link` header of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The orders, newest first. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowSaleList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createShowStreamKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The encoder's address and key. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShowStreamKey"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listStreams: {
         parameters: {
             query?: {
@@ -20984,6 +22761,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChatMessage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getStreamFunnel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamFunnel"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -22116,6 +23917,108 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CallbackReceipt"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The replay. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listReplayMessages: {
+        parameters: {
+            query?: {
+                /** @description The id of a message, exclusive, or a second of the recording; absent for the beginning. */
+                after?: components["parameters"]["ReplayAfter"];
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The messages, in the order of their seconds. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayMessageList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createReplayGuestToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayGuestToken"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getShow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The show. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Show"];
                 };
             };
             default: components["responses"]["Problem"];
