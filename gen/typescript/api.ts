@@ -13600,11 +13600,6 @@ export interface components {
              */
             antiSnipeSec: number;
             /**
-             * @description The number of bids.
-             * @example 4
-             */
-            bidCount: number;
-            /**
              * Format: int64
              * @description The minimum step from the top bid to the next bid in cents.
              * @example 100

@@ -68,6 +68,18 @@ func (s *Service) ListNames(ctx context.Context, tenantID string, ids []string) 
 	return names, nil
 }
 
+// ListProductsByID returns those of the tenant's products that have one of the ids, archived or not, in any order.
+func (s *Service) ListProductsByID(ctx context.Context, c tenancy.Caller, ids []string) ([]db.Product, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := db.New(s.config.Pool).ListProductsByID(ctx, db.ListProductsByIDParams{TenantID: c.TenantID, Ids: ids})
+	if err != nil {
+		return nil, fmt.Errorf("list products by id: %w", err)
+	}
+	return rows, nil
+}
+
 // GetTx returns one product of the tenant, in the caller's transaction.
 func GetTx(ctx context.Context, tx pgx.Tx, tenantID, productID string) (db.Product, error) {
 	return getProduct(ctx, db.New(tx), tenantID, productID)
