@@ -201,5 +201,5 @@ func (s *Service) createDeliveries(ctx context.Context, tx pgx.Tx, events []even
 	if err := q.CreateWebhookDeliveries(ctx, newDeliveries(list, s.config.Now())); err != nil {
 		return fmt.Errorf("create deliveries: %w", err)
 	}
-	return s.enqueue(ctx, tx, append(start, free...)...)
+	return s.enqueueFirst(ctx, tx, append(start, free...)...)
 }
