@@ -366,10 +366,10 @@ func (a *Areas) openCommerce(c Config) {
 func (a *Areas) openShows(c Config) {
 	a.Shows = show.New(show.Config{
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Recordings: a.Recordings, Sessions: a.Sessions, Chat: a.Chat,
-		Catalog: a.Catalog, Auctions: a.Auctions, Discounts: a.Discounts, Now: c.Now,
+		Catalog: a.Catalog, Auctions: a.Auctions, Discounts: a.Discounts, Realtime: c.Realtime, Now: c.Now,
 	})
 	a.Shop = shop.New(shop.Config{
-		Pool: c.Pool, Shows: a.Shows, Catalog: a.Catalog, Discounts: a.Discounts, Orders: a.Orders, Auctions: a.Auctions,
+		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Shows: a.Shows, Catalog: a.Catalog, Discounts: a.Discounts, Orders: a.Orders, Auctions: a.Auctions,
 		PublicURL: c.PublicURL, Now: c.Now,
 	})
 }
