@@ -140,7 +140,7 @@ func TestWhoMayWatchAReplay(t *testing.T) {
 	}
 	owner.Call(t, "POST", "/v1/me/channels/"+r.st.ID+"/moderate/ban", map[string]any{"target": "bo", "by": "ada"}).Is(t, 201)
 	for _, path := range []string{at, at + "/chat"} {
-		require.Equal(t, 403, r.viewer.Call(t, "GET", path, nil).Status)
+		r.viewer.Call(t, "GET", path, nil).Problem(t, 403, "banned")
 	}
 	owner.SetTenantStatus(t, tenancy.Suspended)
 	s.Clock.Advance(time.Second)

@@ -128,7 +128,7 @@ func TestParticipantsWatchAShow(t *testing.T) {
 	require.True(t, first.DvrURL.IsNull())
 	sh.viewer.Call(t, "POST", "/v1/me/shows/"+sh.owner.Stream(t, nil).ID+"/playback-url", nil).Problem(t, 404, "not_found")
 	sh.owner.Call(t, "POST", "/v1/me/channels/"+sh.id+"/moderate/ban", map[string]any{"target": "bo", "by": "ada"}).Is(t, 201)
-	require.Equal(t, 403, sh.viewer.Call(t, "POST", sh.path("/playback-url"), nil).Status)
+	sh.viewer.Call(t, "POST", sh.path("/playback-url"), nil).Problem(t, 403, "banned")
 }
 
 func TestOnlyTheHostActs(t *testing.T) {
@@ -153,8 +153,6 @@ func TestOnlyTheHostActs(t *testing.T) {
 		sh.owner.Call(t, act.method, sh.path(act.path), act.body).Problem(t, 401, "unauthenticated")
 		require.Less(t, sh.host.Call(t, act.method, sh.path(act.path), act.body).Status, 300, act.path)
 	}
-	sh.owner.Call(t, "POST", "/v1/me/channels/"+sh.id+"/moderate/ban", map[string]any{"target": "ada", "by": "cleo"}).Is(t, 201)
-	require.Equal(t, 403, sh.host.Call(t, "PUT", sh.path("/pin"), acts[0].body).Status)
 }
 
 func TestTheHostPinsAProduct(t *testing.T) {

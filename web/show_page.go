@@ -54,7 +54,7 @@ func (p *Pages) serveShow(w http.ResponseWriter, r *http.Request, file page) {
 	if query := r.URL.Query(); p.heads != nil {
 		head = p.heads(r.Context(), query.Get("room"), query.Get("vod"))
 	}
-	text = bytes.Replace(text, []byte(headMarker), []byte(head.html()), 1)
+	text = bytes.Replace(text, []byte(headMarker), []byte(head.html(bytes.Contains(text, []byte("<title>")))), 1)
 	file.policy = head.frames(file.policy)
 	file.describe(w.Header())
 	sum := sha256.Sum256(append([]byte(file.policy), text...))
@@ -62,8 +62,8 @@ func (p *Pages) serveShow(w http.ResponseWriter, r *http.Request, file page) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }
 
-// html returns the elements of the head.
-func (h Head) html() string {
+// html returns the elements of the head, without a title if the page has one.
+func (h Head) html(titled bool) string {
 	title := h.Title
 	if title == "" {
 		title = neutralTitle
@@ -72,8 +72,10 @@ func (h Head) html() string {
 	if h.SiteName != "" {
 		page += " · " + h.SiteName
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "<title>%s</title>", html.EscapeString(page))
+	var lines []string
+	if !titled {
+		lines = append(lines, "<title>"+html.EscapeString(page)+"</title>")
+	}
 	for _, meta := range []struct{ kind, name, content string }{
 		{"name", "description", h.Description},
 		{"property", "og:type", "website"},
@@ -84,11 +86,11 @@ func (h Head) html() string {
 		{"name", "theme-color", h.ThemeColor},
 	} {
 		if meta.content != "" {
-			fmt.Fprintf(&b, "\n    <meta %s=\"%s\" content=\"%s\" />", meta.kind, meta.name, html.EscapeString(meta.content))
+			lines = append(lines, fmt.Sprintf(`<meta %s="%s" content="%s" />`, meta.kind, meta.name, html.EscapeString(meta.content)))
 		}
 	}
 
-	return b.String()
+	return strings.Join(lines, "\n    ")
 }
 
 // frames adds the origins to a policy.

@@ -13,7 +13,10 @@ import (
 // TestHeadOfAShowsPage serves a page with the marker, under the path of the room's page.
 func TestHeadOfAShowsPage(t *testing.T) {
 	t.Parallel()
-	pages, err := NewPages(fstest.MapFS{"conference.html": {Data: []byte("<head><!--head--></head>")}, "index.html": {Data: []byte("<p>")}})
+	pages, err := NewPages(fstest.MapFS{
+		"conference.html": {Data: []byte("<head><!--head--></head>")}, "index.html": {Data: []byte("<p>")},
+		"purchase.html": {Data: []byte("<title>Your purchase</title><!--head-->")},
+	})
 	require.NoError(t, err)
 	get := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
@@ -55,4 +58,6 @@ func TestHeadOfAShowsPage(t *testing.T) {
 	pages.ServeHTTP(again, r)
 	require.Equal(t, http.StatusNotModified, again.Code)
 	require.Equal(t, "<p>", get("/").Body.String())
+	require.NotContains(t, get("/purchase?room=1").Body.String(), "<title>&lt;", "a page keeps its own title")
+	require.Contains(t, get("/purchase?room=1").Body.String(), `content="Acme&#39;1"`)
 }
