@@ -97,7 +97,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	for _, method := range []string{"Get", "Put", "Post", "Delete", "Options", "Head", "Patch"} {
 		ids["capture"+method] = ids["listCaptures"]
 	}
-	// A show with its host, and a replay that everybody may watch.
+	// A show with its host, and a public replay.
 	show := tape(t, s, owner)
 	auction := owner.Auction(t, map[string]any{"streamId": show.st.ID, "durationSec": 3600})
 	for _, op := range operations(t) {

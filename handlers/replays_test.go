@@ -68,9 +68,9 @@ func TestReadAReplay(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	r := tape(t, s, s.Register(t))
-	nobody, at := s.With(t, ""), "/v1/replays/"+r.rec.ID
+	anonymous, at := s.With(t, ""), "/v1/replays/"+r.rec.ID
 	var first, second api.Replay
-	answer := nobody.Call(t, "GET", at, nil)
+	answer := anonymous.Call(t, "GET", at, nil)
 	answer.Into(t, 200, &first)
 	require.Equal(t, "public, max-age=1", answer.Header.Get("Cache-Control"))
 	require.Equal(t, "Launch", first.Name, "the stream's")
@@ -86,29 +86,29 @@ func TestReadAReplay(t *testing.T) {
 	r.owner.Call(t, "PATCH", "/v1/me/recordings/"+r.rec.ID, map[string]any{"name": "Part 1"}).Is(t, 200)
 	r.owner.Call(t, "DELETE", "/v1/me/catalog/products/"+r.mug.ID, nil).Is(t, 200)
 	s.Clock.Advance(time.Second)
-	nobody.Call(t, "GET", at, nil).Into(t, 200, &second)
+	anonymous.Call(t, "GET", at, nil).Into(t, 200, &second)
 	require.Equal(t, "Part 1", second.Name)
 	require.False(t, second.Products[0].Active)
 	require.Equal(t, r.rec.ID, publicShow(t, s, r.st.ID).ReplayID.MustGet())
 
 	r.owner.Call(t, "DELETE", "/v1/me/recordings/"+r.rec.ID, nil).Is(t, 200)
 	s.Clock.Advance(time.Second)
-	require.Equal(t, "replay not found", nobody.Call(t, "GET", at, nil).Problem(t, 404, "not_found").Message)
+	require.Equal(t, "replay not found", anonymous.Call(t, "GET", at, nil).Problem(t, 404, "not_found").Message)
 	r.viewer.Call(t, "GET", "/v1/me/replays/"+r.rec.ID, nil).Problem(t, 404, "not_found")
 	require.True(t, publicShow(t, s, r.st.ID).ReplayID.IsNull())
 }
 
-func TestWhoMayWatchAReplay(t *testing.T) {
+func TestPublicReplaysNeedNoToken(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
 	r, plain, unfinished := tape(t, s, owner), record(t, s, owner, false), record(t, s, owner, true)
-	nobody := s.With(t, "")
+	anonymous := s.With(t, "")
 	paths := []struct{ method, rest string }{{"GET", ""}, {"GET", "/chat"}, {"POST", "/guest-token"}}
 	is := func(recordingID string, status int) {
 		t.Helper()
 		for _, p := range paths {
-			got := nobody.Call(t, p.method, "/v1/replays/"+recordingID+p.rest, nil)
+			got := anonymous.Call(t, p.method, "/v1/replays/"+recordingID+p.rest, nil)
 			if status == 404 {
 				got.Problem(t, 404, "not_found")
 			} else {
@@ -151,10 +151,10 @@ func TestTheChatOfAReplay(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	r := tape(t, s, s.Register(t))
-	nobody, at := s.With(t, ""), "/v1/replays/"+r.rec.ID+"/chat"
+	anonymous, at := s.With(t, ""), "/v1/replays/"+r.rec.ID+"/chat"
 	list := func(query string) (bodies string, seconds []float64, messages []api.ReplayMessage, link string) {
 		t.Helper()
-		answer := nobody.Call(t, "GET", at+query, nil)
+		answer := anonymous.Call(t, "GET", at+query, nil)
 		answer.Into(t, 200, &messages)
 		for _, m := range messages {
 			bodies, seconds = bodies+strings.TrimPrefix(m.Body, "m"), append(seconds, m.TS)
@@ -177,7 +177,7 @@ func TestTheChatOfAReplay(t *testing.T) {
 	require.Equal(t, "cd", bodies)
 	require.Equal(t, `<`+apitest.PublicURL+at+`?after=`+messages[3].ID+`&limit=2>; rel="next"`, link)
 	for _, wrong := range []string{"x", "-1", "NaN", "msg_1"} {
-		nobody.Call(t, "GET", at+"?after="+wrong, nil).Problem(t, 400, "invalid_input")
+		anonymous.Call(t, "GET", at+"?after="+wrong, nil).Problem(t, 400, "invalid_input")
 	}
 
 	// Deleted messages, and those before and after the recording, aren't listed.
@@ -238,7 +238,7 @@ func TestAGuestOfAReplayBuysAndDoesNothingElse(t *testing.T) {
 	}
 	require.Greater(t, checked, 30)
 
-	// The token ends when not everybody may watch any more.
+	// The token ends when the recording is public no more.
 	r.setPublic(t, s, false)
 	guest.Call(t, "GET", "/v1/me/shows/"+r.rec.ID+"/cart", nil).Problem(t, 401, "unauthenticated")
 	r.setPublic(t, s, nil)

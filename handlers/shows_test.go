@@ -18,7 +18,7 @@ import (
 	"showfloor/internal/testkit/apitest"
 )
 
-// publicShow reads a show as anybody, a second later than the last time.
+// publicShow reads a show without a token, a second later than the last time.
 func publicShow(t *testing.T, s *apitest.Server, streamID string) (v api.Show) {
 	t.Helper()
 	s.Clock.Advance(time.Second)
@@ -101,18 +101,18 @@ func TestAShowIsReadOnceASecond(t *testing.T) {
 	require.Equal(t, "Evening", after.Name)
 }
 
-func TestAShowOfNobodyIsMissing(t *testing.T) {
+func TestUnknownShowsAreMissing(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	sh := newShow(t, s)
-	nobody := s.With(t, "")
+	anonymous := s.With(t, "")
 	for _, id := range []string{"str_01m18qg1mhf2bsz1fk6m8v4jxe", "x", sh.mug.ID, sh.owner.Session(t, nil).ID} {
-		require.Equal(t, "show not found", nobody.Call(t, "GET", "/v1/shows/"+id, nil).Problem(t, 404, "not_found").Message)
+		require.Equal(t, "show not found", anonymous.Call(t, "GET", "/v1/shows/"+id, nil).Problem(t, 404, "not_found").Message)
 	}
-	nobody.Call(t, "GET", "/v1/shows/"+sh.id, nil).Is(t, 200)
+	anonymous.Call(t, "GET", "/v1/shows/"+sh.id, nil).Is(t, 200)
 	sh.owner.SetTenantStatus(t, tenancy.Suspended)
 	s.Clock.Advance(time.Second)
-	nobody.Call(t, "GET", "/v1/shows/"+sh.id, nil).Problem(t, 404, "not_found")
+	anonymous.Call(t, "GET", "/v1/shows/"+sh.id, nil).Problem(t, 404, "not_found")
 }
 
 func TestParticipantsWatchAShow(t *testing.T) {
@@ -136,7 +136,7 @@ func TestOnlyTheHostActs(t *testing.T) {
 	s := apitest.New(t, apitest.Options{})
 	sh := newShow(t, s)
 	cohost := sh.owner.Viewer(t, sh.id, "cleo", map[string]any{"role": "cohost"})
-	stranger := newShow(t, s)
+	other := newShow(t, s)
 	acts := []struct {
 		method, path string
 		body         any
@@ -149,7 +149,7 @@ func TestOnlyTheHostActs(t *testing.T) {
 	for _, act := range acts {
 		sh.viewer.Call(t, act.method, sh.path(act.path), act.body).Problem(t, 403, "forbidden")
 		cohost.Call(t, act.method, sh.path(act.path), act.body).Problem(t, 403, "forbidden")
-		stranger.host.Call(t, act.method, sh.path(act.path), act.body).Problem(t, 404, "not_found")
+		other.host.Call(t, act.method, sh.path(act.path), act.body).Problem(t, 404, "not_found")
 		sh.owner.Call(t, act.method, sh.path(act.path), act.body).Problem(t, 401, "unauthenticated")
 		require.Less(t, sh.host.Call(t, act.method, sh.path(act.path), act.body).Status, 300, act.path)
 	}
@@ -276,7 +276,7 @@ func TestHeadOfThePages(t *testing.T) {
 	require.Equal(t, live, s.Shows.PageHead(t.Context(), r.st.ID, ""))
 	require.Equal(t, replay, s.Shows.PageHead(t.Context(), "", r.rec.ID))
 	r.setPublic(t, s, false)
-	require.Equal(t, tenant, s.Shows.PageHead(t.Context(), "", r.rec.ID), "not everybody may watch")
+	require.Equal(t, tenant, s.Shows.PageHead(t.Context(), "", r.rec.ID), "it is not public")
 	for _, unknown := range []string{"", "x", "str_01m18qg1mhf2bsz1fk6m8v4jxe", "rec_01m18qg1mhf2bsz1fk6m8v4jxe"} {
 		require.Zero(t, s.Shows.PageHead(t.Context(), unknown, ""))
 		require.Zero(t, s.Shows.PageHead(t.Context(), "", unknown))
@@ -319,9 +319,9 @@ func TestManyPhonesCostOneRead(t *testing.T) {
 	queries := &queryCounter{}
 	s := apitest.New(t, apitest.Options{Pool: tracedPool(t, queries)})
 	sh := newShow(t, s)
-	nobody := s.With(t, "")
+	anonymous := s.With(t, "")
 	before := queries.count.Load()
-	nobody.Call(t, "GET", "/v1/shows/"+sh.id, nil).Is(t, 200)
+	anonymous.Call(t, "GET", "/v1/shows/"+sh.id, nil).Is(t, 200)
 	one := queries.count.Load() - before
 	require.Less(t, one, int64(20))
 	s.Clock.Advance(time.Second)
@@ -330,10 +330,10 @@ func TestManyPhonesCostOneRead(t *testing.T) {
 	for i := range 200 {
 		phones.Go(func() {
 			if i%4 == 0 {
-				nobody.Call(t, "GET", "/v1/shows/str_01m18qg1mhf2bsz1fk6m8v4jxe", nil).Problem(t, 404, "not_found")
+				anonymous.Call(t, "GET", "/v1/shows/str_01m18qg1mhf2bsz1fk6m8v4jxe", nil).Problem(t, 404, "not_found")
 				return
 			}
-			nobody.Call(t, "GET", "/v1/shows/"+sh.id, nil).Is(t, 200)
+			anonymous.Call(t, "GET", "/v1/shows/"+sh.id, nil).Is(t, 200)
 		})
 	}
 	phones.Wait()

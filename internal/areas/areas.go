@@ -311,7 +311,7 @@ func (p products) CheckProductsTx(ctx context.Context, tx pgx.Tx, tenantID strin
 	return p.areas.Catalog.CheckProductsTx(ctx, tx, tenantID, ids)
 }
 
-// replays are the recordings that everybody may watch. The shows are created after the sessions.
+// replays are the public recordings. The shows are created after the sessions.
 type replays struct{ areas *Areas }
 
 // CheckPublicReplay implements session.Replays.

@@ -23,7 +23,7 @@ type PageHead struct {
 }
 
 // PageHead returns the head of the page of a stream (room) or of a recording (vod); the zero PageHead for unknown ones, or if the
-// database doesn't answer in time. Of a recording that not everybody may watch, only the tenant is named.
+// database doesn't answer in time. Of a recording that is not public, only the tenant is named.
 func (s *Service) PageHead(ctx context.Context, room, vod string) PageHead {
 	ctx, cancel := context.WithTimeout(ctx, headTime)
 	defer cancel()

@@ -35,7 +35,7 @@ type Show struct {
 	// Auctions and Drops are in descending order of their ids.
 	Auctions []auction.View
 	Drops    []db.Discount
-	// ReplayID is the newest READY recording, if everybody may watch it; nil otherwise.
+	// ReplayID is the newest READY recording, if it is public; nil otherwise.
 	ReplayID *string
 }
 
@@ -165,7 +165,7 @@ func shelved(shelf, extra []string) []string {
 	return list
 }
 
-// newestReplay is the stream's newest READY recording, if everybody may watch it; nil otherwise.
+// newestReplay is the stream's newest READY recording, if it is public; nil otherwise.
 func (s *Service) newestReplay(ctx context.Context, c tenancy.Caller, st db.Stream) (*string, error) {
 	row, err := s.config.Recordings.NewestReplay(ctx, c, st.ID)
 	if err != nil || row == nil {
