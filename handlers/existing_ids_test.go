@@ -71,7 +71,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"timeoutChannelMember": moderated.ID, "banChannelMember": moderated.ID, "muteChannelMember": moderated.ID, "setChannelSlowmode": moderated.ID,
 		"getRecording": made.ID, "updateRecording": made.ID, "getRecordingPlaybackUrl": made.ID, "deleteRecording": made.ID, "createRecordingClip": made.ID,
 		"listRecordingTextTracks": made.ID, "putRecordingTextTrack": made.ID + "/en", "deleteRecordingTextTrack": made.ID + "/en",
-		"listStreamRecordings": made.StreamID, "startRecording": onAir.ID, "stopRecording": taped.StreamID + "/" + taped.ID,
+		"getStreamFunnel": st.ID, "listStreamRecordings": made.StreamID, "startRecording": onAir.ID, "stopRecording": taped.StreamID + "/" + taped.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 }

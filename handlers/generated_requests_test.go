@@ -71,6 +71,7 @@ type world struct {
 	server  *apitest.Server
 	owner   *apitest.Caller
 	callers map[string]*apitest.Caller // by security scheme
+	host    *apitest.Caller            // the participant who calls the operations of shows
 	ids     map[string]string          // by operationId
 	live    map[string]string          // by property
 	unbuilt map[string]bool
@@ -96,8 +97,19 @@ func newWorld(t *testing.T, seed uint64) *world {
 	for _, method := range []string{"Get", "Put", "Post", "Delete", "Options", "Head", "Patch"} {
 		ids["capture"+method] = ids["listCaptures"]
 	}
+	// A show with its host, and a public replay.
+	show := tape(t, s, owner)
+	auction := owner.Auction(t, map[string]any{"streamId": show.st.ID, "durationSec": 3600})
+	for _, op := range operations(t) {
+		switch {
+		case strings.HasPrefix(op.path, "/v1/replays/"), strings.HasPrefix(op.path, "/v1/me/replays/"):
+			ids[op.id] = show.rec.ID
+		case strings.HasPrefix(op.path, "/v1/shows/"), strings.HasPrefix(op.path, "/v1/me/shows/"):
+			ids[op.id] = show.st.ID + "/" + auction.ID
+		}
+	}
 	return &world{
-		seed: seed, server: s, owner: owner, ids: ids, unbuilt: unbuiltOperations(), accepted: map[string]int{},
+		seed: seed, host: owner.Viewer(t, show.st.ID, "ada", map[string]any{"role": "host", "displayName": "Ada"}).Caller, server: s, owner: owner, ids: ids, unbuilt: unbuiltOperations(), accepted: map[string]int{},
 		callers: map[string]*apitest.Caller{
 			"tenantToken": owner, "userToken": owner.Colleague(t, tenancy.Developer), "adminToken": s.Admin(t, platform.SuperAdmin),
 			"participantToken": owner.Ticket(t, ids["getSession"], "ada", nil).Caller,
@@ -150,6 +162,9 @@ func (w *world) request(t *testing.T, g generator, op operation, n int) draft {
 		if caller := w.callers[one(g, schemes...)]; caller != nil {
 			d.caller = caller
 		}
+	}
+	if strings.HasPrefix(op.path, "/v1/me/shows/") || strings.HasPrefix(op.path, "/v1/me/replays/") {
+		d.caller = w.host
 	}
 	ids := strings.Split(w.ids[op.id], "/")
 	for i, name := range op.pathParams {

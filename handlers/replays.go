@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/shows/show"
 )
 
-// GetReplay returns a recording that everybody may watch.
+// GetReplay returns a public recording.
 func (s *Server) GetReplay(ctx context.Context, r api.GetReplayRequestObject) (api.GetReplayResponseObject, error) {
 	v, err := s.areas.Shows.GetReplay(ctx, r.ID)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Server) GetParticipantReplay(
 	return sharedAnswer{text: text, now: s.areas.Shows.Now()}, err
 }
 
-// ListReplayMessages returns the chat of a recording that everybody may watch.
+// ListReplayMessages returns the chat of a public recording.
 func (s *Server) ListReplayMessages(
 	ctx context.Context, r api.ListReplayMessagesRequestObject,
 ) (api.ListReplayMessagesResponseObject, error) {
@@ -75,7 +75,7 @@ func (s *Server) ListParticipantReplayMessages(
 	}, nil
 }
 
-// CreateReplayGuestToken issues a token with which somebody without an account buys in a replay.
+// CreateReplayGuestToken issues a token with which a user without an account buys in a replay.
 func (s *Server) CreateReplayGuestToken(
 	ctx context.Context, r api.CreateReplayGuestTokenRequestObject,
 ) (api.CreateReplayGuestTokenResponseObject, error) {

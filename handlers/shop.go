@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	"showfloor/gen/api"
+	"showfloor/gen/db"
 	"showfloor/handlers/request"
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/commerce/auction"
+	"showfloor/internal/commerce/catalog"
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/shows/shop"
 )
@@ -143,6 +145,18 @@ func (s *Server) GetStreamFunnel(ctx context.Context, r api.GetStreamFunnelReque
 
 func toProductFunnel(p shop.ProductFunnel) api.ProductFunnel {
 	return api.ProductFunnel{ProductID: p.ProductID, Name: p.Name, Clicks: p.Clicks, Orders: p.Orders, Units: p.Units}
+}
+
+// toShowProduct converts a product as buyers see it.
+func toShowProduct(p db.Product) api.ShowProduct {
+	out := api.ShowProduct{
+		ID: p.ID, Name: p.Name, Description: p.Description, ImageURL: orNull(p.ImageURL), PriceCents: p.PriceCents,
+		CompareAtCents: orNull(p.CompareAtCents), Currency: strings.ToLower(p.Currency), Remaining: -1, Active: p.Active,
+	}
+	if free, counted := catalog.Free(p); counted {
+		out.Remaining, out.Low = free, free <= p.LowStockAt
+	}
+	return out
 }
 
 func toShowCart(c shop.Cart) api.ShowCart {

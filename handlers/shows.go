@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"showfloor/gen/api"
@@ -10,7 +9,6 @@ import (
 	"showfloor/handlers/request"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/commerce/auction"
-	"showfloor/internal/commerce/catalog"
 	"showfloor/internal/commerce/discount"
 	"showfloor/internal/shows/show"
 	"showfloor/internal/streams/stream"
@@ -85,18 +83,6 @@ func toShow(v *show.Show) api.Show {
 		Brand: toBrand(v.Tenant), CanBuy: v.Tenant.ChargesEnabled, PinnedProductID: orNull(v.Pinned),
 		Products: each(v.Products, toShowProduct), Auctions: each(v.Auctions, toShowAuction), Drops: each(v.Drops, toShowDrop),
 		ReplayID: orNull(v.ReplayID),
-	}
-}
-
-func toShowProduct(p db.Product) api.ShowProduct {
-	remaining, counted := catalog.Free(p)
-	if !counted {
-		remaining = -1
-	}
-	return api.ShowProduct{
-		ID: p.ID, Name: p.Name, Description: p.Description, ImageURL: orNull(p.ImageURL), PriceCents: p.PriceCents,
-		CompareAtCents: orNull(p.CompareAtCents), Currency: strings.ToLower(p.Currency),
-		Remaining: remaining, Low: counted && remaining <= p.LowStockAt, Active: p.Active,
 	}
 }
 

@@ -4,6 +4,12 @@ INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id,
 VALUES (@id, @tenant_id, @name, @mode, @key_hash, @key_last4, @project_id, @reconnect_window_sec, @recording_enabled,
     sqlc.narg('scheduled_at'), sqlc.narg('poster_url'), sqlc.narg('product_ids'), sqlc.narg('public_replay'), @metadata, @now, @now) RETURNING *;
 
+-- name: ListStreamsWithPlays :many
+-- @sqlc-vet-disable tenant
+-- The streams of several tenants, with their players on SRS servers.
+SELECT sqlc.embed(s), (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+FROM streams s WHERE s.id = ANY (@ids::text[]) ORDER BY s.tenant_id, s.id;
+
 -- name: GetStream :one
 SELECT sqlc.embed(s), (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.tenant_id = @tenant_id AND s.id = @id;

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -54,6 +55,8 @@ const missingPath = "404"
 type Pages struct {
 	source fs.FS
 	files  map[string]page // by request path
+	// heads finds the heads of shows' pages; nil for none.
+	heads Heads
 }
 
 // page describes a file. Its content is read from the source for each request: embedded files are part of the binary, so a
@@ -64,6 +67,7 @@ type page struct {
 	etag    string
 	policy  string // empty for assets
 	devices string // empty for assets
+	headed  bool   // it has headMarker
 }
 
 // NewPages serves the embedded files, or those of another folder with the same layout, whose open files must implement
@@ -153,11 +157,18 @@ func (p *Pages) newPage(name, policy string) (page, error) {
 		return page{}, fmt.Errorf("open page %s: can't be read from any position", name)
 	}
 	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
+	var text bytes.Buffer
+	to := io.Writer(hash)
+	if policy != "" {
+		to = io.MultiWriter(hash, &text)
+	}
+	if _, err := io.Copy(to, file); err != nil {
 		return page{}, fmt.Errorf("read page: %w", err)
 	}
 
-	return page{name: name, etag: hex.EncodeToString(hash.Sum(nil)[:tagBytes]), policy: policy}, nil
+	return page{
+		name: name, etag: hex.EncodeToString(hash.Sum(nil)[:tagBytes]), policy: policy, headed: bytes.Contains(text.Bytes(), []byte(headMarker)),
+	}, nil
 }
 
 // ServeHTTP answers GET and HEAD. Browsers cache files and revalidate them with each request, so
@@ -178,6 +189,12 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+
+		return
+	}
+
+	if file.headed {
+		p.serveShow(w, r, file)
 
 		return
 	}

@@ -19,6 +19,9 @@ func (s *server) startHTTP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	pages.UseHeads(func(ctx context.Context, room, vod string) web.Head {
+		return web.Head(s.areas.Shows.PageHead(ctx, room, vod))
+	})
 	var paths []string
 	if pages.Built() {
 		paths = web.Paths()

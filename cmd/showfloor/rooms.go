@@ -16,6 +16,14 @@ func (s *server) startRealtime() error {
 		return err
 	}
 	s.onStop("realtime", s.realtime.Stop)
+	updating, stop := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { s.areas.Shows.RunUpdates(updating, s.realtime, s.log) })
+	s.onStop("states of shows", func(context.Context) error {
+		stop()
+		work.Wait()
+		return nil
+	})
 	s.followers = append(s.followers, s.realtime)
 	s.engines = append(s.engines, engineNote{channel, s.realtime.Engine()})
 	s.metrics.watchRealtime(s.realtime)

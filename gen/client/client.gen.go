@@ -2653,7 +2653,7 @@ type ClientInterface interface {
 	// GetParticipantReplay Read a replay as a participant
 	//
 	// As `getReplay`, for any READY recording of the stream whose room the token is for. 404 `not_found` for all others. 403
-	// `forbidden` for a participant who is banned.
+	// `banned` for a participant who is banned.
 	//
 	// Corresponds with GET /v1/me/replays/{id} (the `GetParticipantReplay` operationId).
 	GetParticipantReplay(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3200,7 +3200,7 @@ type ClientInterface interface {
 	// PlaceShowBidWithBody Bid in a show
 	//
 	// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
-	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `banned` for a user who is
 	// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
 	// repeated request isn't a second bid.
 	//
@@ -3212,7 +3212,7 @@ type ClientInterface interface {
 	// PlaceShowBid Bid in a show
 	//
 	// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
-	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `banned` for a user who is
 	// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
 	// repeated request isn't a second bid.
 	//
@@ -3369,7 +3369,7 @@ type ClientInterface interface {
 	// CreateShowPlaybackURL Create a URL to watch a show
 	//
 	// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
-	// 10 minutes; who watches then can continue to the end of the broadcast. 403 `forbidden` for a participant who was kicked or
+	// 10 minutes; who watches then can continue to the end of the broadcast. 403 `banned` for a participant who is
 	// banned. 404 `not_found` for any other stream than the token's.
 	//
 	// Corresponds with POST /v1/me/shows/{id}/playback-url (the `CreateShowPlaybackURL` operationId).
@@ -9161,7 +9161,7 @@ func (c *Client) CreateTranscode(ctx context.Context, id ID, body CreateTranscod
 // GetParticipantReplay Read a replay as a participant
 //
 // As `getReplay`, for any READY recording of the stream whose room the token is for. 404 `not_found` for all others. 403
-// `forbidden` for a participant who is banned.
+// `banned` for a participant who is banned.
 //
 // Corresponds with GET /v1/me/replays/{id} (the `GetParticipantReplay` operationId).
 func (c *Client) GetParticipantReplay(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10168,7 +10168,7 @@ func (c *Client) CreateShowAuction(ctx context.Context, id ID, body CreateShowAu
 // PlaceShowBidWithBody Bid in a show
 //
 // As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
-// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `banned` for a user who is
 // banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
 // repeated request isn't a second bid.
 //
@@ -10190,7 +10190,7 @@ func (c *Client) PlaceShowBidWithBody(ctx context.Context, id ID, auctionID Auct
 // PlaceShowBid Bid in a show
 //
 // As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
-// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `banned` for a user who is
 // banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
 // repeated request isn't a second bid.
 //
@@ -10507,7 +10507,7 @@ func (c *Client) PinShowProduct(ctx context.Context, id ID, body PinShowProductJ
 // CreateShowPlaybackURL Create a URL to watch a show
 //
 // As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
-// 10 minutes; who watches then can continue to the end of the broadcast. 403 `forbidden` for a participant who was kicked or
+// 10 minutes; who watches then can continue to the end of the broadcast. 403 `banned` for a participant who is
 // banned. 404 `not_found` for any other stream than the token's.
 //
 // Corresponds with POST /v1/me/shows/{id}/playback-url (the `CreateShowPlaybackURL` operationId).
@@ -27699,7 +27699,7 @@ type ClientWithResponsesInterface interface {
 	// GetParticipantReplayWithResponse Read a replay as a participant
 	//
 	// As `getReplay`, for any READY recording of the stream whose room the token is for. 404 `not_found` for all others. 403
-	// `forbidden` for a participant who is banned.
+	// `banned` for a participant who is banned.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28278,7 +28278,7 @@ type ClientWithResponsesInterface interface {
 	// PlaceShowBidWithBodyWithResponse Bid in a show
 	//
 	// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
-	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `banned` for a user who is
 	// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
 	// repeated request isn't a second bid.
 	//
@@ -28290,7 +28290,7 @@ type ClientWithResponsesInterface interface {
 	// PlaceShowBidWithResponse Bid in a show
 	//
 	// As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
-	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+	// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `banned` for a user who is
 	// banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
 	// repeated request isn't a second bid.
 	//
@@ -28457,7 +28457,7 @@ type ClientWithResponsesInterface interface {
 	// CreateShowPlaybackURLWithResponse Create a URL to watch a show
 	//
 	// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
-	// 10 minutes; who watches then can continue to the end of the broadcast. 403 `forbidden` for a participant who was kicked or
+	// 10 minutes; who watches then can continue to the end of the broadcast. 403 `banned` for a participant who is
 	// banned. 404 `not_found` for any other stream than the token's.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -46932,7 +46932,7 @@ func (c *ClientWithResponses) CreateTranscodeWithResponse(ctx context.Context, i
 // GetParticipantReplayWithResponse Read a replay as a participant
 //
 // As `getReplay`, for any READY recording of the stream whose room the token is for. 404 `not_found` for all others. 403
-// `forbidden` for a participant who is banned.
+// `banned` for a participant who is banned.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -47787,7 +47787,7 @@ func (c *ClientWithResponses) CreateShowAuctionWithResponse(ctx context.Context,
 // PlaceShowBidWithBodyWithResponse Bid in a show
 //
 // As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
-// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `banned` for a user who is
 // banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
 // repeated request isn't a second bid.
 //
@@ -47805,7 +47805,7 @@ func (c *ClientWithResponses) PlaceShowBidWithBodyWithResponse(ctx context.Conte
 // PlaceShowBidWithResponse Bid in a show
 //
 // As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
-// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+// token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `banned` for a user who is
 // banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
 // repeated request isn't a second bid.
 //
@@ -48068,7 +48068,7 @@ func (c *ClientWithResponses) PinShowProductWithResponse(ctx context.Context, id
 // CreateShowPlaybackURLWithResponse Create a URL to watch a show
 //
 // As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
-// 10 minutes; who watches then can continue to the end of the broadcast. 403 `forbidden` for a participant who was kicked or
+// 10 minutes; who watches then can continue to the end of the broadcast. 403 `banned` for a participant who is
 // banned. 404 `not_found` for any other stream than the token's.
 //
 // Returns a wrapper object for the known response body format(s).

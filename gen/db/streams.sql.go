@@ -346,6 +346,64 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 	return items, nil
 }
 
+const ListStreamsWithPlays = `-- name: ListStreamsWithPlays :many
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+FROM streams s WHERE s.id = ANY ($1::text[]) ORDER BY s.tenant_id, s.id
+`
+
+type ListStreamsWithPlaysRow struct {
+	Stream Stream
+	Plays  int32
+}
+
+// @sqlc-vet-disable tenant
+// The streams of several tenants, with their players on SRS servers.
+func (q *Queries) ListStreamsWithPlays(ctx context.Context, ids []string) ([]ListStreamsWithPlaysRow, error) {
+	rows, err := q.db.Query(ctx, ListStreamsWithPlays, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListStreamsWithPlaysRow{}
+	for rows.Next() {
+		var i ListStreamsWithPlaysRow
+		if err := rows.Scan(
+			&i.Stream.ID,
+			&i.Stream.TenantID,
+			&i.Stream.Name,
+			&i.Stream.Mode,
+			&i.Stream.Status,
+			&i.Stream.KeyHash,
+			&i.Stream.KeyLast4,
+			&i.Stream.ProjectID,
+			&i.Stream.ReconnectWindowSec,
+			&i.Stream.RecordingEnabled,
+			&i.Stream.PublisherID,
+			&i.Stream.StartedAt,
+			&i.Stream.EndedAt,
+			&i.Stream.ReconnectUntil,
+			&i.Stream.BlockedUntil,
+			&i.Stream.RejectedReason,
+			&i.Stream.CreatedAt,
+			&i.Stream.UpdatedAt,
+			&i.Stream.Metadata,
+			&i.Stream.Node,
+			&i.Stream.ScheduledAt,
+			&i.Stream.PosterURL,
+			&i.Stream.ProductIds,
+			&i.Stream.PublicReplay,
+			&i.Plays,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const LockStream = `-- name: LockStream :one
 SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams WHERE id = $1 FOR UPDATE
 `

@@ -3717,7 +3717,7 @@ export interface paths {
         /**
          * Read a replay as a participant
          * @description As `getReplay`, for any READY recording of the stream whose room the token is for. 404 `not_found` for all others. 403
-         *     `forbidden` for a participant who is banned.
+         *     `banned` for a participant who is banned.
          */
         get: operations["getParticipantReplay"];
         put?: never;
@@ -4432,7 +4432,7 @@ export interface paths {
         /**
          * Bid in a show
          * @description As `placeBid`, with the same refusals. The bidder is the token's user. Other viewers see a short form of the name in the
-         *     token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `forbidden` for a user who is
+         *     token, or of `bidderName` if the token has none. 400 `invalid_input` if there is neither. 403 `banned` for a user who is
          *     banned. 404 `not_found`, `auction not found`, for an auction of another stream. Send an `Idempotency-Key`, so that a
          *     repeated request isn't a second bid.
          */
@@ -4685,7 +4685,7 @@ export interface paths {
         /**
          * Create a URL to watch a show
          * @description As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
-         *     10 minutes; who watches then can continue to the end of the broadcast. 403 `forbidden` for a participant who was kicked or
+         *     10 minutes; who watches then can continue to the end of the broadcast. 403 `banned` for a participant who is
          *     banned. 404 `not_found` for any other stream than the token's.
          */
         post: operations["createShowPlaybackUrl"];

@@ -311,7 +311,7 @@ func (p products) CheckProductsTx(ctx context.Context, tx pgx.Tx, tenantID strin
 	return p.areas.Catalog.CheckProductsTx(ctx, tx, tenantID, ids)
 }
 
-// replays are the recordings that everybody may watch. The shows are created after the sessions.
+// replays are the public recordings. The shows are created after the sessions.
 type replays struct{ areas *Areas }
 
 // CheckPublicReplay implements session.Replays.
@@ -366,7 +366,7 @@ func (a *Areas) openCommerce(c Config) {
 func (a *Areas) openShows(c Config) {
 	a.Shows = show.New(show.Config{
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Recordings: a.Recordings, Sessions: a.Sessions, Chat: a.Chat,
-		Catalog: a.Catalog, Auctions: a.Auctions, Discounts: a.Discounts, Now: c.Now,
+		Catalog: a.Catalog, Auctions: a.Auctions, Discounts: a.Discounts, Realtime: c.Realtime, Now: c.Now,
 	})
 	a.Shop = shop.New(shop.Config{
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Shows: a.Shows, Catalog: a.Catalog, Discounts: a.Discounts, Orders: a.Orders, Auctions: a.Auctions,

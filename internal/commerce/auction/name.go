@@ -7,32 +7,29 @@ import (
 )
 
 // maxShortName is the maximum length of the first word of a short name, in code points.
-const maxShortName = 24
+const maxShortName = 20
 
-// ShortName is a bidder's name as other viewers see it: the first word and the first letter of the last one, such as "Bo L." for
-// "Bo Lindqvist". The first word is cut after 24 code points, and of an e-mail address only the part before the @ is left. Characters
-// that control the direction of text are removed, because they would change the text around the name.
+// ShortName is a person's name as other viewers see it: the first word and the first letter of the last one, such as "Bo L." for
+// "Bo Lindqvist". The first word is cut after 20 code points, and of an e-mail address only the part before the @ is left. Characters
+// that control a text's direction are left out, because they would change the text around the name.
 func ShortName(name string) string {
-	words := strings.Fields(strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Bidi_Control, r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, name))
+	words := strings.FieldsFunc(name, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	})
 	if len(words) == 0 {
 		return ""
 	}
-	first := words[0]
-	if user, _, isAddress := strings.Cut(first, "@"); isAddress && user != "" {
-		first = user
+	short := words[0]
+	if user, _, isAddress := strings.Cut(short, "@"); isAddress && user != "" {
+		short = user
 	}
-	if utf8.RuneCountInString(first) > maxShortName {
-		first = string([]rune(first)[:maxShortName-1]) + "…"
+	if utf8.RuneCountInString(short) > maxShortName {
+		short = string([]rune(short)[:maxShortName]) + "…"
 	}
-	if len(words) == 1 {
-		return first
+	if len(words) > 1 {
+		short += " " + initial(words[len(words)-1]) + "."
 	}
-	return first + " " + initial(words[len(words)-1]) + "."
+	return short
 }
 
 // initial is the first letter of a word, with the marks and joined emoji that belong to it.

@@ -24,8 +24,13 @@ func TestShortName(t *testing.T) {
 		"Bo e\u0301lan":                "Bo e\u0301.",
 		"bo.lindqvist@buyer.example":   "bo.lindqvist",
 		"@bo":                          "@bo",
-		strings.Repeat("x", 120):       strings.Repeat("x", 23) + "…",
-		strings.Repeat("ö", 59) + " " + strings.Repeat("å", 60): strings.Repeat("ö", 23) + "… å.",
+		"\u202eevil\u202c Name":        "evil N.",
+		"\u202e":                       "",
+		"Émilie Ö":                     "Émilie Ö.",
+		"a\x00b":                       "a b.",
+		"<script>alert(1)</script> ":   "<script>alert(1)</sc…",
+		strings.Repeat("x", 120):       strings.Repeat("x", 20) + "…",
+		strings.Repeat("ö", 59) + " " + strings.Repeat("å", 60): strings.Repeat("ö", 20) + "… å.",
 	} {
 		require.Equal(t, want, ShortName(name), "%q", name)
 	}

@@ -34,10 +34,12 @@ type Winner struct {
 // change. The seller's account and the fee are determined when the page is opened.
 func (s *Service) CreateForWinnerTx(ctx context.Context, tx pgx.Tx, w Winner) (orderID string, err error) {
 	now := s.config.Now()
+	// The page names the seller of the stream.
+	page := s.config.PublicURL + "/purchase?room=" + w.StreamID + "&result="
 	o := db.CreateOrderParams{
 		ID: id.New(id.Order), TenantID: w.TenantID, StreamID: &w.StreamID, AuctionID: &w.AuctionID, CustomerExternalID: w.BidderExternalID,
 		SubtotalCents: w.AmountCents, TotalCents: w.AmountCents, Currency: w.Currency,
-		SuccessURL: s.config.PublicURL + "/purchase?result=paid", CancelURL: s.config.PublicURL + "/purchase?result=cancelled",
+		SuccessURL: page + "paid", CancelURL: page + "cancelled",
 		Metadata: json.RawMessage(metadata.None), ExpiresAt: now.Add(winnerLife).Truncate(time.Second), CheckAt: now.Add(firstCheck), Now: now,
 		ProductIds: []string{w.ProductID}, Names: []string{w.ProductName}, PricesCents: []int64{w.AmountCents}, Quantities: []int32{1},
 	}

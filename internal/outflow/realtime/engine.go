@@ -250,8 +250,12 @@ type ear struct {
 func (e ear) HandlePublication(
 	channel string, p *centrifuge.Publication, at centrifuge.StreamPosition, delta bool, before *centrifuge.Publication,
 ) error {
+	room, ok := strings.CutPrefix(channel, channelPrefix)
+	if ok {
+		e.server.states.note(room, p.Data, e.server.config.Now()) // before a client can react to it
+	}
 	err := e.BrokerEventHandler.HandlePublication(channel, p, at, delta, before)
-	if room, ok := strings.CutPrefix(channel, channelPrefix); ok {
+	if ok {
 		e.server.delivered(room, p.Data)
 	}
 	return err

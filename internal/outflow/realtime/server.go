@@ -58,6 +58,7 @@ type Server struct {
 	hearts   *hearts
 	counts   counts
 	pending  pending
+	states   states
 	queues   [lanes]chan *message
 	queueMu  sync.RWMutex
 	closed   bool

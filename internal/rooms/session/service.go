@@ -25,9 +25,9 @@ type Streams interface {
 	CheckStreamTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) error
 }
 
-// Replays knows which recordings everybody may watch.
+// Replays knows which recordings are public: they can be watched without a token.
 type Replays interface {
-	// CheckPublicReplay returns the problem not_found unless everybody may watch the tenant's recording.
+	// CheckPublicReplay returns the problem not_found unless the tenant's recording is public.
 	CheckPublicReplay(ctx context.Context, tenantID, recordingID string) error
 }
 

@@ -61,8 +61,8 @@ func (s *Service) issueToken(ctx context.Context, sfuURL string, g Grant) (Token
 	return t, err
 }
 
-// IssueReplayToken makes a token for a new, unnamed user and a recording that everybody may watch. There is no participant, so the
-// token opens no room. It is valid until expires, and as long as everybody may watch the recording.
+// IssueReplayToken makes a token for a new, unnamed user and a public recording. There is no participant, so the
+// token opens no room. It is valid until expires, and as long as the recording is public.
 func (s *Service) IssueReplayToken(ctx context.Context, tenantID, recordingID string) (token, userID string, expires time.Time, err error) {
 	userID = id.New(id.Guest)
 	t, err := s.issueToken(ctx, "", Grant{TenantID: tenantID, RoomID: recordingID, UserID: userID, DisplayName: userID, Role: Viewer})
@@ -89,7 +89,7 @@ func (s *Service) AuthenticateParticipant(ctx context.Context, token string) (Ti
 // AuthenticateCaller returns the caller that a participant token stands for. It
 // refuses a kicked user and a suspended tenant; the use case checks everything
 // else about the session and the participant. A token of IssueReplayToken is
-// refused while not everybody may watch its recording. Problems: unauthenticated,
+// refused while its recording is not public. Problems: unauthenticated,
 // token_expired, tenant_suspended.
 func (s *Service) AuthenticateCaller(ctx context.Context, token string) (tenancy.Caller, error) {
 	t, err := s.AuthenticateParticipant(ctx, token)

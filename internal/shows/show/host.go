@@ -28,7 +28,7 @@ func (s *Service) readPlayback(ctx context.Context, streamID string) (stream.Pla
 	if err != nil {
 		return stream.PlaybackURL{}, err
 	}
-	return s.config.Streams.RoomPlayback(ctx, show.Stream)
+	return s.config.Streams.ShowPlayback(ctx, show.Stream)
 }
 
 // PinShowProduct pins a product in the stream's room, as its host; nil pins none. While the stream is on air, pinning

@@ -33,7 +33,7 @@ func (r *Replay) Title() string {
 	return r.Stream.Name
 }
 
-// GetReplay returns a recording of any tenant that everybody may watch, up to a second old. All others are the problem not_found.
+// GetReplay returns a public recording of any tenant, up to a second old. All others are the problem not_found.
 func (s *Service) GetReplay(ctx context.Context, recordingID string) (*Replay, error) {
 	r, err := s.findReplay(ctx, recordingID)
 	if err == nil && !r.public {
@@ -58,7 +58,7 @@ func (s *Service) GetParticipantReplay(ctx context.Context, c tenancy.Caller, re
 	return r, nil
 }
 
-// CheckPublicReplay returns the problem not_found unless everybody may watch the tenant's recording.
+// CheckPublicReplay returns the problem not_found unless the tenant's recording is public.
 func (s *Service) CheckPublicReplay(ctx context.Context, tenantID, recordingID string) error {
 	r, err := s.GetReplay(ctx, recordingID)
 	if err == nil && r.TenantID != tenantID {
@@ -67,13 +67,13 @@ func (s *Service) CheckPublicReplay(ctx context.Context, tenantID, recordingID s
 	return err
 }
 
-// GuestToken is a token with which somebody without an account buys in a replay.
+// GuestToken is a token with which a user without an account buys in a replay.
 type GuestToken struct {
 	Token, UserID string
 	ExpiresAt     time.Time
 }
 
-// CreateReplayGuestToken issues a token for a recording that everybody may watch.
+// CreateReplayGuestToken issues a token for a public recording.
 func (s *Service) CreateReplayGuestToken(ctx context.Context, recordingID string) (g GuestToken, err error) {
 	r, err := s.GetReplay(ctx, recordingID)
 	if err != nil {
@@ -96,7 +96,7 @@ type ReplayMessage struct {
 	At time.Duration
 }
 
-// ListReplayMessages returns a page of the chat of a recording that everybody may watch, in the order of the positions.
+// ListReplayMessages returns a page of the chat of a public recording, in the order of the positions.
 func (s *Service) ListReplayMessages(ctx context.Context, recordingID string, from ReplayPlace, limit int) ([]ReplayMessage, error) {
 	r, err := s.GetReplay(ctx, recordingID)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"showfloor/internal/commerce/auction"
 	"showfloor/internal/commerce/catalog"
 	"showfloor/internal/commerce/discount"
+	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/rooms/chat"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/streams/recording"
@@ -27,6 +28,8 @@ type Config struct {
 	Catalog    *catalog.Service
 	Auctions   *auction.Service
 	Discounts  *discount.Service
+	// Realtime publishes the states of shows.
+	Realtime realtime.Publisher
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -39,6 +42,8 @@ type Service struct {
 	replays *kept[*Replay]
 	// playback has the URLs at which participants play streams.
 	playback *kept[stream.PlaybackURL]
+	// heads has a token for each page head that is being read.
+	heads chan struct{}
 }
 
 // New makes the service.
@@ -46,7 +51,7 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	s := &Service{config: c}
+	s := &Service{config: c, heads: make(chan struct{}, maxHeads)}
 	s.shows, s.replays, s.playback = keep(c.Now, s.readShow), keep(c.Now, s.readReplay), keep(c.Now, s.readPlayback)
 	return s
 }

@@ -35,7 +35,7 @@ type Show struct {
 	// Auctions and Drops are in descending order of their ids.
 	Auctions []auction.View
 	Drops    []db.Discount
-	// ReplayID is the newest READY recording, if everybody may watch it; nil otherwise.
+	// ReplayID is the newest READY recording, if it is public; nil otherwise.
 	ReplayID *string
 }
 
@@ -129,16 +129,14 @@ func (s *Service) addProducts(ctx context.Context, c tenancy.Caller, show *Show)
 // listInOrder returns the tenant's products in the order of ids, which has none twice, without those that don't exist. known has
 // some of them already.
 func (s *Service) listInOrder(ctx context.Context, c tenancy.Caller, ids []string, known ...db.Product) ([]db.Product, error) {
-	products := make(map[string]db.Product, len(ids))
-	for _, p := range known {
-		products[p.ID] = p
+	isKnown := func(productID string) bool {
+		return slices.ContainsFunc(known, func(p db.Product) bool { return p.ID == productID })
 	}
-	unknown := slices.DeleteFunc(slices.Clone(ids), func(productID string) bool { _, read := products[productID]; return read })
-	rows, err := s.config.Catalog.ListProductsByID(ctx, c, unknown)
+	products, err := s.config.Catalog.ListByID(ctx, c.TenantID, slices.DeleteFunc(slices.Clone(ids), isKnown))
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range rows {
+	for _, p := range known {
 		products[p.ID] = p
 	}
 	list := make([]db.Product, 0, len(ids))
@@ -167,7 +165,7 @@ func shelved(shelf, extra []string) []string {
 	return list
 }
 
-// newestReplay is the stream's newest READY recording, if everybody may watch it; nil otherwise.
+// newestReplay is the stream's newest READY recording, if it is public; nil otherwise.
 func (s *Service) newestReplay(ctx context.Context, c tenancy.Caller, st db.Stream) (*string, error) {
 	row, err := s.config.Recordings.NewestReplay(ctx, c, st.ID)
 	if err != nil || row == nil {

@@ -65,7 +65,7 @@ func (s *Service) NewestReplay(ctx context.Context, c tenancy.Caller, streamID s
 	return &row, nil
 }
 
-// IsPublic reports whether everybody who knows its id may watch a recording. publicReplay is the setting of its stream; nil for
+// IsPublic reports whether a recording can be watched without a token. publicReplay is the setting of its stream; nil for
 // recordings with products.
 func IsPublic(r db.Recording, publicReplay *bool) (bool, error) {
 	switch {

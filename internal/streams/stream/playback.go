@@ -25,30 +25,29 @@ func (s *Service) CreatePlaybackURL(ctx context.Context, c tenancy.Caller, strea
 	if err != nil {
 		return PlaybackURL{}, err
 	}
-	expires := s.config.Now().Add(life).Truncate(time.Second)
-	dvr, err := s.config.Recordings.DVRURL(ctx, c.TenantID, v.ID, expires)
-	if err != nil {
-		return PlaybackURL{}, err
-	}
-	token := s.config.Playback.SignPlayback(v.ID, expires)
-	return PlaybackURL{
-		URL:        s.playbackURL(token),
-		Thumbnail:  s.thumbnailURL(token),
-		LowLatency: v.Mode == LowLatency,
-		ExpiresAt:  expires,
-		DVR:        dvr,
-	}, nil
+	return s.playback(ctx, v.Stream, s.config.Now().Add(life).Truncate(time.Second))
 }
 
-// RoomPlayback returns the URLs at which participants of a stream's room play it, as RoomPlaybackURL does.
-func (s *Service) RoomPlayback(ctx context.Context, st db.Stream) (PlaybackURL, error) {
-	url, expires := s.RoomPlaybackURL(st.ID)
+// ShowPlayback returns the URLs at which the viewers of a show play its stream. All viewers get the same ones, which expire in 5 to 10
+// minutes. In contrast to RoomPlaybackURL, a viewer who watches then can continue to the end of the broadcast.
+func (s *Service) ShowPlayback(ctx context.Context, st db.Stream) (PlaybackURL, error) {
+	return s.playback(ctx, st, s.sharedExpiry())
+}
+
+// sharedExpiry is when the URLs expire that all participants of a room get now.
+func (s *Service) sharedExpiry() time.Time {
+	return s.config.Now().Truncate(roomPlayback).Add(2 * roomPlayback)
+}
+
+// playback signs the URLs of a stream.
+func (s *Service) playback(ctx context.Context, st db.Stream, expires time.Time) (PlaybackURL, error) {
 	dvr, err := s.config.Recordings.DVRURL(ctx, st.TenantID, st.ID, expires)
 	if err != nil {
 		return PlaybackURL{}, err
 	}
+	token := s.config.Playback.SignPlayback(st.ID, expires)
 	return PlaybackURL{
-		URL: url, Thumbnail: s.thumbnailURL(s.config.Playback.SignPlayback(st.ID, expires)), LowLatency: st.Mode == LowLatency,
+		URL: s.playbackURL(token), Thumbnail: s.config.PublicURL + "/live/" + token + "/thumbnail.jpg", LowLatency: st.Mode == LowLatency,
 		ExpiresAt: expires, DVR: dvr,
 	}, nil
 }
@@ -61,12 +60,8 @@ const roomPlayback = 5 * time.Minute
 // by HLS, and when it expires: in 5 to 10 minutes. A removed participant can watch
 // until then. It doesn't block, and doesn't check that the stream exists.
 func (s *Service) RoomPlaybackURL(streamID string) (url string, expires time.Time) {
-	expires = s.config.Now().Truncate(roomPlayback).Add(2 * roomPlayback)
+	expires = s.sharedExpiry()
 	return s.playbackURL(s.config.Playback.SignRoomPlayback(streamID, expires)), expires
-}
-
-func (s *Service) thumbnailURL(token string) string {
-	return s.config.PublicURL + "/live/" + token + "/thumbnail.jpg"
 }
 
 func (s *Service) playbackURL(token string) string {

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -91,6 +93,36 @@ func (s *Service) GetStream(ctx context.Context, c tenancy.Caller, streamID stri
 		return View{}, err
 	}
 	return s.view(row.Stream, int(row.Plays), media[streamID]), nil
+}
+
+// viewsAtOnce is the number of streams that one query reads.
+const viewsAtOnce = 500
+
+// ListViews returns those of the streams that exist, of all tenants, in any order.
+func (s *Service) ListViews(ctx context.Context, ids []string) ([]View, error) {
+	var views []View
+	for some := range slices.Chunk(ids, viewsAtOnce) {
+		rows, err := db.New(s.config.Pool).ListStreamsWithPlays(ctx, some)
+		if err != nil {
+			return nil, fmt.Errorf("list streams by id: %w", err)
+		}
+		byTenant := map[string][]db.Stream{}
+		for _, r := range rows {
+			byTenant[r.Stream.TenantID] = append(byTenant[r.Stream.TenantID], r.Stream)
+		}
+		media := map[string]Media{}
+		for tenantID, list := range byTenant {
+			figures, err := s.media(ctx, tenantID, list...)
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(media, figures)
+		}
+		for _, r := range rows {
+			views = append(views, s.view(r.Stream, int(r.Plays), media[r.Stream.ID]))
+		}
+	}
+	return views, nil
 }
 
 // FindStream returns a stream of any tenant.

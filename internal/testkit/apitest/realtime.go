@@ -14,6 +14,7 @@ import (
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/rooms/roomgate"
 	"showfloor/internal/rooms/session"
+	"showfloor/internal/shows/show"
 )
 
 // Publication is a publication in the form in which a browser receives it.
@@ -68,6 +69,7 @@ func checkPublication(name string, raw []byte) error {
 		realtime.ChatMessage: "ChatMessageCreatedData", realtime.ChatEdited: "ChatMessageEditedData",
 		realtime.ChatDeleted: "ChatMessageDeletedData", realtime.ProductPin: "RealtimeProductPin",
 		realtime.StockTick: "RealtimeStockTick", realtime.DiscountDrop: "RealtimeDiscountDrop", realtime.AuctionBid: "RealtimeAuctionBid",
+		realtime.AuctionStarted: "RealtimeAuction", realtime.AuctionEnded: "RealtimeAuction", realtime.ShowUpdated: "RealtimeShow",
 		"session.started": "SessionStartedData", "session.ended": "SessionEndedData", "session.updated": "SessionUpdatedData",
 		"session.participant.updated": "SessionParticipantUpdatedData", "session.participant.kicked": "SessionParticipantKickedData",
 		"session.participant.muted":    "SessionParticipantMutedData",
@@ -95,8 +97,15 @@ type realtimeServer interface {
 	realtime.Publisher
 	handlers.Realtime
 	roomgate.Follower
+	show.Rooms
 	Start(gate realtime.Gate) error
 	Stop(ctx context.Context) error
+}
+
+// PublishUpdates publishes the states of shows that have changed, as a server does every 2 s.
+func (s *Server) PublishUpdates(t testing.TB) {
+	t.Helper()
+	must(t, s.Shows.PublishUpdates(t.Context(), s.realtime))
 }
 
 // openRealtime creates the realtime channel if the test uses one.

@@ -1,0 +1,69 @@
+package show
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"showfloor/internal/base/id"
+	"showfloor/internal/outflow/realtime"
+)
+
+// updateEvery is the interval at which a stream's viewers get its state, if it has changed.
+const updateEvery = 2 * time.Second
+
+// Rooms are the rooms of the realtime channel of this node.
+type Rooms interface {
+	// ListRooms lists the rooms that have subscribers.
+	ListRooms() []string
+	// IsNews reports whether a state differs from the last one in its room, and that one is older than every.
+	IsNews(p realtime.Publication, every time.Duration) (bool, error)
+}
+
+// state is a stream's state as viewers see it: the API's RealtimeShow.
+type state struct {
+	Status      string `json:"status"`
+	ViewerCount int    `json:"viewerCount"`
+}
+
+// RunUpdates publishes the changes of shows with subscribers on this node until ctx ends.
+func (s *Service) RunUpdates(ctx context.Context, rooms Rooms, log *slog.Logger) {
+	ticker := time.NewTicker(updateEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := s.PublishUpdates(ctx, rooms); err != nil && ctx.Err() == nil {
+			log.Warn("shows: their states were not published", "error", err)
+		}
+	}
+}
+
+// PublishUpdates publishes the states of the streams with subscribers on this node that have changed. The viewers of a stream that
+// was not published yet get its state too, because the page's copy may be older.
+func (s *Service) PublishUpdates(ctx context.Context, rooms Rooms) error {
+	var ids []string
+	for _, room := range rooms.ListRooms() {
+		if id.Stream.Matches(room) {
+			ids = append(ids, room)
+		}
+	}
+	views, err := s.config.Streams.ListViews(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, v := range views {
+		p := realtime.Publication{Room: v.ID, Type: realtime.ShowUpdated, Data: state{v.Status, v.Viewers}}
+		news, err := rooms.IsNews(p, updateEvery)
+		if err != nil {
+			return err
+		}
+		if news {
+			s.config.Realtime.Publish(ctx, p)
+		}
+	}
+	return nil
+}
