@@ -78,6 +78,7 @@ func toUserOfMember(u db.TeamMember) api.User {
 func toTenant(t db.Tenant) api.Tenant {
 	return api.Tenant{
 		ID: t.ID, Name: t.Name, Status: api.TenantStatus(t.Status), Plan: api.PlanTier(t.Plan),
-		ChargesEnabled: t.ChargesEnabled, CreatedAt: timestamp.From(t.CreatedAt), UpdatedAt: timestamp.From(t.UpdatedAt),
+		ChargesEnabled: t.ChargesEnabled, Brand: toBrand(t), EmbedOrigins: each(t.EmbedOrigins, func(o string) string { return o }),
+		CreatedAt: timestamp.From(t.CreatedAt), UpdatedAt: timestamp.From(t.UpdatedAt),
 	}
 }

@@ -25,6 +25,35 @@ func orNil[T any](v nullable.Nullable[T]) *T {
 	return &given
 }
 
+// listOrNil converts a nullable list: nil for null and for an absent field, and an empty list for an empty one.
+func listOrNil[T any](v nullable.Nullable[[]T]) []T {
+	given, err := v.Get()
+	if err != nil {
+		return nil
+	}
+	return append([]T{}, given...)
+}
+
+// listOrNull converts a list; nil becomes null.
+func listOrNull[T any](list []T) nullable.Nullable[[]T] {
+	if list == nil {
+		return nullable.NewNullNullable[[]T]()
+	}
+	return nullable.NewNullableWithValue(list)
+}
+
+// replace applies a nullable field of a change: an absent one keeps the value, null removes it.
+func replace[V, T any](value *V, field nullable.Nullable[T], convert func(T) V) {
+	if !field.IsSpecified() {
+		return
+	}
+	var none V
+	*value = none
+	if given, err := field.Get(); err == nil {
+		*value = convert(given)
+	}
+}
+
 // smallOrNil does the same as orNil for numbers that the document keeps below 2³¹.
 func smallOrNil(v nullable.Nullable[int]) *int32 {
 	given, err := v.Get()

@@ -37,6 +37,10 @@ func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObje
 	v, err := s.areas.Streams.CreateStream(ctx, request.Caller(ctx), stream.Input{
 		Name: r.Body.Name, Mode: string(*r.Body.Mode), ProjectID: r.Body.ProjectID,
 		ReconnectWindow: *r.Body.ReconnectWindowSec, RecordingEnabled: *r.Body.RecordingEnabled, Metadata: pairsOf(r.Body.Metadata),
+		Show: stream.Show{
+			ScheduledAt: instant(orNil(r.Body.ScheduledAt)), PosterURL: orNil(r.Body.PosterURL),
+			ProductIDs: listOrNil(r.Body.ProductIds), PublicReplay: orNil(r.Body.PublicReplay),
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -53,10 +57,15 @@ func (s *Server) GetStream(ctx context.Context, r api.GetStreamRequestObject) (a
 	return api.GetStream200JSONResponse(toStream(v)), nil
 }
 
-// UpdateStream changes a stream's name and metadata.
+// UpdateStream changes a stream's name, show and metadata.
 func (s *Server) UpdateStream(ctx context.Context, r api.UpdateStreamRequestObject) (api.UpdateStreamResponseObject, error) {
 	v, err := s.areas.Streams.UpdateStream(ctx, request.Caller(ctx), r.ID, stream.Change{
-		Name: r.Body.Name, Metadata: pairsOf(r.Body.Metadata),
+		Name: r.Body.Name, Metadata: pairsOf(r.Body.Metadata), Show: func(show *stream.Show) {
+			replace(&show.ScheduledAt, r.Body.ScheduledAt, func(t timestamp.Time) *time.Time { return instant(&t) })
+			replace(&show.PosterURL, r.Body.PosterURL, func(address string) *string { return &address })
+			replace(&show.ProductIDs, r.Body.ProductIds, func(ids []string) []string { return ids })
+			replace(&show.PublicReplay, r.Body.PublicReplay, func(public bool) *bool { return &public })
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -98,7 +107,9 @@ func toStream(v stream.View) api.Stream {
 		StreamKey: v.Key, IngestURL: v.IngestURL, ProjectID: orNull(v.ProjectID),
 		ReconnectWindowSec: int(v.ReconnectWindowSec), RecordingEnabled: v.RecordingEnabled,
 		ViewerCount: v.Viewers, Health: toStreamHealth(v.Health),
-		StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt), Metadata: toMetadata(v.Metadata),
+		StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt),
+		ScheduledAt: timeOrNull(v.ScheduledAt), PosterURL: orNull(v.PosterURL), ProductIds: listOrNull(v.ProductIds),
+		PublicReplay: orNull(v.PublicReplay), Metadata: toMetadata(v.Metadata),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
 }

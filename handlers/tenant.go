@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"showfloor/gen/api"
+	"showfloor/gen/db"
 	"showfloor/handlers/request"
 	"showfloor/internal/tenancy/account"
 )
@@ -19,7 +20,20 @@ func (s *Server) GetTenant(ctx context.Context, _ api.GetTenantRequestObject) (a
 
 // UpdateTenant changes the caller's tenant.
 func (s *Server) UpdateTenant(ctx context.Context, r api.UpdateTenantRequestObject) (api.UpdateTenantResponseObject, error) {
-	tenant, err := s.areas.Accounts.UpdateTenant(ctx, request.Caller(ctx), account.TenantChange{Name: r.Body.Name})
+	tenant, err := s.areas.Accounts.UpdateTenant(ctx, request.Caller(ctx), func(t *account.TenantValues) {
+		if r.Body.Name != nil {
+			t.Name = *r.Body.Name
+		}
+		if r.Body.EmbedOrigins != nil {
+			t.EmbedOrigins = r.Body.EmbedOrigins
+		}
+		if brand := r.Body.Brand; brand != nil {
+			text := func(value string) *string { return &value }
+			replace(&t.LogoURL, brand.LogoURL, text)
+			replace(&t.PrimaryColor, brand.PrimaryColor, text)
+			replace(&t.AccentColor, brand.AccentColor, text)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -33,4 +47,8 @@ func (s *Server) ChangePassword(ctx context.Context, r api.ChangePasswordRequest
 		return nil, err
 	}
 	return api.ChangePassword201JSONResponse(toLogin(l)), nil
+}
+
+func toBrand(t db.Tenant) api.Brand {
+	return api.Brand{Name: t.Name, LogoURL: orNull(t.LogoURL), PrimaryColor: orNull(t.PrimaryColor), AccentColor: orNull(t.AccentColor)}
 }

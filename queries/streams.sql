@@ -1,6 +1,8 @@
 -- name: CreateStream :one
-INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, metadata, created_at, updated_at)
-VALUES (@id, @tenant_id, @name, @mode, @key_hash, @key_last4, @project_id, @reconnect_window_sec, @recording_enabled, @metadata, @now, @now) RETURNING *;
+INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled,
+    scheduled_at, poster_url, product_ids, public_replay, metadata, created_at, updated_at)
+VALUES (@id, @tenant_id, @name, @mode, @key_hash, @key_last4, @project_id, @reconnect_window_sec, @recording_enabled,
+    sqlc.narg('scheduled_at'), sqlc.narg('poster_url'), sqlc.narg('product_ids'), sqlc.narg('public_replay'), @metadata, @now, @now) RETURNING *;
 
 -- name: GetStream :one
 SELECT sqlc.embed(s), (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
@@ -94,4 +96,5 @@ SELECT * FROM streams WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 
 -- name: UpdateStream :exec
 -- The row is locked.
-UPDATE streams SET name = @name, metadata = @metadata, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+UPDATE streams SET name = @name, scheduled_at = sqlc.narg('scheduled_at'), poster_url = sqlc.narg('poster_url'), product_ids = sqlc.narg('product_ids'),
+    public_replay = sqlc.narg('public_replay'), metadata = @metadata, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;

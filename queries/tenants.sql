@@ -22,7 +22,8 @@ SELECT * FROM tenants WHERE id = @id FOR NO KEY UPDATE;
 -- name: UpdateTenant :one
 -- @sqlc-vet-disable tenant
 -- The id is the tenant.
-UPDATE tenants SET name = coalesce(sqlc.narg('name')::text, name), updated_at = @now WHERE id = @id RETURNING *;
+UPDATE tenants SET name = @name, logo_url = sqlc.narg('logo_url'), primary_color = sqlc.narg('primary_color'), accent_color = sqlc.narg('accent_color'),
+    embed_origins = @embed_origins, updated_at = @now WHERE id = @id RETURNING *;
 
 -- name: CountTenants :one
 -- @sqlc-vet-disable tenant

@@ -295,6 +295,7 @@ type Order struct {
 	PaymentAsked        int64
 	PaymentAnswered     int64
 	Metadata            json.RawMessage
+	CustomerName        *string
 }
 
 type OrderItem struct {
@@ -629,6 +630,10 @@ type Stream struct {
 	UpdatedAt          time.Time
 	Metadata           json.RawMessage
 	Node               string
+	ScheduledAt        *time.Time
+	PosterURL          *string
+	ProductIds         []string
+	PublicReplay       *bool
 }
 
 type StreamMedium struct {
@@ -671,6 +676,10 @@ type Tenant struct {
 	SuspendedAt            *time.Time
 	SuspensionReason       *string
 	StatusBeforeSuspension *string
+	LogoURL                *string
+	PrimaryColor           *string
+	AccentColor            *string
+	EmbedOrigins           []string
 }
 
 type User struct {

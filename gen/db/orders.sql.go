@@ -291,7 +291,7 @@ func (q *Queries) GetCheckoutSeller(ctx context.Context, arg GetCheckoutSellerPa
 }
 
 const GetOrder = `-- name: GetOrder :one
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata FROM orders WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata, customer_name FROM orders WHERE tenant_id = $1 AND id = $2
 `
 
 type GetOrderParams struct {
@@ -339,12 +339,13 @@ func (q *Queries) GetOrder(ctx context.Context, arg GetOrderParams) (Order, erro
 		&i.PaymentAsked,
 		&i.PaymentAnswered,
 		&i.Metadata,
+		&i.CustomerName,
 	)
 	return i, err
 }
 
 const GetOrderForCheck = `-- name: GetOrderForCheck :one
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata FROM orders WHERE id = $1
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata, customer_name FROM orders WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -389,6 +390,7 @@ func (q *Queries) GetOrderForCheck(ctx context.Context, id string) (Order, error
 		&i.PaymentAsked,
 		&i.PaymentAnswered,
 		&i.Metadata,
+		&i.CustomerName,
 	)
 	return i, err
 }
@@ -431,7 +433,7 @@ func (q *Queries) ListOrderItems(ctx context.Context, arg ListOrderItemsParams) 
 }
 
 const ListOrders = `-- name: ListOrders :many
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata FROM orders
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata, customer_name FROM orders
 WHERE tenant_id = $1
   AND ($2::text IS NULL OR status = $2::text)
   AND ($3::text IS NULL OR stream_id = $3::text)
@@ -502,6 +504,7 @@ func (q *Queries) ListOrders(ctx context.Context, arg ListOrdersParams) ([]Order
 			&i.PaymentAsked,
 			&i.PaymentAnswered,
 			&i.Metadata,
+			&i.CustomerName,
 		); err != nil {
 			return nil, err
 		}
@@ -514,7 +517,7 @@ func (q *Queries) ListOrders(ctx context.Context, arg ListOrdersParams) ([]Order
 }
 
 const LockOrder = `-- name: LockOrder :one
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata FROM orders WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata, customer_name FROM orders WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockOrderParams struct {
@@ -562,6 +565,7 @@ func (q *Queries) LockOrder(ctx context.Context, arg LockOrderParams) (Order, er
 		&i.PaymentAsked,
 		&i.PaymentAnswered,
 		&i.Metadata,
+		&i.CustomerName,
 	)
 	return i, err
 }

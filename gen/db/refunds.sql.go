@@ -86,7 +86,7 @@ func (q *Queries) FindOrderOfPayment(ctx context.Context, arg FindOrderOfPayment
 }
 
 const GetRefundForFinish = `-- name: GetRefundForFinish :one
-SELECT r.id, r.tenant_id, r.order_id, r.amount_cents, r.status, r.reason, r.processor_refund_id, r.created_at, r.updated_at, r.source, r.idempotency_key, r.failure_reason, r.revived, o.id, o.tenant_id, o.status, o.stream_id, o.auction_id, o.customer_external_id, o.customer_email, o.subtotal_cents, o.discount_cents, o.total_cents, o.refunded_cents, o.application_fee_cents, o.currency, o.discount_id, o.discount_code, o.success_url, o.cancel_url, o.processor_account_id, o.checkout_session_id, o.checkout_url, o.payment_intent_id, o.expires_at, o.check_at, o.checks, o.paid_at, o.fulfilled_at, o.created_at, o.updated_at, o.check_set_at, o.search_after, o.search_began_at, o.paid_cents, o.paid_currency, o.payment_asked, o.payment_answered, o.metadata FROM refunds r JOIN orders o ON o.id = r.order_id WHERE r.id = $1
+SELECT r.id, r.tenant_id, r.order_id, r.amount_cents, r.status, r.reason, r.processor_refund_id, r.created_at, r.updated_at, r.source, r.idempotency_key, r.failure_reason, r.revived, o.id, o.tenant_id, o.status, o.stream_id, o.auction_id, o.customer_external_id, o.customer_email, o.subtotal_cents, o.discount_cents, o.total_cents, o.refunded_cents, o.application_fee_cents, o.currency, o.discount_id, o.discount_code, o.success_url, o.cancel_url, o.processor_account_id, o.checkout_session_id, o.checkout_url, o.payment_intent_id, o.expires_at, o.check_at, o.checks, o.paid_at, o.fulfilled_at, o.created_at, o.updated_at, o.check_set_at, o.search_after, o.search_began_at, o.paid_cents, o.paid_currency, o.payment_asked, o.payment_answered, o.metadata, o.customer_name FROM refunds r JOIN orders o ON o.id = r.order_id WHERE r.id = $1
 `
 
 type GetRefundForFinishRow struct {
@@ -149,6 +149,7 @@ func (q *Queries) GetRefundForFinish(ctx context.Context, id string) (GetRefundF
 		&i.Order.PaymentAsked,
 		&i.Order.PaymentAnswered,
 		&i.Order.Metadata,
+		&i.Order.CustomerName,
 	)
 	return i, err
 }

@@ -12,8 +12,10 @@ import (
 )
 
 const CreateStream = `-- name: CreateStream :one
-INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, metadata, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node
+INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled,
+    scheduled_at, poster_url, product_ids, public_replay, metadata, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+    $10, $11, $12, $13, $14, $15, $15) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay
 `
 
 type CreateStreamParams struct {
@@ -26,6 +28,10 @@ type CreateStreamParams struct {
 	ProjectID          *string
 	ReconnectWindowSec int32
 	RecordingEnabled   bool
+	ScheduledAt        *time.Time
+	PosterURL          *string
+	ProductIds         []string
+	PublicReplay       *bool
 	Metadata           json.RawMessage
 	Now                time.Time
 }
@@ -41,6 +47,10 @@ func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Str
 		arg.ProjectID,
 		arg.ReconnectWindowSec,
 		arg.RecordingEnabled,
+		arg.ScheduledAt,
+		arg.PosterURL,
+		arg.ProductIds,
+		arg.PublicReplay,
 		arg.Metadata,
 		arg.Now,
 	)
@@ -66,12 +76,16 @@ func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Str
 		&i.UpdatedAt,
 		&i.Metadata,
 		&i.Node,
+		&i.ScheduledAt,
+		&i.PosterURL,
+		&i.ProductIds,
+		&i.PublicReplay,
 	)
 	return i, err
 }
 
 const GetStream = `-- name: GetStream :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.tenant_id = $1 AND s.id = $2
 `
 
@@ -109,13 +123,17 @@ func (q *Queries) GetStream(ctx context.Context, arg GetStreamParams) (GetStream
 		&i.Stream.UpdatedAt,
 		&i.Stream.Metadata,
 		&i.Stream.Node,
+		&i.Stream.ScheduledAt,
+		&i.Stream.PosterURL,
+		&i.Stream.ProductIds,
+		&i.Stream.PublicReplay,
 		&i.Plays,
 	)
 	return i, err
 }
 
 const GetStreamByKey = `-- name: GetStreamByKey :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node FROM streams WHERE key_hash = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams WHERE key_hash = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -144,6 +162,10 @@ func (q *Queries) GetStreamByKey(ctx context.Context, keyHash []byte) (Stream, e
 		&i.UpdatedAt,
 		&i.Metadata,
 		&i.Node,
+		&i.ScheduledAt,
+		&i.PosterURL,
+		&i.ProductIds,
+		&i.PublicReplay,
 	)
 	return i, err
 }
@@ -175,7 +197,7 @@ func (q *Queries) GetStreamFate(ctx context.Context, id string) (GetStreamFateRo
 }
 
 const GetStreamForPlayback = `-- name: GetStreamForPlayback :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node FROM streams WHERE id = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -204,6 +226,10 @@ func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, 
 		&i.UpdatedAt,
 		&i.Metadata,
 		&i.Node,
+		&i.ScheduledAt,
+		&i.PosterURL,
+		&i.ProductIds,
+		&i.PublicReplay,
 	)
 	return i, err
 }
@@ -257,7 +283,7 @@ func (q *Queries) HasStream(ctx context.Context, arg HasStreamParams) (bool, err
 }
 
 const ListStreams = `-- name: ListStreams :many
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s
 WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.id < $2::text)
 ORDER BY s.id DESC LIMIT $3
@@ -304,6 +330,10 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 			&i.Stream.UpdatedAt,
 			&i.Stream.Metadata,
 			&i.Stream.Node,
+			&i.Stream.ScheduledAt,
+			&i.Stream.PosterURL,
+			&i.Stream.ProductIds,
+			&i.Stream.PublicReplay,
 			&i.Plays,
 		); err != nil {
 			return nil, err
@@ -317,7 +347,7 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 }
 
 const LockStream = `-- name: LockStream :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node FROM streams WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -346,12 +376,16 @@ func (q *Queries) LockStream(ctx context.Context, id string) (Stream, error) {
 		&i.UpdatedAt,
 		&i.Metadata,
 		&i.Node,
+		&i.ScheduledAt,
+		&i.PosterURL,
+		&i.ProductIds,
+		&i.PublicReplay,
 	)
 	return i, err
 }
 
 const LockStreamByKey = `-- name: LockStreamByKey :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.key_hash = $1 FOR UPDATE OF s
 `
@@ -387,13 +421,17 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 		&i.Stream.UpdatedAt,
 		&i.Stream.Metadata,
 		&i.Stream.Node,
+		&i.Stream.ScheduledAt,
+		&i.Stream.PosterURL,
+		&i.Stream.ProductIds,
+		&i.Stream.PublicReplay,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockStreamOfRoom = `-- name: LockStreamOfRoom :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.id = $1 FOR UPDATE OF s
 `
@@ -429,13 +467,17 @@ func (q *Queries) LockStreamOfRoom(ctx context.Context, id string) (LockStreamOf
 		&i.Stream.UpdatedAt,
 		&i.Stream.Metadata,
 		&i.Stream.Node,
+		&i.Stream.ScheduledAt,
+		&i.Stream.PosterURL,
+		&i.Stream.ProductIds,
+		&i.Stream.PublicReplay,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockStreamOfTenant = `-- name: LockStreamOfTenant :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node FROM streams WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockStreamOfTenantParams struct {
@@ -467,12 +509,16 @@ func (q *Queries) LockStreamOfTenant(ctx context.Context, arg LockStreamOfTenant
 		&i.UpdatedAt,
 		&i.Metadata,
 		&i.Node,
+		&i.ScheduledAt,
+		&i.PosterURL,
+		&i.ProductIds,
+		&i.PublicReplay,
 	)
 	return i, err
 }
 
 const LockTenantStreams = `-- name: LockTenantStreams :many
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node FROM streams
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams
 WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
 ORDER BY id FOR UPDATE
 `
@@ -508,6 +554,10 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 			&i.UpdatedAt,
 			&i.Metadata,
 			&i.Node,
+			&i.ScheduledAt,
+			&i.PosterURL,
+			&i.ProductIds,
+			&i.PublicReplay,
 		); err != nil {
 			return nil, err
 		}
@@ -521,7 +571,7 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 
 const RotateStreamKey = `-- name: RotateStreamKey :one
 UPDATE streams SET key_hash = $1, key_last4 = $2, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node
+WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay
 `
 
 type RotateStreamKeyParams struct {
@@ -562,6 +612,10 @@ func (q *Queries) RotateStreamKey(ctx context.Context, arg RotateStreamKeyParams
 		&i.UpdatedAt,
 		&i.Metadata,
 		&i.Node,
+		&i.ScheduledAt,
+		&i.PosterURL,
+		&i.ProductIds,
+		&i.PublicReplay,
 	)
 	return i, err
 }
@@ -613,7 +667,7 @@ func (q *Queries) SetStreamRejected(ctx context.Context, arg SetStreamRejectedPa
 const SetStreamState = `-- name: SetStreamState :one
 UPDATE streams SET status = $1, publisher_id = $2, started_at = $3, ended_at = $4,
     reconnect_until = $5, blocked_until = $6, rejected_reason = $7, updated_at = $8
-WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node
+WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay
 `
 
 type SetStreamStateParams struct {
@@ -665,6 +719,10 @@ func (q *Queries) SetStreamState(ctx context.Context, arg SetStreamStateParams) 
 		&i.UpdatedAt,
 		&i.Metadata,
 		&i.Node,
+		&i.ScheduledAt,
+		&i.PosterURL,
+		&i.ProductIds,
+		&i.PublicReplay,
 	)
 	return i, err
 }
@@ -692,21 +750,30 @@ func (q *Queries) ShareTenantOfStream(ctx context.Context, id string) error {
 }
 
 const UpdateStream = `-- name: UpdateStream :exec
-UPDATE streams SET name = $1, metadata = $2, updated_at = $3 WHERE tenant_id = $4 AND id = $5
+UPDATE streams SET name = $1, scheduled_at = $2, poster_url = $3, product_ids = $4,
+    public_replay = $5, metadata = $6, updated_at = $7 WHERE tenant_id = $8 AND id = $9
 `
 
 type UpdateStreamParams struct {
-	Name     string
-	Metadata json.RawMessage
-	Now      time.Time
-	TenantID string
-	ID       string
+	Name         string
+	ScheduledAt  *time.Time
+	PosterURL    *string
+	ProductIds   []string
+	PublicReplay *bool
+	Metadata     json.RawMessage
+	Now          time.Time
+	TenantID     string
+	ID           string
 }
 
 // The row is locked.
 func (q *Queries) UpdateStream(ctx context.Context, arg UpdateStreamParams) error {
 	_, err := q.db.Exec(ctx, UpdateStream,
 		arg.Name,
+		arg.ScheduledAt,
+		arg.PosterURL,
+		arg.ProductIds,
+		arg.PublicReplay,
 		arg.Metadata,
 		arg.Now,
 		arg.TenantID,

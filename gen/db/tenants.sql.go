@@ -56,7 +56,7 @@ func (q *Queries) CountTenants(ctx context.Context, arg CountTenantsParams) (int
 }
 
 const CreateTenant = `-- name: CreateTenant :one
-INSERT INTO tenants (id, name, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension
+INSERT INTO tenants (id, name, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension, logo_url, primary_color, accent_color, embed_origins
 `
 
 type CreateTenantParams struct {
@@ -81,6 +81,10 @@ func (q *Queries) CreateTenant(ctx context.Context, arg CreateTenantParams) (Ten
 		&i.SuspendedAt,
 		&i.SuspensionReason,
 		&i.StatusBeforeSuspension,
+		&i.LogoURL,
+		&i.PrimaryColor,
+		&i.AccentColor,
+		&i.EmbedOrigins,
 	)
 	return i, err
 }
@@ -133,7 +137,7 @@ func (q *Queries) FindTenants(ctx context.Context, arg FindTenantsParams) ([]str
 }
 
 const GetTenant = `-- name: GetTenant :one
-SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension FROM tenants WHERE id = $1
+SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension, logo_url, primary_color, accent_color, embed_origins FROM tenants WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -152,6 +156,10 @@ func (q *Queries) GetTenant(ctx context.Context, id string) (Tenant, error) {
 		&i.SuspendedAt,
 		&i.SuspensionReason,
 		&i.StatusBeforeSuspension,
+		&i.LogoURL,
+		&i.PrimaryColor,
+		&i.AccentColor,
+		&i.EmbedOrigins,
 	)
 	return i, err
 }
@@ -237,7 +245,7 @@ func (q *Queries) ListOldestTenants(ctx context.Context, arg ListOldestTenantsPa
 }
 
 const ListTenantSummaries = `-- name: ListTenantSummaries :many
-SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT coalesce(sum(c.n), 0) FROM row_numbers c WHERE c.scope = 'team' AND c.key = t.id)::bigint AS users,
+SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, t.logo_url, t.primary_color, t.accent_color, t.embed_origins, (SELECT coalesce(sum(c.n), 0) FROM row_numbers c WHERE c.scope = 'team' AND c.key = t.id)::bigint AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
 FROM tenants t WHERE t.id = ANY ($1::text[]) ORDER BY t.created_at DESC, t.id DESC
 `
@@ -270,6 +278,10 @@ func (q *Queries) ListTenantSummaries(ctx context.Context, ids []string) ([]List
 			&i.Tenant.SuspendedAt,
 			&i.Tenant.SuspensionReason,
 			&i.Tenant.StatusBeforeSuspension,
+			&i.Tenant.LogoURL,
+			&i.Tenant.PrimaryColor,
+			&i.Tenant.AccentColor,
+			&i.Tenant.EmbedOrigins,
 			&i.Users,
 			&i.LiveStreams,
 		); err != nil {
@@ -284,7 +296,7 @@ func (q *Queries) ListTenantSummaries(ctx context.Context, ids []string) ([]List
 }
 
 const LockTenant = `-- name: LockTenant :one
-SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension FROM tenants WHERE id = $1 FOR NO KEY UPDATE
+SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension, logo_url, primary_color, accent_color, embed_origins FROM tenants WHERE id = $1 FOR NO KEY UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -304,6 +316,10 @@ func (q *Queries) LockTenant(ctx context.Context, id string) (Tenant, error) {
 		&i.SuspendedAt,
 		&i.SuspensionReason,
 		&i.StatusBeforeSuspension,
+		&i.LogoURL,
+		&i.PrimaryColor,
+		&i.AccentColor,
+		&i.EmbedOrigins,
 	)
 	return i, err
 }
@@ -326,7 +342,7 @@ func (q *Queries) SetTenantPlan(ctx context.Context, arg SetTenantPlanParams) er
 }
 
 const SetTenantStatus = `-- name: SetTenantStatus :one
-UPDATE tenants SET status = $1, updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension
+UPDATE tenants SET status = $1, updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension, logo_url, primary_color, accent_color, embed_origins
 `
 
 type SetTenantStatusParams struct {
@@ -351,6 +367,10 @@ func (q *Queries) SetTenantStatus(ctx context.Context, arg SetTenantStatusParams
 		&i.SuspendedAt,
 		&i.SuspensionReason,
 		&i.StatusBeforeSuspension,
+		&i.LogoURL,
+		&i.PrimaryColor,
+		&i.AccentColor,
+		&i.EmbedOrigins,
 	)
 	return i, err
 }
@@ -405,19 +425,32 @@ func (q *Queries) UnsuspendTenant(ctx context.Context, arg UnsuspendTenantParams
 }
 
 const UpdateTenant = `-- name: UpdateTenant :one
-UPDATE tenants SET name = coalesce($1::text, name), updated_at = $2 WHERE id = $3 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension
+UPDATE tenants SET name = $1, logo_url = $2, primary_color = $3, accent_color = $4,
+    embed_origins = $5, updated_at = $6 WHERE id = $7 RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension, logo_url, primary_color, accent_color, embed_origins
 `
 
 type UpdateTenantParams struct {
-	Name *string
-	Now  time.Time
-	ID   string
+	Name         string
+	LogoURL      *string
+	PrimaryColor *string
+	AccentColor  *string
+	EmbedOrigins []string
+	Now          time.Time
+	ID           string
 }
 
 // @sqlc-vet-disable tenant
 // The id is the tenant.
 func (q *Queries) UpdateTenant(ctx context.Context, arg UpdateTenantParams) (Tenant, error) {
-	row := q.db.QueryRow(ctx, UpdateTenant, arg.Name, arg.Now, arg.ID)
+	row := q.db.QueryRow(ctx, UpdateTenant,
+		arg.Name,
+		arg.LogoURL,
+		arg.PrimaryColor,
+		arg.AccentColor,
+		arg.EmbedOrigins,
+		arg.Now,
+		arg.ID,
+	)
 	var i Tenant
 	err := row.Scan(
 		&i.ID,
@@ -430,6 +463,10 @@ func (q *Queries) UpdateTenant(ctx context.Context, arg UpdateTenantParams) (Ten
 		&i.SuspendedAt,
 		&i.SuspensionReason,
 		&i.StatusBeforeSuspension,
+		&i.LogoURL,
+		&i.PrimaryColor,
+		&i.AccentColor,
+		&i.EmbedOrigins,
 	)
 	return i, err
 }

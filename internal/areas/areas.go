@@ -10,6 +10,7 @@ import (
 	netmail "net/mail"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
@@ -32,6 +33,8 @@ import (
 	"showfloor/internal/rooms/call"
 	"showfloor/internal/rooms/chat"
 	"showfloor/internal/rooms/session"
+	"showfloor/internal/shows/shop"
+	"showfloor/internal/shows/show"
 	"showfloor/internal/streams/analytics"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recorderhook"
@@ -185,6 +188,9 @@ type Areas struct {
 	Sessions *session.Service
 	Chat     *chat.Service
 	Calls    *call.Service
+	// Shows and Shop are what viewers and buyers see of streams and recordings.
+	Shows *show.Service
+	Shop  *shop.Service
 	// Pushes holds the notifications that wait to be pushed to devices.
 	Pushes *push.Service
 }
@@ -260,6 +266,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Log: c.Log, Now: c.Now,
 	})
 	a.openCommerce(c)
+	a.openShows(c)
 	return a, nil
 }
 
@@ -278,6 +285,7 @@ func (a *Areas) openStreams(c Config) {
 	})
 	a.Streams = stream.New(stream.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Recordings: a.Recordings,
+		Products: products{a},
 		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
 	})
 }
@@ -296,6 +304,11 @@ type products struct{ areas *Areas }
 // ListNames implements recording.Products.
 func (p products) ListNames(ctx context.Context, tenantID string, ids []string) (map[string]string, error) {
 	return p.areas.Catalog.ListNames(ctx, tenantID, ids)
+}
+
+// CheckProductsTx implements stream.Products.
+func (p products) CheckProductsTx(ctx context.Context, tx pgx.Tx, tenantID string, ids []string) error {
+	return p.areas.Catalog.CheckProductsTx(ctx, tx, tenantID, ids)
 }
 
 // noFiles is the store of a process without files.
@@ -338,5 +351,16 @@ func (a *Areas) openCommerce(c Config) {
 	})
 	a.Auctions = auction.New(auction.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Streams: a.Streams, Orders: a.Orders, Realtime: c.Realtime, Now: c.Now,
+	})
+}
+
+// openShows creates the areas of shows, which stand on all others.
+func (a *Areas) openShows(c Config) {
+	a.Shows = show.New(show.Config{
+		Pool: c.Pool, Streams: a.Streams, Recordings: a.Recordings, Sessions: a.Sessions, Chat: a.Chat, Now: c.Now,
+	})
+	a.Shop = shop.New(shop.Config{
+		Pool: c.Pool, Shows: a.Shows, Catalog: a.Catalog, Discounts: a.Discounts, Orders: a.Orders, Auctions: a.Auctions,
+		PublicURL: c.PublicURL, Now: c.Now,
 	})
 }

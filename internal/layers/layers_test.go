@@ -74,6 +74,14 @@ func groups() []rule {
 			why:      "commerce may import neither streams nor rooms: selling works without both",
 		},
 		{
+			packages: "internal/shows/...",
+			may: []string{
+				"gen/db", "internal/base/...", "internal/tenancy/...", "internal/outflow/realtime", "internal/streams/stream", "internal/streams/recording",
+				"internal/rooms/session", "internal/rooms/chat", "internal/commerce/...",
+			},
+			why: "shows join streams, rooms and commerce for viewers; they may not import the engines, and none of the areas below imports them",
+		},
+		{
 			packages: "internal/console/...",
 			may:      []string{"gen/db", "internal/base/...", "internal/tenancy/...", "internal/streams/stream"},
 			why:      "console may import no area but streams: areas whose activities end with a suspension implement console.Stopper",

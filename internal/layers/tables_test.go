@@ -237,6 +237,7 @@ func owners() map[string]string {
 		"internal/commerce/discount":   {"discounts"},
 		"internal/commerce/order":      {"orders", "order_items", "refunds", "disputes"},
 		"internal/commerce/seller":     {"sellers"},
+		"internal/shows/shop":          {"carts", "product_clicks"},
 		"internal/console":             {"admins"},
 		"internal/console/alert":       {"disk_levels"},
 	} {

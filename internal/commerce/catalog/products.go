@@ -83,6 +83,21 @@ func (s *Service) CheckActiveTx(ctx context.Context, tx pgx.Tx, tenantID, produc
 	return err
 }
 
+// CheckProductsTx returns the problem not_found unless all products are the tenant's. ids has none twice.
+func (s *Service) CheckProductsTx(ctx context.Context, tx pgx.Tx, tenantID string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := db.New(tx).ListProductNames(ctx, db.ListProductNamesParams{TenantID: tenantID, Ids: ids})
+	if err != nil {
+		return fmt.Errorf("look for products: %w", err)
+	}
+	if len(rows) < len(ids) {
+		return problem.Missing("product")
+	}
+	return nil
+}
+
 func getProduct(ctx context.Context, q *db.Queries, tenantID, productID string) (db.Product, error) {
 	p, err := q.GetProduct(ctx, db.GetProductParams{TenantID: tenantID, ID: productID})
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -86,6 +86,11 @@ func (s *Service) GetRecording(ctx context.Context, c tenancy.Caller, recordingI
 	return s.view(ctx, row)
 }
 
+// GetRow returns a recording of the caller's tenant as it is stored.
+func (s *Service) GetRow(ctx context.Context, c tenancy.Caller, recordingID string) (db.Recording, error) {
+	return s.get(ctx, c, recordingID)
+}
+
 func (s *Service) get(ctx context.Context, c tenancy.Caller, recordingID string) (db.Recording, error) {
 	row, err := db.New(s.config.Pool).GetRecording(ctx, db.GetRecordingParams{TenantID: c.TenantID, ID: recordingID})
 	return row, found(err, "get recording")

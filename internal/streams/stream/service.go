@@ -54,6 +54,8 @@ type Config struct {
 	// NodeURL is this node's address for other nodes; "" if it runs alone.
 	NodeURL    string
 	Recordings Recordings
+	// Products checks the products of shows.
+	Products Products
 	// Playback signs playback URLs.
 	Playback *playtoken.Tokens
 	// PublicURL and IngestURL are this server's addresses for viewers and encoders,

@@ -42,12 +42,15 @@ type Input struct {
 	ProjectID        *string
 	ReconnectWindow  int // seconds
 	RecordingEnabled bool
+	Show             Show
 	Metadata         map[string]string
 }
 
 // Change holds the changes of a stream; nil keeps a value.
 type Change struct {
 	Name *string
+	// Show changes the values of the show; nil keeps them.
+	Show func(*Show)
 	// Metadata is merged by key; an empty value deletes its key.
 	Metadata map[string]string
 }
@@ -97,14 +100,20 @@ func (s *Service) CreateStream(ctx context.Context, c tenancy.Caller, in Input) 
 	if err != nil {
 		return View{}, err
 	}
+	in.Show.normalize()
 	var row db.Stream
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
+		if err := s.config.Products.CheckProductsTx(ctx, tx, c.TenantID, in.Show.ProductIDs); err != nil {
+			return err
+		}
 		var err error
 		row, err = q.CreateStream(ctx, db.CreateStreamParams{
 			ID: id.New(id.Stream), TenantID: c.TenantID, Name: in.Name, Mode: in.Mode,
 			KeyHash: hash, KeyLast4: key[len(key)-4:], ProjectID: in.ProjectID,
-			ReconnectWindowSec: int32(in.ReconnectWindow), RecordingEnabled: in.RecordingEnabled, Metadata: kept, Now: now,
+			ReconnectWindowSec: int32(in.ReconnectWindow), RecordingEnabled: in.RecordingEnabled,
+			ScheduledAt: in.Show.ScheduledAt, PosterURL: in.Show.PosterURL, ProductIds: in.Show.ProductIDs, PublicReplay: in.Show.PublicReplay,
+			Metadata: kept, Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("create stream: %w", err)
@@ -122,7 +131,7 @@ func (s *Service) CreateStream(ctx context.Context, c tenancy.Caller, in Input) 
 	return v, nil
 }
 
-// UpdateStream changes a stream's name and metadata. A running broadcast
+// UpdateStream changes a stream's name, show and metadata. A running broadcast
 // continues. Without a change it writes nothing.
 func (s *Service) UpdateStream(ctx context.Context, c tenancy.Caller, streamID string, in Change) (View, error) {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -131,28 +140,52 @@ func (s *Service) UpdateStream(ctx context.Context, c tenancy.Caller, streamID s
 		if err != nil {
 			return err
 		}
-		next := db.UpdateStreamParams{TenantID: c.TenantID, ID: streamID, Name: row.Name, Now: now}
-		if in.Name != nil {
-			next.Name = *in.Name
-		}
-		if next.Metadata, err = metadata.Merge(row.Metadata, in.Metadata); err != nil {
+		next, err := s.change(ctx, tx, row, in)
+		if err != nil || next.Name == row.Name && ShowOf(next).equal(ShowOf(row)) && bytes.Equal(next.Metadata, row.Metadata) {
 			return err
 		}
-		if next.Name == row.Name && bytes.Equal(next.Metadata, row.Metadata) {
-			return nil
-		}
-		if err := q.UpdateStream(ctx, next); err != nil {
+		err = q.UpdateStream(ctx, db.UpdateStreamParams{
+			TenantID: c.TenantID, ID: streamID, Name: next.Name, ScheduledAt: next.ScheduledAt, PosterURL: next.PosterURL,
+			ProductIds: next.ProductIds, PublicReplay: next.PublicReplay, Metadata: next.Metadata, Now: now,
+		})
+		if err != nil {
 			return fmt.Errorf("update stream: %w", err)
 		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "stream.update", Entity: "stream", EntityID: streamID,
-			Before: map[string]any{"name": row.Name, "metadata": row.Metadata}, After: map[string]any{"name": next.Name, "metadata": next.Metadata},
+			Before: audited(row), After: audited(next),
 		})
 	})
 	if err != nil {
 		return View{}, err
 	}
 	return s.GetStream(ctx, c, streamID)
+}
+
+// change returns the row with the changes.
+func (s *Service) change(ctx context.Context, tx pgx.Tx, row db.Stream, in Change) (next db.Stream, err error) {
+	next = row
+	if in.Name != nil {
+		next.Name = *in.Name
+	}
+	if in.Show != nil {
+		show := ShowOf(row)
+		in.Show(&show)
+		show.normalize()
+		if err := s.config.Products.CheckProductsTx(ctx, tx, row.TenantID, show.ProductIDs); err != nil {
+			return next, err
+		}
+		next.ScheduledAt, next.PosterURL, next.ProductIds, next.PublicReplay = show.ScheduledAt, show.PosterURL, show.ProductIDs, show.PublicReplay
+	}
+	next.Metadata, err = metadata.Merge(row.Metadata, in.Metadata)
+	return next, err
+}
+
+// audited holds the values of a stream that UpdateStream changes.
+func audited(row db.Stream) map[string]any {
+	values := ShowOf(row).audited()
+	values["name"], values["metadata"] = row.Name, row.Metadata
+	return values
 }
 
 // RotateStreamKey replaces the key. A running broadcast continues; the next
