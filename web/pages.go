@@ -36,6 +36,10 @@ func playerPolicy(files fs.FS) string {
 	return list
 }
 
+// shopPolicy is the shopping page's policy. Pictures of products and logos, and a show's video, may come from any host; the SFU and
+// the realtime channel may be on another node.
+const shopPolicy = policy + "; connect-src 'self' ws: wss: https:; img-src 'self' http: https:; media-src 'self' blob: https:"
+
 // The devices that pages may ask for: none, except for the room's microphone, camera and screen.
 const (
 	noDevices   = "camera=(), microphone=(), display-capture=(), geolocation=()"
@@ -45,10 +49,13 @@ const (
 // roomPath is the path of the page for joining a session.
 const roomPath = "/scenarios/conference/"
 
+// shopPath is the path of the page for live shows and their replays.
+const shopPath = "/scenarios/shopping/"
+
 // missingPath is the key of the page that answers all other paths. No request has it.
 const missingPath = "404"
 
-// Pages serves the embedded pages: "/", "/docs", "/player", the room's page, the pages for links in
+// Pages serves the embedded pages: "/", "/docs", "/player", the room's page, the shows' page, the pages for links in
 // mails and after payments, the development mailbox, their files below "/assets/", and the icon that
 // browsers request for documents without a page. All other paths are answered with 404 and a page.
 type Pages struct {
@@ -85,6 +92,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{"/mailbox", "mailbox.html", policy},
 		{missingPath, "404.html", policy},
 		{roomPath, "conference.html", roomPolicy},
+		{shopPath, "shopping.html", shopPolicy},
 	} {
 		served, err := pages.newPage(p.name, p.policy)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -108,6 +116,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 func Paths() []string {
 	return []string{
 		"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", roomPath, strings.TrimSuffix(roomPath, "/"),
+		shopPath, strings.TrimSuffix(shopPath, "/"),
 		"/assets/*", "/favicon.ico",
 	}
 }

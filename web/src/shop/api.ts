@@ -28,6 +28,11 @@ export class ShopApi {
     private readonly base = '',
   ) {}
 
+  /** Whether there is a token. Without one, the first call that needs it requests a guest's. */
+  get identified(): boolean {
+    return this.holder.token !== undefined;
+  }
+
   async show(): Promise<Show> {
     return this.#timed(() => this.#open<Show>(`shows/${this.#id}`));
   }

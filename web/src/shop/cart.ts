@@ -81,9 +81,14 @@ export class Cart extends Emitter<CartEvents> {
     this.#want({ items: this.#input().items, discountCode: code });
   }
 
-  /** Empties the cart. */
-  clear(): void {
-    this.#want({ items: [], discountCode: null });
+  /** Takes the units of a paid order out of the cart, and the discount code out of a cart that is empty then. */
+  async bought(items: readonly { productId: string; quantity: number }[]): Promise<void> {
+    await this.load().catch(() => undefined);
+    const { items: before, discountCode } = this.#input();
+    const paid = new Map(items.map(({ productId, quantity }) => [productId, quantity]));
+    const rest = before.map(({ productId, quantity }) => ({ productId, quantity: quantity - (paid.get(productId) ?? 0) })).filter(({ quantity }) => quantity > 0);
+    this.#want({ items: rest, discountCode: rest.length > 0 ? (discountCode ?? null) : null });
+    await this.flush();
   }
 
   /** Stores the changes now. Resolves when they are stored or refused. */

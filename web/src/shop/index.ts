@@ -15,4 +15,5 @@ export { Orders } from './orders.js';
 export { ReplayShow, type ReplayOptions } from './replay.js';
 export { LiveShow, type ShowEvents, type ShowOptions } from './show.js';
 export { apply, type Applied, type ChatLine, type Connection, type LiveState, withMessages } from './state.js';
+export { type Call, asApiError, call } from './request.js';
 export { watchSleep } from './wake.js';

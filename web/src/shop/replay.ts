@@ -52,11 +52,6 @@ export class ReplayShow extends Emitter<{ change: Replay; closed: ApiError; chat
     return this.#replay;
   }
 
-  /** Whether the viewer has a token, and so perhaps a cart. */
-  get identified(): boolean {
-    return this.#holder.token !== undefined;
-  }
-
   /** Reads the replay. Call it again to refresh prices, stock and the playlist's URL, which expires. */
   async load(): Promise<void> {
     try {

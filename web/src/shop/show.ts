@@ -46,6 +46,7 @@ const pollMs = 10_000; // reads the show as long as no publications arrive
 const replayPollMs = 15_000; // reads an ended show until its recording is ready
 const replayPolls = 40; // 10 minutes
 const mostSpreadMs = 10_000;
+const overdueMs = 3_000; // after an auction's end without its publication
 
 /**
  * A live show: reads it once, then follows its publications on one connection. It reads the show again when publications may be missing:
@@ -214,7 +215,8 @@ export class LiveShow extends Emitter<ShowEvents> {
 
   #look(): void {
     const { show, connection } = this.#state ?? {};
-    if (connection !== 'connected' && document.visibilityState === 'visible') this.#soon();
+    const overdue = show?.auctions.some(({ status, endsAt }) => status === 'LIVE' && Date.parse(endsAt) < this.clock.now() - overdueMs);
+    if ((connection !== 'connected' && document.visibilityState === 'visible') || overdue) this.#soon();
     if (show?.status === 'ENDED' && !show.replayId && this.#replayPolls < replayPolls) {
       this.#replayPolls++;
       this.#later(replayPollMs * (0.5 + Math.random()));
