@@ -53,7 +53,7 @@ const { metafile } = await build({
   metafile: true,
   entryPoints: {
     rooms: join(web, 'src/rooms/index.ts'), shop: join(web, 'src/shop/index.ts'), conference: join(web, 'src/conference/main.ts'),
-    player: join(web, 'src/player/main.ts'), shopping: join(web, 'src/shopping/main.tsx'),
+    player: join(web, 'src/player/main.ts'), shopping: join(web, 'src/shopping/main.tsx'), studio: join(web, 'src/studio/main.tsx'),
   },
   outdir: assets,
   bundle: true,

@@ -40,7 +40,7 @@ func playerPolicy(files fs.FS) string {
 // the realtime channel may be on another node.
 const shopPolicy = policy + "; connect-src 'self' ws: wss: https:; img-src 'self' http: https:; media-src 'self' blob: https:"
 
-// The devices that pages may ask for: none, except for the room's microphone, camera and screen.
+// The devices that pages may ask for: none, except for the microphone, camera and screen of rooms and of the studio.
 const (
 	noDevices   = "camera=(), microphone=(), display-capture=(), geolocation=()"
 	roomDevices = "camera=(self), microphone=(self), display-capture=(self), autoplay=(self), fullscreen=(self), geolocation=()"
@@ -51,6 +51,9 @@ const roomPath = "/scenarios/conference/"
 
 // shopPath is the path of the page for live shows and their replays.
 const shopPath = "/scenarios/shopping/"
+
+// studioPath is the path of the page with which a host runs a show.
+const studioPath = "/scenarios/studio/"
 
 // missingPath is the key of the page that answers all other paths. No request has it.
 const missingPath = "404"
@@ -93,6 +96,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{missingPath, "404.html", policy},
 		{roomPath, "conference.html", roomPolicy},
 		{shopPath, "shopping.html", shopPolicy},
+		{studioPath, "studio.html", shopPolicy},
 	} {
 		served, err := pages.newPage(p.name, p.policy)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +106,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 			return nil, err
 		}
 		served.devices = noDevices
-		if p.path == roomPath {
+		if p.path == roomPath || p.path == studioPath {
 			served.devices = roomDevices
 		}
 		pages.files[p.path] = served
@@ -116,7 +120,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 func Paths() []string {
 	return []string{
 		"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", roomPath, strings.TrimSuffix(roomPath, "/"),
-		shopPath, strings.TrimSuffix(shopPath, "/"),
+		shopPath, strings.TrimSuffix(shopPath, "/"), studioPath, strings.TrimSuffix(studioPath, "/"),
 		"/assets/*", "/favicon.ico",
 	}
 }

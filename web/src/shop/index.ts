@@ -10,6 +10,7 @@ export { Attempts } from './attempts.js';
 export { Bids, type Part } from './bids.js';
 export { Cart, type CartEvents, type CartView } from './cart.js';
 export { Clock, type Sample } from './clock.js';
+export { HostApi } from './host.js';
 export { type Memory, memoryOf } from './memory.js';
 export { Orders } from './orders.js';
 export { ReplayShow, type ReplayOptions } from './replay.js';
