@@ -123,7 +123,7 @@ sdk: setup-generate sdk/typescript/dist/src/index.js ## compile the clients: Typ
 	@$(GO) build ./gen/client ./sdk/go
 	@echo "the clients are compiled: sdk/typescript/dist and the package sdk/go; sdk/README.md says how to use them"
 
-sdk/typescript/dist/src/index.js: sdk/typescript/node_modules/.package-lock.json $(wildcard gen/typescript/*.ts sdk/typescript/*.json sdk/typescript/src/*.ts sdk/typescript/test/*.ts web/src/rooms/*.ts)
+sdk/typescript/dist/src/index.js: sdk/typescript/node_modules/.package-lock.json $(wildcard gen/typescript/*.ts sdk/typescript/*.json sdk/typescript/src/*.ts sdk/typescript/test/*.ts web/src/rooms/*.ts web/src/shop/*.ts)
 	@cd sdk/typescript && npm run --silent build
 	@touch $@
 

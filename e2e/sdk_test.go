@@ -51,9 +51,11 @@ func TestClients(t *testing.T) {
 		out, err := exec.Command("node", args...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.Contains(t, string(out), "all is well")
-		out, err = exec.Command("node", filepath.Join(folder, "test", "webhooks.js")).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		require.Contains(t, string(out), "all is well")
+		for _, name := range []string{"webhooks.js", "shop.js"} {
+			out, err = exec.Command("node", filepath.Join(folder, "test", name)).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), "all is well")
+		}
 	})
 }
 

@@ -1,6 +1,6 @@
 // Fills web/dist, which the server embeds: our pages from web/src and the few files
 // of web/node_modules that they load. The pages load files only from this server.
-// Most files are copied. TypeScript (the rooms library, the room page and the player) is bundled.
+// Most files are copied. TypeScript (the libraries of rooms and shows, and the pages of rooms, shows and the player) is bundled.
 // Large files are also stored gzipped.
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -36,12 +36,14 @@ for (const [from, to] of Object.entries(fromModules)) {
   await cp(join(web, 'node_modules', from), join(assets, to));
 }
 
-// The room page loads the library like any other page: as assets/rooms.js.
+// Our pages load the libraries like any other page: as assets/rooms.js and assets/shop.js.
 const asOthersDo = {
-  name: 'rooms',
-  setup: ({ onResolve }) => onResolve({ filter: /\/rooms\/index\.js$/ }, () => ({ path: './rooms.js', external: true })),
+  name: 'libraries',
+  setup: ({ onResolve }) => onResolve({ filter: /\/(rooms|shop)\/index\.js$/ }, ({ path }) => (
+    { path: path.includes('/rooms/') ? './rooms.js' : './shop.js', external: true }
+  )),
 };
-// hls.js is in assets/ already. The room page loads it only when it needs it.
+// hls.js is in assets/ already. The room page loads it only when it needs it, the shopping page beside its data.
 const withPlayer = {
   name: 'hls',
   setup: ({ onResolve }) => onResolve({ filter: /^hls\.js$/ }, () => ({ path: './hls.mjs', external: true })),
@@ -49,7 +51,10 @@ const withPlayer = {
 const { metafile } = await build({
   absWorkingDir: web,
   metafile: true,
-  entryPoints: { rooms: join(web, 'src/rooms/index.ts'), conference: join(web, 'src/conference/main.ts'), player: join(web, 'src/player/main.ts') },
+  entryPoints: {
+    rooms: join(web, 'src/rooms/index.ts'), shop: join(web, 'src/shop/index.ts'), conference: join(web, 'src/conference/main.ts'),
+    player: join(web, 'src/player/main.ts'), shopping: join(web, 'src/shopping/main.tsx'), studio: join(web, 'src/studio/main.tsx'),
+  },
   outdir: assets,
   bundle: true,
   minify: true,

@@ -37,7 +37,11 @@ func playerPolicy(files fs.FS) string {
 	return list
 }
 
-// The devices that pages may ask for: none, except for the room's microphone, camera and screen.
+// shopPolicy is the shopping page's policy. Pictures of products and logos, and a show's video, may come from any host; the SFU and
+// the realtime channel may be on another node.
+const shopPolicy = policy + "; connect-src 'self' ws: wss: https:; img-src 'self' http: https:; media-src 'self' blob: https:"
+
+// The devices that pages may ask for: none, except for the microphone, camera and screen of rooms and of the studio.
 const (
 	noDevices   = "camera=(), microphone=(), display-capture=(), geolocation=()"
 	roomDevices = "camera=(self), microphone=(self), display-capture=(self), autoplay=(self), fullscreen=(self), geolocation=()"
@@ -46,10 +50,16 @@ const (
 // roomPath is the path of the page for joining a session.
 const roomPath = "/scenarios/conference/"
 
+// shopPath is the path of the page for live shows and their replays.
+const shopPath = "/scenarios/shopping/"
+
+// studioPath is the path of the page with which a host runs a show.
+const studioPath = "/scenarios/studio/"
+
 // missingPath is the key of the page that answers all other paths. No request has it.
 const missingPath = "404"
 
-// Pages serves the embedded pages: "/", "/docs", "/player", the room's page, the pages for links in
+// Pages serves the embedded pages: "/", "/docs", "/player", the room's page, the shows' page, the pages for links in
 // mails and after payments, the development mailbox, their files below "/assets/", and the icon that
 // browsers request for documents without a page. All other paths are answered with 404 and a page.
 type Pages struct {
@@ -89,6 +99,8 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{"/mailbox", "mailbox.html", policy},
 		{missingPath, "404.html", policy},
 		{roomPath, "conference.html", roomPolicy},
+		{shopPath, "shopping.html", shopPolicy},
+		{studioPath, "studio.html", shopPolicy},
 	} {
 		served, err := pages.newPage(p.name, p.policy)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +110,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 			return nil, err
 		}
 		served.devices = noDevices
-		if p.path == roomPath {
+		if p.path == roomPath || p.path == studioPath {
 			served.devices = roomDevices
 		}
 		pages.files[p.path] = served
@@ -112,6 +124,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 func Paths() []string {
 	return []string{
 		"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", roomPath, strings.TrimSuffix(roomPath, "/"),
+		shopPath, strings.TrimSuffix(shopPath, "/"), studioPath, strings.TrimSuffix(studioPath, "/"),
 		"/assets/*", "/favicon.ico",
 	}
 }

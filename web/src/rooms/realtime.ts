@@ -2,8 +2,8 @@ import { Centrifuge, type Subscription } from 'centrifuge';
 
 import { Emitter } from './emitter.js';
 import type {
-  ChatMessageCreatedData, ChatMessageDeletedData, ChatMessageEditedData, RealtimeAuctionBid, RealtimeDiscountDrop, RealtimeHearts,
-  RealtimeProductPin, RealtimeStockTick, SessionBreakoutsClosedData, SessionBreakoutsCreatedData, SessionEndedData,
+  ChatMessageCreatedData, ChatMessageDeletedData, ChatMessageEditedData, RealtimeAuction, RealtimeAuctionBid, RealtimeDiscountDrop,
+  RealtimeHearts, RealtimeProductPin, RealtimeShow, RealtimeStockTick, SessionBreakoutsClosedData, SessionBreakoutsCreatedData, SessionEndedData,
   SessionHandraiseLoweredData, SessionHandraiseRaisedData, SessionMutedAllData, SessionParticipantKickedData,
   SessionParticipantMutedData, SessionParticipantPromotedData, SessionParticipantUpdatedData, SessionRecordingStartedData, SessionRecordingStoppedData,
   SessionSpotlightData, SessionStartedData, SessionSummaryReadyData, SessionUpdatedData,
@@ -19,6 +19,9 @@ export interface Publications {
   heart: RealtimeHearts;
   'discount-drop': RealtimeDiscountDrop;
   'auction-bid': RealtimeAuctionBid;
+  'auction-started': RealtimeAuction;
+  'auction-ended': RealtimeAuction;
+  'show-updated': RealtimeShow;
   'session.started': SessionStartedData;
   'session.ended': SessionEndedData;
   'session.updated': SessionUpdatedData;
@@ -119,7 +122,10 @@ export class RealtimeRoom extends Emitter<RealtimeEvents> {
  * room.sendHearts();
  * ```
  */
-export class Realtime {
+export class Realtime extends Emitter<{
+  /** The server ended the connection, or the token is no longer valid: it isn't made again. */
+  disconnected: { code: number; reason: string };
+}> {
   readonly #client: Centrifuge;
   readonly #rooms = new Map<string, RealtimeRoom>();
 
@@ -128,9 +134,13 @@ export class Realtime {
    * participant token of the main room; `url`: the channel's WebSocket, if it isn't on the page's own server
    */
   constructor(options: { token: string; room?: string; url?: string }) {
+    super();
     const url = options.url ?? `${location.origin.replace(/^http/, 'ws')}/v1/realtime/websocket`;
     this.#client = new Centrifuge(url, {
       token: options.token, data: options.room ? { room: options.room } : undefined, minReconnectDelay: 250, maxReconnectDelay: 5000,
+    });
+    this.#client.on('disconnected', ({ code, reason }) => {
+      if (code !== 0) this.emit('disconnected', { code, reason }); // 0: close() was called
     });
     this.#client.connect();
   }

@@ -1,0 +1,146 @@
+/**
+ * Checks the calculations of `showfloor/shop` without a server: the reducer, the clock, repeated requests and the cart. If a
+ * check fails, it exits with 1 and a message.
+ *
+ *     node dist/test/shop.js
+ */
+import { ApiError, Attempts, Bids, Cart, Clock, apply, memoryOf, type LiveState, type Memory } from '../src/shop/index.js';
+import type { Show, ShowAuction, ShowCart, ShowProduct } from '../src/gen/api.js';
+
+function equal(got: unknown, want: unknown, what: string): void {
+  if (JSON.stringify(got) !== JSON.stringify(want)) throw new Error(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(want)}`);
+}
+
+const mug: ShowProduct = {
+  id: 'prod_mug', name: 'Mug', description: '', imageUrl: null, priceCents: 1999, compareAtCents: null, currency: 'usd', remaining: 5, low: false, active: true,
+};
+const auction: ShowAuction = {
+  id: 'auc_1', productId: 'prod_mug', currency: 'usd', status: 'LIVE', endsAt: '2026-01-01T00:01:00Z', antiSnipeSec: 10, minimumBidCents: 1000,
+  bidIncrementCents: 100, topBidCents: null, topBidderName: null, topBidId: null, bidCount: 0,
+};
+const show: Show = {
+  id: 'str_1', name: 'Launch', status: 'LIVE', scheduledAt: null, startedAt: null, endedAt: null, serverTime: '2026-01-01T00:00:00Z', viewerCount: 3,
+  posterUrl: null, brand: { name: 'Acme', logoUrl: null, primaryColor: null, accentColor: null }, canBuy: true, pinnedProductId: null, products: [mug],
+  auctions: [auction], drops: [], replayId: null,
+};
+const state: LiveState = { show, chat: [], connection: 'connected' };
+const bid = (id: string, amountCents: number, endsAt = auction.endsAt) =>
+  ({ type: 'auction-bid', data: { auctionId: 'auc_1', bidId: id, amountCents, bidderName: 'Bo L.', endsAt } }) as const;
+
+function reducer(): void {
+  const pinned = apply(state, { type: 'prod-pin', data: { id: 'prod_mug' } });
+  equal([pinned.state.show.pinnedProductId, pinned.incomplete], ['prod_mug', false], 'a pin');
+  equal(apply(pinned.state, { type: 'prod-pin', data: { id: '' } }).state.show.pinnedProductId, null, 'nothing is pinned any more');
+  equal(apply(state, { type: 'prod-pin', data: { id: 'prod_new' } }).incomplete, true, 'an unknown product makes the state incomplete');
+  equal(apply(state, { type: 'stock-tick', data: { productId: 'prod_mug', remaining: 2 } }).state.show.products[0]?.remaining, 2, 'a stock tick');
+  equal(state.show.products[0]?.remaining, 5, 'the former state is unchanged');
+
+  const first = apply(state, bid('bid_1', 1000)).state;
+  const late = apply(first, bid('bid_2', 1100, '2026-01-01T00:01:10Z')).state;
+  const repeated = apply(apply(late, bid('bid_1', 1000)).state, bid('bid_2', 1100)).state;
+  const { topBidId, minimumBidCents, endsAt, bidCount } = repeated.show.auctions[0]!;
+  equal([topBidId, minimumBidCents, endsAt, bidCount], ['bid_2', 1200, '2026-01-01T00:01:10Z', 2], 'bids may arrive again, and in another order');
+  const ended = apply(repeated, { type: 'auction-ended', data: { ...auction, status: 'ENDED', topBidId: 'bid_2', topBidCents: 1100 } }).state;
+  equal(apply(ended, { type: 'auction-started', data: auction }).state.show.auctions[0]?.status, 'ENDED', 'an ended auction stays ended');
+
+  const line = { id: 'msg_2', channelId: 'str_1', authorId: 'bo', authorName: 'Bo', body: 'Hi', mentions: [], createdAt: '2026-01-01T00:00:00Z' };
+  const said = apply(apply(state, { type: 'chat.message', data: line }).state, { type: 'chat.message', data: { ...line, id: 'msg_1' } }).state;
+  equal(said.chat.map(({ id }) => id), ['msg_1', 'msg_2'], 'messages are in the order of their ids');
+  const gone = apply(said, { type: 'chat.deleted', data: { id: 'msg_2', channelId: 'str_1', redactedBy: 'ada' } } as never).state;
+  equal(apply(gone, { type: 'chat.message', data: line }).state.chat.map(({ body }) => body), ['Hi', null], 'a deleted message stays deleted');
+  equal(apply(state, { type: 'show-updated', data: { status: 'ENDED', viewerCount: 0 } }).incomplete, true, 'the end of a show is read again');
+  equal(apply(state, { type: 'not-known-yet', data: {} } as never).state === state, true, 'unknown types are ignored');
+}
+
+function clock(): void {
+  let local = 1000;
+  const at = (seconds: number): number => Date.UTC(2026, 0, 1, 0, 0, seconds);
+  const c = new Clock(() => local);
+  c.learn({ server: at(10), sent: 600, received: 1000 });
+  equal(c.now(), at(10) + 200, 'half of the round trip is added');
+  local += 5000;
+  equal(c.left('2026-01-01T00:00:20Z'), 4800, 'it runs with the monotonic clock, although Date.now() is years away');
+  c.learn({ server: at(14.1), sent: 5990, received: 6000 });
+  equal(c.now(), at(15.2), 'an answer from a cache, a second late, does not set the clock back');
+  c.learn({ server: at(15.3), sent: 5990, received: 6000 });
+  equal(c.now(), at(15.3) + 5, 'a short round trip is preferred');
+  c.forget();
+  c.learn({ server: at(3600), sent: 6000, received: 6000 });
+  equal(c.now(), at(3600), 'after sleep the next answer alone counts');
+}
+
+function blockedMemory(): Memory {
+  return memoryOf(() => {
+    throw new Error('blocked');
+  });
+}
+
+async function attempts(): Promise<void> {
+  const memory = blockedMemory();
+  equal(memory.lasting, false, 'blocked storage does not last');
+  const keys: string[] = [];
+  const failing = (error: ApiError) => async (key: string): Promise<string> => {
+    keys.push(key);
+    throw error;
+  };
+  const once = new Attempts(memory, () => Promise.resolve());
+  const lost = new ApiError(0, 'network', '', 0);
+  await once.once('checkout', failing(lost)).catch(() => undefined);
+  await once.once('checkout', async (key) => keys.push(key));
+  equal([keys.length, new Set(keys).size], [5, 1], 'all attempts without an answer have one key');
+  await once.once('checkout', async (key) => keys.push(key));
+  equal(new Set(keys).size, 2, 'after an answer there is a new key');
+  const refused = new ApiError(400, 'insufficient_stock', '', 0);
+  for (let i = 0; i < 2; i++) await once.once('bid', failing(refused)).catch(() => undefined);
+  equal(new Set(keys).size, 4, 'a refusal is an answer');
+  for (let i = 0; i < 2; i++) await once.once('pay', failing(new ApiError(503, 'processor_unavailable', 'order ord_1 may exist', 0))).catch(() => undefined);
+  equal(new Set(keys).size, 5, 'the key stays as long as the order may exist');
+}
+
+async function cart(): Promise<void> {
+  const stored: ShowCart[] = [];
+  let answer: (items: { productId: string; quantity: number }[]) => ShowCart = (items) => ({
+    items: items.map(({ productId, quantity }) => ({ productId, quantity, product: mug, lineCents: quantity * 1999, problem: null })), currency: 'usd',
+    subtotalCents: 0, discountCents: 0, totalCents: 0, discountCode: null, discountRefusal: null, updatedAt: null,
+  });
+  const c = new Cart({
+    cart: () => Promise.reject(new Error('not used')),
+    storeCart: async ({ items }) => {
+      const made = answer(items);
+      stored.push(made);
+
+      return made;
+    },
+  }, 0);
+  c.add(mug);
+  c.add(mug, 2);
+  equal([c.units, c.view.saving, c.view.subtotalCents], [3, true, 5997], 'changes are shown at once');
+  await c.flush();
+  equal([stored.length, stored[0]?.items[0]?.quantity, c.view.saving], [1, 3, false], 'two changes are stored together');
+  let refusal = '';
+  c.on('refused', ({ code }) => (refusal = code));
+  answer = () => {
+    throw new ApiError(404, 'not_found', 'product not found', 0);
+  };
+  c.set(mug.id, 9);
+  await c.flush();
+  equal([refusal, c.units], ['not_found', 3], 'a refused change is taken back');
+}
+
+async function bids(): Promise<void> {
+  const memory = blockedMemory();
+  const top = { ...auction, topBidId: 'bid_1', topBidCents: 1000 };
+  const b = new Bids({ bid: async () => top }, new Attempts(memory), memory);
+  equal(b.partIn(auction), 'none', 'no bid');
+  const placed = b.place('auc_1', 1000, 'Bo');
+  equal(b.partIn(top), 'sending', 'the publication of the own bid arrives before the answer');
+  await placed;
+  equal([b.partIn(top), b.partIn({ ...top, topBidId: 'bid_2' }), b.partIn({ ...top, status: 'ENDED' })], ['leading', 'outbid', 'won'], 'own bids are known by id');
+}
+
+reducer();
+clock();
+await attempts();
+await cart();
+await bids();
+console.log('all is well');

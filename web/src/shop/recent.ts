@@ -1,0 +1,23 @@
+import type { Publication } from '../rooms/realtime.js';
+import type { Clock } from './clock.js';
+
+const keptMs = 10_000;
+const most = 500;
+const slackMs = 500; // of the two clocks
+
+/** The publications of the last 10 s, for a show that was read from a cache and is older than they are. */
+export class Recent {
+  #list: { at: number; publication: Publication }[] = [];
+
+  constructor(private readonly clock: Clock) {}
+
+  add(publication: Publication): void {
+    const now = this.clock.now();
+    this.#list = [...this.#list.filter(({ at }) => at > now - keptMs), { at: now, publication }].slice(-most);
+  }
+
+  /** The publications that arrived after a time of the server's clock in milliseconds, oldest first. */
+  since(time: number): Publication[] {
+    return this.#list.filter(({ at }) => at > time - slackMs).map(({ publication }) => publication);
+  }
+}

@@ -1,0 +1,241 @@
+import type { Show } from '../gen/api.js';
+import { ApiError } from '../rooms/api.js';
+import { Backoff } from '../rooms/backoff.js';
+import { Emitter } from '../rooms/emitter.js';
+import { type Publication, Realtime, type RealtimeRoom } from '../rooms/realtime.js';
+import { type Ticket, readTicket } from '../rooms/ticket.js';
+import { ShopApi } from './api.js';
+import { Attempts } from './attempts.js';
+import { Bids } from './bids.js';
+import { Cart } from './cart.js';
+import { Clock } from './clock.js';
+import { type Memory, memoryOf } from './memory.js';
+import { Orders } from './orders.js';
+import { Recent } from './recent.js';
+import { asApiError } from './request.js';
+import { type LiveState, apply, withMessages } from './state.js';
+import { watchSleep } from './wake.js';
+
+/** The options of a LiveShow. */
+export interface ShowOptions {
+  /** The stream's id. */
+  id: string;
+  /** A participant token for the stream's room. */
+  token: string;
+  /** The API's base URL without a trailing slash; empty, the default, for the page's own server. */
+  base?: string;
+  /** The realtime channel's WebSocket, if it isn't on the page's own server. */
+  realtimeUrl?: string;
+  /** Where keys and own bids are kept over a reload; sessionStorage by default. */
+  memory?: Memory;
+}
+
+/** The events of a LiveShow. */
+export interface ShowEvents {
+  /** `state` has changed. */
+  change: LiveState;
+  /** The number of hearts that viewers sent just now; own ones are included. */
+  hearts: number;
+  /** A late bid has extended an auction. */
+  extended: { auctionId: string; seconds: number };
+  /** The show can't be shown: its id is unknown, or the token isn't valid for it. Nothing follows. */
+  closed: ApiError;
+}
+
+const pollMs = 10_000; // reads the show as long as no publications arrive
+const replayPollMs = 15_000; // reads an ended show until its recording is ready
+const replayPolls = 40; // 10 minutes
+const mostSpreadMs = 10_000;
+const overdueMs = 3_000; // after an auction's end without its publication
+
+/**
+ * A live show: reads it once, then follows its publications on one connection. It reads the show again when publications may be missing:
+ * after a gap, after sleep, and when the server restarts. Viewers do this at random times within up to 10 s, depending on their number.
+ *
+ * ```ts
+ * const show = new LiveShow({ id, token });
+ * show.on('change', ({ show, chat }) => draw(show.products, show.pinnedProductId, chat));
+ * show.start();
+ * await show.cart.add(productId, 1);
+ * ```
+ */
+export class LiveShow extends Emitter<ShowEvents> {
+  readonly clock = new Clock();
+  readonly api: ShopApi;
+  readonly cart: Cart;
+  readonly orders: Orders;
+  readonly bids: Bids;
+  /** The content of the token; undefined for a text that is no token. */
+  readonly ticket: Ticket | undefined;
+  #state: LiveState | undefined;
+  #realtime: Realtime | undefined;
+  #room: RealtimeRoom | undefined;
+  #loading: Promise<void> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #poll: ReturnType<typeof setInterval> | undefined;
+  #stopWatching: (() => void) | undefined;
+  #closed = false;
+  #replayPolls = 0;
+  readonly #backoff = new Backoff(1000, 15_000);
+  readonly #recent: Recent;
+  readonly #attempts: Attempts;
+
+  constructor(private readonly options: ShowOptions) {
+    super();
+    const { id, token, base } = options;
+    this.ticket = readTicket(token);
+    this.#recent = new Recent(this.clock);
+    this.api = new ShopApi(id, { token, obtain: () => Promise.resolve(token) }, this.clock, base);
+    const memory = options.memory ?? memoryOf(() => sessionStorage, `showfloor.${id}.`);
+    this.#attempts = new Attempts(memory);
+    this.cart = new Cart(this.api);
+    this.orders = new Orders(this.api, this.#attempts, memory);
+    this.bids = new Bids(this.api, this.#attempts, memory);
+  }
+
+  /** What is known of the show; undefined until it was read. */
+  get state(): LiveState | undefined {
+    return this.#state;
+  }
+
+  /** Reads the show and connects. Errors become the event `closed`, or another attempt. */
+  start(): void {
+    void this.load();
+    this.#connect();
+    this.#stopWatching = watchSleep(() => {
+      this.clock.forget();
+      void this.load();
+    });
+    this.#poll = setInterval(() => this.#look(), pollMs);
+  }
+
+  /** Ends the connection and all timers. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    clearInterval(this.#poll);
+    this.#stopWatching?.();
+    this.#realtime?.close();
+  }
+
+  /** Sends a heart to all viewers. */
+  heart(): void {
+    this.#room?.sendHearts();
+  }
+
+  /** Posts a message to the chat. A repeated call after a network error posts it once. */
+  async say(body: string, name: string): Promise<void> {
+    const authorId = this.ticket?.userId ?? '';
+    const message = await this.#attempts.once(`say.${body}`, (key) => this.api.say(body, authorId, name, key));
+    if (this.#state) this.#become({ ...this.#state, chat: withMessages(this.#state.chat, [message]) });
+  }
+
+  /** Reads the show and its newest messages. Calls during a request share it. */
+  load(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
+
+    return this.#loading;
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const [show, chat] = await Promise.all([this.api.show(), this.api.chat().catch(() => [])]);
+      this.#backoff.reset();
+      this.#loaded(show, chat);
+    } catch (thrown) {
+      const error = asApiError(thrown);
+      if ([400, 401, 403, 404].includes(error.status)) return this.#end(error);
+      this.#later(Math.max(this.#backoff.next(), error.retryAfter * 1000));
+    }
+  }
+
+  #loaded(show: Show, chat: Parameters<typeof withMessages>[1]): void {
+    if (this.#closed) return;
+    const before = this.#state;
+    let state: LiveState = { show, chat: withMessages(before?.chat ?? [], chat), connection: before?.connection ?? 'connecting' };
+    // The answer may be a second old: publications that are newer are applied again.
+    for (const publication of this.#recent.since(Date.parse(show.serverTime))) state = apply(state, publication).state;
+    this.#become(state);
+  }
+
+  #connect(): void {
+    const { id, token, realtimeUrl } = this.options;
+    this.#realtime = new Realtime({ token, ...(realtimeUrl ? { url: realtimeUrl } : {}) });
+    this.#realtime.on('disconnected', ({ code, reason }) => this.#refused(code, reason));
+    this.#room = this.#realtime.room(id);
+    this.#room.on('publication', (publication) => this.#take(publication));
+    this.#room.on('subscribed', ({ recovered }) => {
+      this.#connection('connected');
+      if (!recovered) this.#soon();
+    });
+    this.#room.on('subscribing', () => this.#connection(this.#state?.connection === 'connected' ? 'reconnecting' : 'connecting'));
+    this.#room.on('refused', ({ code, reason }) => this.#refused(code, reason));
+  }
+
+  /** The server refuses the token for the room; an answer of the API says it more precisely. */
+  #refused(code: number, reason: string): void {
+    this.api.cart().then(
+      () => this.#connection('reconnecting'), // the channel alone doesn't work: the show is polled
+      (thrown: unknown) => {
+        const error = asApiError(thrown);
+        if ([401, 403, 404].includes(error.status)) this.#end(error);
+        else console.info('realtime channel refused', code, reason);
+      },
+    );
+  }
+
+  #take(publication: Publication): void {
+    this.#recent.add(publication);
+    if (publication.type === 'heart') return this.emit('hearts', publication.data.count);
+    if (!this.#state) return;
+    const before = this.#state.show.auctions;
+    const { state, incomplete } = apply(this.#state, publication);
+    this.#become(state);
+    if (publication.type === 'auction-bid') this.#noteExtension(publication.data.auctionId, before);
+    if (incomplete) this.#soon();
+  }
+
+  #noteExtension(auctionId: string, before: Show['auctions']): void {
+    const end = (list: Show['auctions']): number => Date.parse(list.find((one) => one.id === auctionId)?.endsAt ?? '');
+    const seconds = Math.round((end(this.#state?.show.auctions ?? []) - end(before)) / 1000);
+    if (seconds > 0) this.emit('extended', { auctionId, seconds });
+  }
+
+  /** soon reads the show at a random time, so that thousands of viewers don't do it in the same second. */
+  #soon(): void {
+    this.#later(250 + Math.random() * Math.min(mostSpreadMs, 750 + 2 * (this.#state?.show.viewerCount ?? 0)));
+  }
+
+  #later(ms: number): void {
+    if (this.#closed || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => void this.load(), ms);
+  }
+
+  #look(): void {
+    const { show, connection } = this.#state ?? {};
+    const overdue = show?.auctions.some(({ status, endsAt }) => status === 'LIVE' && Date.parse(endsAt) < this.clock.now() - overdueMs);
+    if ((connection !== 'connected' && document.visibilityState === 'visible') || overdue) this.#soon();
+    if (show?.status === 'ENDED' && !show.replayId && this.#replayPolls < replayPolls) {
+      this.#replayPolls++;
+      this.#later(replayPollMs * (0.5 + Math.random()));
+    }
+  }
+
+  #connection(connection: LiveState['connection']): void {
+    if (this.#state && this.#state.connection !== connection) this.#become({ ...this.#state, connection });
+    else if (!this.#state && connection === 'connected') void this.#loading?.then(() => this.#connection(connection));
+  }
+
+  #become(state: LiveState): void {
+    this.#state = state;
+    this.emit('change', state);
+  }
+
+  #end(error: ApiError): void {
+    if (this.#closed) return;
+    this.close();
+    this.emit('closed', error);
+  }
+}

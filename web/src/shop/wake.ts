@@ -1,0 +1,48 @@
+const asleepMs = 30_000;
+const checkMs = 5_000;
+const clockJumpMs = 2_000;
+
+/**
+ * Calls `woke` when the state on the page may be out of date: the page was hidden or the device asleep for more than 30 s, the
+ * network is back, or the device's clock was changed.
+ *
+ * @returns a function that stops it
+ */
+export function watchSleep(woke: () => void): () => void {
+  let hiddenAt: number | undefined;
+  let last = Date.now();
+  let drift = Date.now() - performance.now();
+  const look = (): void => {
+    const now = Date.now();
+    const jumped = Math.abs(now - performance.now() - drift) > clockJumpMs;
+    const slept = now - last > asleepMs;
+    drift = now - performance.now();
+    last = now;
+    if (jumped || slept) woke();
+  };
+  const timer = setInterval(look, checkMs);
+  const seen = (): void => {
+    if (document.visibilityState === 'hidden') {
+      hiddenAt = Date.now();
+
+      return;
+    }
+    const away = hiddenAt === undefined ? 0 : Date.now() - hiddenAt;
+    hiddenAt = undefined;
+    last = Date.now();
+    if (away > asleepMs) woke();
+  };
+  const restored = (event: PageTransitionEvent): void => {
+    if (event.persisted) woke();
+  };
+  document.addEventListener('visibilitychange', seen);
+  addEventListener('online', woke);
+  addEventListener('pageshow', restored);
+
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener('visibilitychange', seen);
+    removeEventListener('online', woke);
+    removeEventListener('pageshow', restored);
+  };
+}

@@ -1,0 +1,50 @@
+// The shopping page: /scenarios/shopping/?room=<stream>&token=<participant token>, or ?vod=<recording>.
+import { type VNode, render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+
+import { call, readTicket } from '../shop/index.js';
+import type { Show } from '../gen/api.js';
+import { type Address, readAddress } from './address.js';
+import { Live } from './live.js';
+import { reportReturn } from './pay.js';
+import { Recorded } from './replay.js';
+import { Closed } from './screens.js';
+import { t } from './texts/index.js';
+
+/** What the address asks for: a show, a replay, or an explanation. */
+function Page({ address }: { address: Address }): VNode {
+  const { kind, id, token } = address;
+  if (!id) return <Closed icon="alert" title={t.noTokenTitle} text={t.noTokenText} />;
+  if (kind === 'vod') return <Recorded address={address} />;
+  if (!token) return <WithoutToken id={id} title={t.noTokenTitle} text={t.noTokenText} />;
+  const ticket = readTicket(token);
+  if (!ticket) return <WithoutToken id={id} title={t.noTokenTitle} text={t.noTokenText} />;
+  if (ticket.room !== id) return <WithoutToken id={id} title={t.otherRoomTitle} text={t.otherRoomText} />;
+
+  return <Live address={address} token={token} />;
+}
+
+/** Explains the problem. Offers the replay of the show, if everybody may watch it. */
+function WithoutToken({ id, title, text }: { id: string; title: string; text: string }): VNode {
+  const [replay, setReplay] = useState<string | null>(null);
+  useEffect(() => {
+    call<Show>(`/v1/shows/${encodeURIComponent(id)}`).then(({ replayId }) => setReplay(replayId), () => undefined);
+  }, [id]);
+
+  return (
+    <Closed icon="lock" title={title} text={text}>
+      {replay ? <a class="button primary" href={`?vod=${encodeURIComponent(replay)}`}>{t.openReplayInstead}</a> : null}
+    </Closed>
+  );
+}
+
+async function start(): Promise<void> {
+  document.documentElement.lang = t.language;
+  const address = readAddress();
+  const root = document.getElementById('page');
+  if (!root) return;
+  const closes = address.returned !== undefined && (await reportReturn(address.id));
+  render(closes ? <Closed icon="check" title={t.order} text={t.closeWindow} /> : <Page address={address} />, root);
+}
+
+void start();

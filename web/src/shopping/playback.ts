@@ -1,0 +1,133 @@
+import type Hls from 'hls.js';
+
+import { Backoff } from '../rooms/backoff.js';
+import { PlaybackAddress } from '../shop/index.js';
+import { ownAddress } from './address.js';
+
+/** The state of playback. `waiting`: it continues by itself. `failed`: several attempts had no success; it is tried further. */
+export type PlaybackState = 'loading' | 'playing' | 'waiting' | 'ended' | 'failed';
+
+/**
+ * A way to play a show's video in a video element. The page knows only this interface, so a show can be played by LL-HLS or by
+ * WebRTC from its room.
+ */
+export interface Playback {
+  /** Starts to play, muted if the browser demands it. */
+  start(): void;
+  /** Stops and releases the video element. */
+  stop(): void;
+}
+
+/** Where HLS playback gets its playlist and reports its state. */
+export interface HlsOptions {
+  /** Returns a playlist's URL that is valid now. It is called at the start and after failures. */
+  source: () => Promise<string>;
+  /** Whether the playlist is a live one. */
+  live: boolean;
+  /** The second at which a recording starts. */
+  second?: number;
+  changed: (state: PlaybackState) => void;
+}
+
+/** Plays an HLS playlist by hls.js, or by the browser itself where hls.js can't work. It restarts after failures with a new URL. */
+export class HlsPlayback implements Playback {
+  #hls: Hls | undefined;
+  #address: PlaybackAddress | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #stopped = false;
+  #recoveries = 0;
+  #second: number;
+  readonly #backoff = new Backoff(1000, 8000);
+  readonly #ends: (() => void)[] = [];
+
+  constructor(
+    private readonly video: HTMLVideoElement,
+    private readonly options: HlsOptions,
+  ) {
+    this.#second = options.second ?? 0;
+    this.#on('playing', () => {
+      this.#backoff.reset();
+      this.#recoveries = 0;
+      options.changed('playing');
+    });
+    this.#on('waiting', () => options.changed('waiting'));
+    this.#on('ended', () => options.changed('ended'));
+    this.#on('error', () => {
+      if (!this.#hls) this.#again(); // the browser's own player
+    });
+  }
+
+  start(): void {
+    this.options.changed('loading');
+    void this.#load().catch(() => this.#again());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    for (const end of this.#ends) end();
+    this.#release();
+  }
+
+  #on(name: string, listener: () => void): void {
+    this.video.addEventListener(name, listener);
+    this.#ends.push(() => this.video.removeEventListener(name, listener));
+  }
+
+  async #load(): Promise<void> {
+    // The script and the playlist's URL are loaded side by side.
+    const [{ default: Engine }, url] = await Promise.all([import('hls.js'), this.options.source()]);
+    if (this.#stopped) return;
+    const address = ownAddress(url);
+    if (!Engine.isSupported()) return this.#native(address);
+    if (this.#address) this.#address.renew(address);
+    else this.#address = new PlaybackAddress(address);
+    const current = this.#address;
+    const hls = new Engine({
+      workerPath: '/assets/hls.worker.js', capLevelToPlayerSize: true, startPosition: this.options.live ? -1 : this.#second,
+      ...(this.options.live ? { lowLatencyMode: true, backBufferLength: 10, maxLiveSyncPlaybackRate: 1.1 } : {}),
+      xhrSetup: (xhr, to) => xhr.open('GET', current.of(to)),
+    });
+    this.#hls = hls;
+    hls.on(Engine.Events.ERROR, (_, { fatal, type }) => {
+      if (!fatal) return;
+      if (type === Engine.ErrorTypes.MEDIA_ERROR && this.#recoveries++ < 2) hls.recoverMediaError();
+      else this.#again();
+    });
+    hls.loadSource(current.url);
+    hls.attachMedia(this.video);
+    await this.#play();
+  }
+
+  async #native(url: string): Promise<void> {
+    this.video.src = url;
+    if (!this.options.live && this.#second > 0) this.video.currentTime = this.#second;
+    await this.#play();
+  }
+
+  /** play starts muted if the browser allows no sound before a click. */
+  async #play(): Promise<void> {
+    await this.video.play().catch(async (error: unknown) => {
+      if (!(error instanceof DOMException) || error.name !== 'NotAllowedError') return;
+      this.video.muted = true;
+      await this.video.play().catch(() => undefined);
+    });
+  }
+
+  /** again restarts with a new URL. A recording continues where it was. */
+  #again(): void {
+    if (this.#stopped) return;
+    if (!this.options.live && this.video.currentTime > 0) this.#second = this.video.currentTime;
+    this.#release();
+    this.options.changed(this.#backoff.attempts > 2 ? 'failed' : 'waiting');
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#load().catch(() => this.#again()), this.#backoff.next());
+  }
+
+  #release(): void {
+    this.#hls?.destroy();
+    this.#hls = undefined;
+    this.#address = undefined;
+    this.video.removeAttribute('src');
+  }
+}

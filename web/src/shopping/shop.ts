@@ -1,0 +1,41 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+
+import type { ApiError, Cart, Clock, Orders, ShopApi } from '../shop/index.js';
+import type { ShowProduct } from '../gen/api.js';
+
+/** The dialogs of the page; one is open at a time. */
+export type Sheet =
+  | { kind: 'shelf' }
+  | { kind: 'product'; product: ShowProduct }
+  | { kind: 'cart'; note?: string }
+  | { kind: 'order'; orderId: string; returned?: boolean }
+  | { kind: 'bid'; auctionId: string };
+
+/** What the parts of the page share, live and in a replay. */
+export interface Shop {
+  id: string;
+  api: ShopApi;
+  cart: Cart;
+  orders: Orders;
+  clock: Clock;
+  /** The buyer's name in the token; undefined if it has none. */
+  name: string | undefined;
+  canBuy: boolean;
+  products: readonly ShowProduct[];
+  open: (sheet: Sheet | undefined) => void;
+  /** Shows a message for some seconds; screen readers read it. */
+  notify: (text: string) => void;
+  /** Shows why the server has refused something. */
+  refuse: (error: ApiError) => void;
+}
+
+export const ShopContext = createContext<Shop | undefined>(undefined);
+
+/** Returns what the parts of the page share. */
+export function useShop(): Shop {
+  const shop = useContext(ShopContext);
+  if (!shop) throw new Error('no shop');
+
+  return shop;
+}

@@ -1,0 +1,87 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { picture } from './address.js';
+import { Icon } from './icons.js';
+import type { Playback, PlaybackState } from './playback.js';
+import { t } from './texts/index.js';
+
+const surroundMs = 1000; // between two pictures of the blurred surroundings
+
+/** What the parts over the video know of it. */
+export interface Screen {
+  state: PlaybackState;
+  muted: boolean;
+  toggleSound: () => void;
+}
+
+/**
+ * The video with its surroundings. Portrait video fills the screen; landscape video is shown whole, with a blurred copy around it.
+ *
+ * @param plays makes the playback; undefined while there is nothing to play
+ */
+export function Stage({ name, poster, plays, children, onVideo }: {
+  name: string; poster: string | null; plays: ((video: HTMLVideoElement, changed: (state: PlaybackState) => void) => Playback) | undefined;
+  children: (screen: Screen) => ComponentChildren; onVideo?: (video: HTMLVideoElement) => void;
+}): VNode {
+  const video = useRef<HTMLVideoElement>(null);
+  const [state, setState] = useState<PlaybackState>('loading');
+  const [muted, setMuted] = useState(false);
+  const [shape, setShape] = useState<'portrait' | 'landscape'>('portrait');
+  useEffect(() => {
+    const element = video.current;
+    if (!element || !plays) return undefined;
+    onVideo?.(element);
+    const playback = plays(element, setState);
+    playback.start();
+
+    return () => playback.stop();
+  }, [plays]);
+  const toggleSound = (): void => {
+    const element = video.current;
+    if (!element) return;
+    element.muted = !element.muted;
+    if (!element.muted) void element.play().catch(() => undefined);
+  };
+  const from = picture(poster);
+  const started = state === 'playing' || state === 'ended' || (video.current?.readyState ?? 0) > 1;
+
+  return (
+    <div class="stage" data-shape={shape}>
+      {from ? <img class="poster-blur" src={from} alt="" referrerpolicy="no-referrer" /> : null}
+      <Surroundings video={video} shown={shape === 'landscape' && started} />
+      {from && !started ? <img class="poster" src={from} alt="" referrerpolicy="no-referrer" /> : null}
+      <video
+        ref={video} playsInline aria-label={t.video(name)} hidden={!plays}
+        onVolumeChange={({ currentTarget }) => setMuted(currentTarget.muted)}
+        onResize={({ currentTarget: { videoWidth, videoHeight } }) => {
+          if (videoWidth > 0) setShape(videoWidth > videoHeight ? 'landscape' : 'portrait');
+        }}
+        onLoadedMetadata={({ currentTarget: { videoWidth, videoHeight } }) => setShape(videoWidth > videoHeight ? 'landscape' : 'portrait')}
+      />
+      {plays && (state === 'loading' || state === 'waiting') ? <span class="spinner" role="status" aria-label={t.loading} /> : null}
+      {plays && muted && started ? (
+        <button type="button" class="sound-on" onClick={toggleSound}><Icon name="mute" /> {t.soundOn}</button>
+      ) : null}
+      {children({ state, muted, toggleSound })}
+    </div>
+  );
+}
+
+/** A small blurred copy of the video, drawn once a second. */
+function Surroundings({ video, shown }: { video: { current: HTMLVideoElement | null }; shown: boolean }): VNode {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    if (!shown) return undefined;
+    const draw = (): void => {
+      const context = canvas.current?.getContext('2d');
+      if (context && video.current && video.current.readyState > 1 && document.visibilityState === 'visible') context.drawImage(video.current, 0, 0, 32, 18);
+    };
+    draw();
+    const timer = setInterval(draw, surroundMs);
+
+    return () => clearInterval(timer);
+  }, [shown]);
+
+  return <canvas ref={canvas} class="surroundings" width={32} height={18} hidden={!shown} aria-hidden="true" />;
+}
