@@ -13,7 +13,7 @@ import { type Memory, memoryOf } from './memory.js';
 import { Orders } from './orders.js';
 import { Recent } from './recent.js';
 import { asApiError } from './request.js';
-import { type LiveState, apply, withMessages } from './state.js';
+import { type LiveState, apply, withAuction, withMessages } from './state.js';
 import { watchSleep } from './wake.js';
 
 /** The options of a LiveShow. */
@@ -121,6 +121,13 @@ export class LiveShow extends Emitter<ShowEvents> {
   /** Sends a heart to all viewers. */
   heart(): void {
     this.#room?.sendHearts();
+  }
+
+  /** Places a bid in whole cents. After a network error the same call repeats the bid: it doesn't make a second one. */
+  async bid(auctionId: string, amountCents: number, bidderName: string | null): Promise<void> {
+    const auction = await this.bids.place(auctionId, amountCents, bidderName);
+    const state = this.#state;
+    if (state) this.#become({ ...state, show: { ...state.show, auctions: withAuction(state.show.auctions, auction) } });
   }
 
   /** Posts a message to the chat. A repeated call after a network error posts it once. */

@@ -124,7 +124,7 @@ function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name:
         <Stage name={data.name} poster={data.posterUrl} plays={plays}>
           {(screen) => (
             <>
-              <TopBar brand={data.brand} title={data.name} viewers={data.viewerCount} live={onAir} screen={screen} />
+              <TopBar brand={data.brand} title={data.name} viewers={data.viewerCount} live={onAir} screen={screen} heading={onAir} />
               <div class="under-top">
                 {trouble ? <p class="banner" role="status"><Icon name="alert" /> {trouble}</p> : null}
                 {data.canBuy ? null : <p class="banner">{t.cannotBuy}</p>}
@@ -139,7 +139,7 @@ function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name:
                 {desk ? null : (
                   <div class="bottom-bar">
                     {onAir ? <Composer name={name} say={say} /> : <span class="gap" />}
-                    <IconButton name="bag" label={t.products} act={openShelf} badge={data.products.length} kind="glass" />
+                    <IconButton name="bag" label={t.productCount(data.products.length)} act={openShelf} badge={data.products.length} kind="glass" />
                     <IconButton name="cart" label={units ? t.cartUnits(units) : t.cart} act={openCart} badge={units} kind="glass" />
                     {onAir ? <HeartButton send={sendHeart} /> : null}
                   </div>
@@ -175,20 +175,28 @@ function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name:
 }
 
 /** The bar over the video: the brand, the show's name, viewers and sound. */
-export function TopBar({ brand, title, viewers, live, screen }: { brand: Brand; title: string; viewers?: number; live: boolean; screen?: Screen }): VNode {
+export function TopBar({ brand, title, viewers, live, screen, heading = true }: {
+  brand: Brand; title: string; viewers?: number; live: boolean; screen?: Screen; heading?: boolean;
+}): VNode {
+  const Title = heading ? 'h1' : 'p';
+
   return (
     <header class="top-bar">
       <div class="brand glass">
         <Logo name={brand.name} url={brand.logoUrl} />
         <div class="brand-text">
           <p class="brand-name"><bdi>{brand.name}</bdi></p>
-          <p class="show-name"><bdi>{title}</bdi></p>
+          <Title class="show-name"><bdi>{title}</bdi></Title>
         </div>
       </div>
       <div class="top-tools">
-        {live ? <span class="live-badge">{t.live}</span> : null}
-        {live && viewers !== undefined ? (
-          <span class="viewers glass"><Icon name="eye" /> <span class="spoken">{t.viewers(viewers, count(viewers))}</span><span aria-hidden="true">{count(viewers)}</span></span>
+        {live ? (
+          <div class="on-air-badge glass">
+            <span class="live-badge">{t.live}</span>
+            {viewers === undefined ? null : (
+              <span class="viewers"><Icon name="eye" /> <span class="spoken">{t.viewers(viewers, count(viewers))}</span><span aria-hidden="true">{count(viewers)}</span></span>
+            )}
+          </div>
         ) : null}
         {live && screen ? <IconButton name={screen.muted ? 'mute' : 'sound'} label={screen.muted ? t.soundOn : t.soundOff} act={screen.toggleSound} kind="glass" /> : null}
       </div>

@@ -111,7 +111,7 @@ function Layout({ show, replay, second, openCart, openShelf }: {
                   <div class="bottom-bar">
                     <span class="replay-badge">{t.replay}</span>
                     <span class="gap" />
-                    <IconButton name="bag" label={t.products} act={openShelf} badge={replay.products.length} kind="glass" />
+                    <IconButton name="bag" label={t.productCount(replay.products.length)} act={openShelf} badge={replay.products.length} kind="glass" />
                     <IconButton name="cart" label={units ? t.cartUnits(units) : t.cart} act={openCart} badge={units} kind="glass" />
                   </div>
                 )}

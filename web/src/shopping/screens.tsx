@@ -12,7 +12,10 @@ import { t } from './texts/index.js';
 /** A page instead of a show: says what is wrong, and what to do. */
 export function Closed({ icon, title, text, children }: { icon: IconName; title: string; text: string; children?: ComponentChildren }): VNode {
   const head = useRef<HTMLHeadingElement>(null);
-  useEffect(() => head.current?.focus(), []);
+  useEffect(() => {
+    document.title = title;
+    head.current?.focus();
+  }, [title]);
 
   return (
     <main class="closed">
