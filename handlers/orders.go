@@ -17,9 +17,7 @@ import (
 // CreateCheckout creates an order and its payment page.
 func (s *Server) CreateCheckout(ctx context.Context, r api.CreateCheckoutRequestObject) (api.CreateCheckoutResponseObject, error) {
 	page, err := s.areas.Orders.CreateCheckout(ctx, request.Caller(ctx), order.Cart{
-		Lines: each(r.Body.Items, func(i api.CartItem) catalog.Line {
-			return catalog.Line{ProductID: i.ProductID, Quantity: int64(i.Quantity)}
-		}),
+		Lines:    each(r.Body.Items, toLine),
 		StreamID: orNil(r.Body.StreamID), CustomerEmail: r.Body.CustomerEmail, CustomerExternalID: r.Body.CustomerExternalID,
 		DiscountCode: orEmpty(r.Body.DiscountCode), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
 		Metadata: pairsOf(r.Body.Metadata),
@@ -27,9 +25,15 @@ func (s *Server) CreateCheckout(ctx context.Context, r api.CreateCheckoutRequest
 	if err != nil {
 		return nil, err
 	}
-	return api.CreateCheckout201JSONResponse{
-		URL: page.URL, SessionID: page.SessionID, OrderID: page.OrderID, ExpiresAt: timestamp.From(page.ExpiresAt),
-	}, nil
+	return api.CreateCheckout201JSONResponse(toCheckout(page)), nil
+}
+
+func toCheckout(page order.Checkout) api.Checkout {
+	return api.Checkout{URL: page.URL, SessionID: page.SessionID, OrderID: page.OrderID, ExpiresAt: timestamp.From(page.ExpiresAt)}
+}
+
+func toLine(i api.CartItem) catalog.Line {
+	return catalog.Line{ProductID: i.ProductID, Quantity: int64(i.Quantity)}
 }
 
 // ListOrders lists the tenant's orders.

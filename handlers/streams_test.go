@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/internal/base/timestamp"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/testkit/apitest"
 )
@@ -145,4 +146,45 @@ func TestLongIDsDontExist(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, code.StatusCode())
 	require.False(t, code.JSON200.Valid)
+}
+
+func TestAStreamsShow(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	mug, cup := owner.Product(t, nil), owner.Product(t, nil)
+	st := owner.Stream(t, nil)
+	require.True(t, st.ScheduledAt.IsNull() && st.PosterURL.IsNull() && st.ProductIds.IsNull() && st.PublicReplay.IsNull())
+
+	st = owner.Stream(t, map[string]any{
+		"scheduledAt": "2026-12-01T19:00:00.1234Z", "posterUrl": "https://cdn.example/p.jpg", "productIds": []string{cup.ID, mug.ID, cup.ID}, "publicReplay": false,
+	})
+	scheduled, err := st.ScheduledAt.Get()
+	require.NoError(t, err)
+	require.Equal(t, "2026-12-01T19:00:00.123Z", timestamp.Format(scheduled.Time))
+	shelf, err := st.ProductIds.Get()
+	require.NoError(t, err)
+	require.Equal(t, []string{cup.ID, mug.ID}, shelf)
+
+	path := "/v1/me/streams/" + st.ID
+	var got api.Stream
+	owner.Call(t, "PATCH", path, map[string]any{"name": "Other"}).Into(t, 200, &got)
+	require.False(t, got.PosterURL.IsNull() || got.PublicReplay.IsNull(), "absent fields don't change")
+	owner.Call(t, "PATCH", path, map[string]any{"productIds": []string{}, "publicReplay": true, "posterUrl": nil}).Into(t, 200, &got)
+	shelf, err = got.ProductIds.Get()
+	require.NoError(t, err)
+	require.Empty(t, shelf, "an empty shelf is not the default one")
+	require.True(t, got.PosterURL.IsNull())
+	public, err := got.PublicReplay.Get()
+	require.NoError(t, err)
+	require.True(t, public)
+	owner.Call(t, "PATCH", path, map[string]any{"productIds": nil, "scheduledAt": nil}).Into(t, 200, &got)
+	require.True(t, got.ProductIds.IsNull() && got.ScheduledAt.IsNull())
+
+	foreign := s.Register(t).Product(t, nil)
+	for _, productID := range []string{foreign.ID, "prod_none"} {
+		owner.Call(t, "PATCH", path, map[string]any{"productIds": []string{mug.ID, productID}}).Problem(t, 404, "not_found")
+		owner.Call(t, "POST", "/v1/me/streams", map[string]any{"name": "x", "productIds": []string{productID}}).Problem(t, 404, "not_found")
+	}
+	owner.Call(t, "PATCH", path, map[string]any{"posterUrl": "javascript:alert(1)"}).Problem(t, 400, "invalid_input")
 }

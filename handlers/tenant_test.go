@@ -59,3 +59,34 @@ func TestPasswordChangeEndsAllOldTokens(t *testing.T) {
 	key.Call(t, "POST", "/v1/me/change-password",
 		map[string]any{"currentPassword": next, "newPassword": next}).Problem(t, 401, "unauthenticated")
 }
+
+func TestATenantsBrand(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	var tenant api.Tenant
+	owner.Call(t, "GET", "/v1/me/tenant", nil).Into(t, 200, &tenant)
+	require.Equal(t, tenant.Name, tenant.Brand.Name)
+	require.True(t, tenant.Brand.LogoURL.IsNull() && tenant.Brand.PrimaryColor.IsNull() && tenant.Brand.AccentColor.IsNull())
+	require.Empty(t, tenant.EmbedOrigins)
+
+	owner.Call(t, "PATCH", "/v1/me/tenant", map[string]any{
+		"brand":        map[string]any{"logoUrl": "https://cdn.example/logo.svg", "primaryColor": "#7A2048"},
+		"embedOrigins": []string{"https://Shop.example", "https://shop.example:443", "http://localhost:3000"},
+	}).Into(t, 200, &tenant)
+	color, err := tenant.Brand.PrimaryColor.Get()
+	require.NoError(t, err)
+	require.Equal(t, "#7a2048", color)
+	require.Equal(t, []string{"https://shop.example", "http://localhost:3000"}, tenant.EmbedOrigins)
+
+	owner.Call(t, "PATCH", "/v1/me/tenant", map[string]any{"brand": map[string]any{"logoUrl": nil}}).Into(t, 200, &tenant)
+	require.True(t, tenant.Brand.LogoURL.IsNull())
+	require.False(t, tenant.Brand.PrimaryColor.IsNull(), "absent fields don't change")
+	for _, body := range []map[string]any{
+		{"brand": map[string]any{"primaryColor": "red"}}, {"brand": map[string]any{"logoUrl": "data:image/svg+xml,x"}},
+		{"embedOrigins": []string{"https://shop.example/path"}}, {"embedOrigins": []string{"*"}}, {"embedOrigins": []string{"https://*.example"}},
+		{"embedOrigins": []string{"https://shop.example; script-src *"}},
+	} {
+		owner.Call(t, "PATCH", "/v1/me/tenant", body).Problem(t, 400, "invalid_input")
+	}
+}

@@ -36,3 +36,12 @@ SELECT coalesce(sum(greatest(n.now, n.before)), 0)::bigint FROM (
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants.
 DELETE FROM audience_hours WHERE ctid = ANY (ARRAY(SELECT a.ctid FROM audience_hours a WHERE a.hour < @before LIMIT @max_rows));
+
+-- name: SumStreamAudience :one
+-- The highest number of simultaneous players of a stream, and the minutes that all of them watched.
+WITH minutes AS (
+    SELECT a.hour, m.minute, sum(a.viewers[m.minute]) AS viewers
+    FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)
+    WHERE a.tenant_id = @tenant_id AND a.stream_id = @stream_id GROUP BY a.hour, m.minute
+)
+SELECT coalesce(max(m.viewers), 0)::bigint AS peak_viewers, coalesce(sum(m.viewers), 0)::bigint AS watched_minutes FROM minutes m;

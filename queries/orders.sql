@@ -9,10 +9,11 @@ FROM tenants t LEFT JOIN sellers se ON se.tenant_id = t.id WHERE t.id = @tenant_
 -- name: CreateOrder :exec
 WITH made AS (
     INSERT INTO orders (id, tenant_id, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents,
-        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, metadata, processor_account_id, expires_at, check_at, check_set_at, created_at, updated_at)
+        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, metadata, customer_name, processor_account_id, expires_at,
+        check_at, check_set_at, created_at, updated_at)
     VALUES (@id, @tenant_id, sqlc.narg('stream_id'), sqlc.narg('auction_id'), @customer_external_id, sqlc.narg('customer_email'), @subtotal_cents, @discount_cents, @total_cents,
         @application_fee_cents, @currency, sqlc.narg('discount_id'), sqlc.narg('discount_code'), @success_url, @cancel_url, @metadata,
-        sqlc.narg('processor_account_id'), @expires_at, @check_at::timestamptz, @now::timestamptz, @now::timestamptz, @now::timestamptz)
+        sqlc.narg('customer_name'), sqlc.narg('processor_account_id'), @expires_at, @check_at::timestamptz, @now::timestamptz, @now::timestamptz, @now::timestamptz)
     RETURNING id, tenant_id
 )
 INSERT INTO order_items (order_id, tenant_id, position, product_id, name, price_cents, quantity)
@@ -116,3 +117,16 @@ UPDATE orders SET metadata = @metadata, updated_at = @now WHERE tenant_id = @ten
 
 -- name: FulfilOrder :exec
 UPDATE orders SET status = @status, fulfilled_at = @now::timestamptz, updated_at = @now::timestamptz WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: SumStreamOrders :many
+-- The orders of a stream in each currency: all of them, those that were paid, and the amount that buyers were charged.
+SELECT lower(coalesce(o.paid_currency, o.currency))::text AS currency, count(*) AS checkouts, count(*) FILTER (WHERE o.paid_at IS NOT NULL) AS paid,
+    coalesce(sum(coalesce(o.paid_cents, o.total_cents)) FILTER (WHERE o.paid_at IS NOT NULL), 0)::bigint AS charged_cents
+FROM orders o WHERE o.tenant_id = @tenant_id AND o.stream_id = @stream_id GROUP BY 1 ORDER BY 1;
+
+-- name: SumStreamProducts :many
+-- The paid units of each product in a stream.
+SELECT i.product_id, count(*) AS orders, sum(i.quantity)::bigint AS units
+FROM orders o JOIN order_items i ON i.tenant_id = o.tenant_id AND i.order_id = o.id
+WHERE o.tenant_id = @tenant_id AND o.stream_id = @stream_id AND o.paid_at IS NOT NULL
+GROUP BY i.product_id ORDER BY units DESC, i.product_id;

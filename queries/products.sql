@@ -16,6 +16,9 @@ SELECT p.* FROM page JOIN products p ON p.id = page.id WHERE p.tenant_id = @tena
 -- name: GetProduct :one
 SELECT * FROM products WHERE tenant_id = @tenant_id AND id = @id;
 
+-- name: ListProductsByID :many
+SELECT * FROM products WHERE tenant_id = @tenant_id AND id = ANY (@ids::text[]);
+
 -- name: LockProduct :one
 SELECT * FROM products WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 

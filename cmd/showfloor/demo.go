@@ -28,9 +28,10 @@ type demoCommand struct {
 	URL    string `help:"The server's address. Default: PUBLIC_URL, else http://localhost:8080." placeholder:"URL"`
 	Sample string `help:"The clip to publish; created with ffmpeg if it is missing."               default:"sample.mp4"`
 	Keep   bool   `help:"Stay on air until Ctrl-C instead of some 15 seconds, to try the player."`
+	Shop   bool   `help:"Run a live shopping show until Ctrl-C: products, a host's and a viewer's link, a discount, an auction, then the replay."`
 }
 
-// Run plays through one broadcast as a new tenant, with the public API only.
+// Run plays through one broadcast or show as a new tenant, with the public API only.
 func (c demoCommand) Run(ctx context.Context, e environment) error {
 	base, err := c.server(e.environ)
 	if err != nil {
@@ -41,8 +42,26 @@ func (c demoCommand) Run(ctx context.Context, e environment) error {
 	if err != nil {
 		return &usageError{fmt.Errorf("--url: %w", err)}
 	}
-	d := &demo{out: e.out, url: base, sample: c.Sample, keep: c.Keep, http: requests, api: calls}
-	err = d.run(ctx)
+	d := &demo{out: e.out, url: base, sample: c.Sample, keep: c.Keep || c.Shop, http: requests, api: calls}
+	if c.Shop {
+		err = d.run(ctx, "One show", []demoStep{
+			{"Sign up: a tenant, an API key, a webhook endpoint", d.signUp},
+			{"Open a shop: a brand, products, a seller", d.openShop},
+			{"Create a stream", d.createStream},
+			{"Invite a host and a viewer", d.invite},
+			{"Publish " + c.Sample + " with ffmpeg", d.publish},
+			{"Sell", d.sell},
+			{"End the show", d.replay},
+		})
+	} else {
+		err = d.run(ctx, "One broadcast", []demoStep{
+			{"Sign up: a tenant, an API key, a webhook endpoint", d.signUp},
+			{"Create a stream", d.createStream},
+			{"Publish " + c.Sample + " with ffmpeg", d.publish},
+			{"Watch it live", d.watch},
+			{"Stop ffmpeg", d.finish},
+		})
+	}
 	if err != nil && ctx.Err() != nil {
 		return errors.New("the demo was interrupted")
 	}
@@ -73,6 +92,7 @@ type demo struct {
 	api    *client.ClientWithResponses
 
 	apiKey   string
+	shop     demoShop
 	receiver *demoReceiver
 	endpoint string
 	stream   api.Stream
@@ -88,17 +108,12 @@ type demoStep struct {
 	do    func(ctx context.Context) error
 }
 
-func (d *demo) run(ctx context.Context) error {
+// run does the steps one after the other.
+func (d *demo) run(ctx context.Context, what string, steps []demoStep) error {
 	defer d.cleanUp(context.WithoutCancel(ctx))
-	fmt.Fprintf(d.out, "One broadcast against %s\n", d.url)
+	fmt.Fprintf(d.out, "%s against %s\n", what, d.url)
 	began := time.Now()
-	for i, step := range []demoStep{
-		{"Sign up: a tenant, an API key, a webhook endpoint", d.signUp},
-		{"Create a stream", d.createStream},
-		{"Publish " + d.sample + " with ffmpeg", d.publish},
-		{"Watch it live", d.watch},
-		{"Stop ffmpeg", d.finish},
-	} {
+	for i, step := range steps {
 		fmt.Fprintf(d.out, "\n%d. %s\n", i+1, step.title)
 		start := time.Now()
 		if err := step.do(ctx); err != nil {
@@ -130,6 +145,7 @@ func (d *demo) signUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register a tenant: %w", err)
 	}
+	d.shop.owner = login.Token
 	d.line("tenant", login.Tenant.ID+", user "+email)
 
 	key, err := created(d.api.CreateAPIKeyWithResponse(ctx, api.APIKeyInput{Name: "Demo"}, bearer(login.Token)))
@@ -159,7 +175,8 @@ func (d *demo) signUp(ctx context.Context) error {
 
 func (d *demo) createStream(ctx context.Context) error {
 	mode := api.StreamModeLOWLATENCY
-	s, err := created(d.api.CreateStreamWithResponse(ctx, api.StreamInput{Name: "Launch", Mode: &mode}, bearer(d.apiKey)))
+	recorded := len(d.shop.products) > 0 // a show has a replay
+	s, err := created(d.api.CreateStreamWithResponse(ctx, api.StreamInput{Name: "Launch", Mode: &mode, RecordingEnabled: &recorded}, bearer(d.apiKey)))
 	if err != nil {
 		return fmt.Errorf("create the stream: %w", err)
 	}

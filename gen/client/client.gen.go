@@ -3285,8 +3285,8 @@ type ClientInterface interface {
 
 	// CountShowClickWithBody Count a click on a product
 	//
-	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
-	// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. 404 `not_found`,
+	// `product not found`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3295,8 +3295,8 @@ type ClientInterface interface {
 
 	// CountShowClick Count a click on a product
 	//
-	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
-	// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. 404 `not_found`,
+	// `product not found`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -10333,8 +10333,8 @@ func (c *Client) CreateShowCheckout(ctx context.Context, id ShowID, body CreateS
 
 // CountShowClickWithBody Count a click on a product
 //
-// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
-// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. 404 `not_found`,
+// `product not found`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10353,8 +10353,8 @@ func (c *Client) CountShowClickWithBody(ctx context.Context, id ShowID, contentT
 
 // CountShowClick Count a click on a product
 //
-// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
-// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. 404 `not_found`,
+// `product not found`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -28367,8 +28367,8 @@ type ClientWithResponsesInterface interface {
 
 	// CountShowClickWithBodyWithResponse Count a click on a product
 	//
-	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
-	// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. 404 `not_found`,
+	// `product not found`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28377,8 +28377,8 @@ type ClientWithResponsesInterface interface {
 
 	// CountShowClickWithResponse Count a click on a product
 	//
-	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
-	// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+	// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. 404 `not_found`,
+	// `product not found`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -47924,8 +47924,8 @@ func (c *ClientWithResponses) CreateShowCheckoutWithResponse(ctx context.Context
 
 // CountShowClickWithBodyWithResponse Count a click on a product
 //
-// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
-// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. 404 `not_found`,
+// `product not found`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47940,8 +47940,8 @@ func (c *ClientWithResponses) CountShowClickWithBodyWithResponse(ctx context.Con
 
 // CountShowClickWithResponse Count a click on a product
 //
-// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
-// 10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+// Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. 404 `not_found`,
+// `product not found`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -115,3 +115,30 @@ func (q *Queries) RecordServerAudience(ctx context.Context, arg RecordServerAudi
 	_, err := q.db.Exec(ctx, RecordServerAudience, arg.Hour, arg.Minute)
 	return err
 }
+
+const SumStreamAudience = `-- name: SumStreamAudience :one
+WITH minutes AS (
+    SELECT a.hour, m.minute, sum(a.viewers[m.minute]) AS viewers
+    FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)
+    WHERE a.tenant_id = $1 AND a.stream_id = $2 GROUP BY a.hour, m.minute
+)
+SELECT coalesce(max(m.viewers), 0)::bigint AS peak_viewers, coalesce(sum(m.viewers), 0)::bigint AS watched_minutes FROM minutes m
+`
+
+type SumStreamAudienceParams struct {
+	TenantID string
+	StreamID string
+}
+
+type SumStreamAudienceRow struct {
+	PeakViewers    int64
+	WatchedMinutes int64
+}
+
+// The highest number of simultaneous players of a stream, and the minutes that all of them watched.
+func (q *Queries) SumStreamAudience(ctx context.Context, arg SumStreamAudienceParams) (SumStreamAudienceRow, error) {
+	row := q.db.QueryRow(ctx, SumStreamAudience, arg.TenantID, arg.StreamID)
+	var i SumStreamAudienceRow
+	err := row.Scan(&i.PeakViewers, &i.WatchedMinutes)
+	return i, err
+}

@@ -126,6 +126,17 @@ type CaptureUsage struct {
 	MinuteBytes int64
 }
 
+type Cart struct {
+	TenantID     string
+	StreamID     string
+	UserID       string
+	ProductIds   []string
+	Quantities   []int32
+	DiscountCode *string
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
 type Channel struct {
 	ID            string
 	TenantID      string

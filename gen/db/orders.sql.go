@@ -124,10 +124,11 @@ func (q *Queries) ClaimPage(ctx context.Context, arg ClaimPageParams) (int64, er
 const CreateOrder = `-- name: CreateOrder :exec
 WITH made AS (
     INSERT INTO orders (id, tenant_id, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents,
-        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, metadata, processor_account_id, expires_at, check_at, check_set_at, created_at, updated_at)
+        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, metadata, customer_name, processor_account_id, expires_at,
+        check_at, check_set_at, created_at, updated_at)
     VALUES ($5, $6, $7, $8, $9, $10, $11, $12, $13,
         $14, $15, $16, $17, $18, $19, $20,
-        $21, $22, $23::timestamptz, $24::timestamptz, $24::timestamptz, $24::timestamptz)
+        $21, $22, $23, $24::timestamptz, $25::timestamptz, $25::timestamptz, $25::timestamptz)
     RETURNING id, tenant_id
 )
 INSERT INTO order_items (order_id, tenant_id, position, product_id, name, price_cents, quantity)
@@ -157,6 +158,7 @@ type CreateOrderParams struct {
 	SuccessURL          string
 	CancelURL           string
 	Metadata            json.RawMessage
+	CustomerName        *string
 	ProcessorAccountID  *string
 	ExpiresAt           time.Time
 	CheckAt             time.Time
@@ -185,6 +187,7 @@ func (q *Queries) CreateOrder(ctx context.Context, arg CreateOrderParams) error 
 		arg.SuccessURL,
 		arg.CancelURL,
 		arg.Metadata,
+		arg.CustomerName,
 		arg.ProcessorAccountID,
 		arg.ExpiresAt,
 		arg.CheckAt,
@@ -710,6 +713,89 @@ func (q *Queries) SetPaymentAnswered(ctx context.Context, arg SetPaymentAnswered
 		arg.ID,
 	)
 	return err
+}
+
+const SumStreamOrders = `-- name: SumStreamOrders :many
+SELECT lower(coalesce(o.paid_currency, o.currency))::text AS currency, count(*) AS checkouts, count(*) FILTER (WHERE o.paid_at IS NOT NULL) AS paid,
+    coalesce(sum(coalesce(o.paid_cents, o.total_cents)) FILTER (WHERE o.paid_at IS NOT NULL), 0)::bigint AS charged_cents
+FROM orders o WHERE o.tenant_id = $1 AND o.stream_id = $2 GROUP BY 1 ORDER BY 1
+`
+
+type SumStreamOrdersParams struct {
+	TenantID string
+	StreamID *string
+}
+
+type SumStreamOrdersRow struct {
+	Currency     string
+	Checkouts    int64
+	Paid         int64
+	ChargedCents int64
+}
+
+// The orders of a stream in each currency: all of them, those that were paid, and the amount that buyers were charged.
+func (q *Queries) SumStreamOrders(ctx context.Context, arg SumStreamOrdersParams) ([]SumStreamOrdersRow, error) {
+	rows, err := q.db.Query(ctx, SumStreamOrders, arg.TenantID, arg.StreamID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SumStreamOrdersRow{}
+	for rows.Next() {
+		var i SumStreamOrdersRow
+		if err := rows.Scan(
+			&i.Currency,
+			&i.Checkouts,
+			&i.Paid,
+			&i.ChargedCents,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const SumStreamProducts = `-- name: SumStreamProducts :many
+SELECT i.product_id, count(*) AS orders, sum(i.quantity)::bigint AS units
+FROM orders o JOIN order_items i ON i.tenant_id = o.tenant_id AND i.order_id = o.id
+WHERE o.tenant_id = $1 AND o.stream_id = $2 AND o.paid_at IS NOT NULL
+GROUP BY i.product_id ORDER BY units DESC, i.product_id
+`
+
+type SumStreamProductsParams struct {
+	TenantID string
+	StreamID *string
+}
+
+type SumStreamProductsRow struct {
+	ProductID string
+	Orders    int64
+	Units     int64
+}
+
+// The paid units of each product in a stream.
+func (q *Queries) SumStreamProducts(ctx context.Context, arg SumStreamProductsParams) ([]SumStreamProductsRow, error) {
+	rows, err := q.db.Query(ctx, SumStreamProducts, arg.TenantID, arg.StreamID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SumStreamProductsRow{}
+	for rows.Next() {
+		var i SumStreamProductsRow
+		if err := rows.Scan(&i.ProductID, &i.Orders, &i.Units); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const TakeDueOrders = `-- name: TakeDueOrders :many

@@ -273,6 +273,54 @@ func (q *Queries) ListProducts(ctx context.Context, arg ListProductsParams) ([]P
 	return items, nil
 }
 
+const ListProductsByID = `-- name: ListProductsByID :many
+SELECT id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, search, created_at, updated_at FROM products WHERE tenant_id = $1 AND id = ANY ($2::text[])
+`
+
+type ListProductsByIDParams struct {
+	TenantID string
+	Ids      []string
+}
+
+func (q *Queries) ListProductsByID(ctx context.Context, arg ListProductsByIDParams) ([]Product, error) {
+	rows, err := q.db.Query(ctx, ListProductsByID, arg.TenantID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Product{}
+	for rows.Next() {
+		var i Product
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ExternalID,
+			&i.Name,
+			&i.Description,
+			&i.ImageURL,
+			&i.PriceCents,
+			&i.CompareAtCents,
+			&i.Currency,
+			&i.Stock,
+			&i.Held,
+			&i.LowStockAt,
+			&i.Active,
+			&i.ProcessorPriceID,
+			&i.Metadata,
+			&i.Search,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const LockProduct = `-- name: LockProduct :one
 SELECT id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock, held, low_stock_at, active, processor_price_id, metadata, search, created_at, updated_at FROM products WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `

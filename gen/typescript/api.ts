@@ -4539,8 +4539,8 @@ export interface paths {
         put?: never;
         /**
          * Count a click on a product
-         * @description Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. It is stored within
-         *     10 seconds; a server that is killed before that loses it. 404 `not_found`, `product not found`.
+         * @description Counts that a viewer opened a product, for `getStreamFunnel`. Only the number is stored, not who clicked. 404 `not_found`,
+         *     `product not found`.
          */
         post: operations["countShowClick"];
         delete?: never;
@@ -13600,11 +13600,6 @@ export interface components {
              */
             antiSnipeSec: number;
             /**
-             * @description The number of bids.
-             * @example 4
-             */
-            bidCount: number;
-            /**
              * Format: int64
              * @description The minimum step from the top bid to the next bid in cents.
              * @example 100
@@ -14180,16 +14175,22 @@ export interface components {
             orders: number;
             /**
              * Format: int64
-             * @description How often somebody began to watch, live.
-             * @example 1840
+             * @description The highest number of players at one time while live.
+             * @example 214
              */
-            plays: number;
+            peakViewers: number;
             /** @description The 200 products with the most paid units, then clicks. */
             products: components["schemas"]["ProductFunnel"][];
-            /** @description The paid totals less refunds, by currency. */
+            /** @description The amounts that buyers were charged, by currency; refunds are not subtracted. */
             revenue: components["schemas"]["ShowRevenue"][];
             /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
             streamId: string;
+            /**
+             * Format: int64
+             * @description The minutes that all players together watched live, in the last 400 days.
+             * @example 1840
+             */
+            watchedMinutes: number;
         };
         /**
          * @description The media from the encoder, averaged over the last five seconds. With several servers the values may be up to 2 seconds

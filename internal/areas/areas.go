@@ -360,7 +360,7 @@ func (a *Areas) openShows(c Config) {
 		Pool: c.Pool, Streams: a.Streams, Recordings: a.Recordings, Sessions: a.Sessions, Chat: a.Chat, Now: c.Now,
 	})
 	a.Shop = shop.New(shop.Config{
-		Pool: c.Pool, Shows: a.Shows, Catalog: a.Catalog, Discounts: a.Discounts, Orders: a.Orders, Auctions: a.Auctions,
+		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Shows: a.Shows, Catalog: a.Catalog, Discounts: a.Discounts, Orders: a.Orders, Auctions: a.Auctions,
 		PublicURL: c.PublicURL, Now: c.Now,
 	})
 }

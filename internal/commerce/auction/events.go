@@ -17,6 +17,7 @@ import (
 // topBid is a bid as viewers see it.
 type topBid struct {
 	AuctionID   string         `json:"auctionId"`
+	BidID       string         `json:"bidId"`
 	AmountCents int64          `json:"amountCents"`
 	BidderName  string         `json:"bidderName"`
 	EndsAt      timestamp.Time `json:"endsAt"`
@@ -42,7 +43,7 @@ func (s *Service) publishBid(ctx context.Context, tx pgx.Tx, streamID string, p 
 	postgres.AfterCommit(tx, func() {
 		s.config.Realtime.Publish(ctx, realtime.Publication{
 			Room: streamID, Type: realtime.AuctionBid,
-			Data: topBid{p.Bid.AuctionID, p.Bid.AmountCents, p.Bid.BidderName, timestamp.From(p.EndsAt)},
+			Data: topBid{p.Bid.AuctionID, p.Bid.ID, p.Bid.AmountCents, p.Bid.BidderName, timestamp.From(p.EndsAt)},
 		})
 	})
 }

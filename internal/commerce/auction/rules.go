@@ -22,12 +22,12 @@ type state = db.LockAuctionRow
 // yet. A bid at EndsAt is too late.
 func over(a state) bool { return a.Status != Live || !a.Now.Before(a.EndsAt) }
 
-// minBid is the minimum of the next bid, in cents.
-func minBid(a state) int64 {
-	if a.TopBidCents == nil {
-		return a.StartingBidCents
+// MinBid is the minimum of the next bid in cents; topCents is nil without a bid.
+func MinBid(startingCents, incrementCents int64, topCents *int64) int64 {
+	if topCents == nil {
+		return startingCents
 	}
-	return *a.TopBidCents + a.BidIncrementCents
+	return *topCents + incrementCents
 }
 
 // checkBid refuses a bid that is too late or too low; too late takes precedence.
@@ -35,7 +35,7 @@ func checkBid(a state, amountCents int64) error {
 	if over(a) {
 		return problem.New(problem.Invalid, "auction_ended", "auction has ended")
 	}
-	if least := minBid(a); amountCents < least {
+	if least := MinBid(a.StartingBidCents, a.BidIncrementCents, a.TopBidCents); amountCents < least {
 		return problem.New(problem.Invalid, "bid_too_low", "min bid is %d cents", least)
 	}
 	return nil

@@ -124,6 +124,14 @@ type Check struct {
 	Refusal Refusal
 }
 
+// OffCents is what a usable code takes off a subtotal, at most the subtotal.
+func (c Check) OffCents(subtotalCents int64) int64 {
+	if c.Discount == nil || c.Refusal != none {
+		return 0
+	}
+	return off(*c.Discount, subtotalCents)
+}
+
 // CheckDiscount reports whether a checkout would accept the code now, in this
 // stream and from this customer; a nil id means any. It holds no use.
 func (s *Service) CheckDiscount(ctx context.Context, c tenancy.Caller, code string, streamID, customerID *string) (Check, error) {

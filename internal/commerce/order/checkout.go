@@ -22,6 +22,8 @@ type Cart struct {
 	// StreamID is nil for a purchase outside of a stream.
 	StreamID                          *string
 	CustomerEmail, CustomerExternalID string
+	// CustomerName is nil if the buyer gave none.
+	CustomerName *string
 	// DiscountCode is empty for none.
 	DiscountCode          string
 	SuccessURL, CancelURL string

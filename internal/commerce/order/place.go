@@ -44,7 +44,7 @@ func (s *Service) place(ctx context.Context, tx pgx.Tx, tenantID string, in Cart
 	now := s.config.Now()
 	o := newOrder{lines: lines, products: cart.products, CreateOrderParams: db.CreateOrderParams{
 		ID: id.New(id.Order), TenantID: tenantID, StreamID: in.StreamID,
-		CustomerExternalID: in.CustomerExternalID, CustomerEmail: &in.CustomerEmail,
+		CustomerExternalID: in.CustomerExternalID, CustomerEmail: &in.CustomerEmail, CustomerName: in.CustomerName,
 		SubtotalCents: subtotal, TotalCents: subtotal, Currency: currency,
 		SuccessURL: in.SuccessURL, CancelURL: in.CancelURL, Metadata: kept, ProcessorAccountID: &cart.seller.AccountID,
 		ExpiresAt: now.Add(cartLife).Truncate(time.Second), CheckAt: now.Add(firstCheck), Now: now,

@@ -39,3 +39,18 @@ func (s *Service) RecordAudience(ctx context.Context, list []Audience) error {
 	}
 	return nil
 }
+
+// AudienceSum is the audience of a stream in the time in which samples are kept.
+type AudienceSum struct {
+	// PeakViewers is the highest number of players at one time, WatchedMinutes the sum over all players.
+	PeakViewers, WatchedMinutes int64
+}
+
+// SumAudience sums the audience of one of the tenant's streams.
+func (s *Service) SumAudience(ctx context.Context, tenantID, streamID string) (AudienceSum, error) {
+	row, err := db.New(s.config.Pool).SumStreamAudience(ctx, db.SumStreamAudienceParams{TenantID: tenantID, StreamID: streamID})
+	if err != nil {
+		return AudienceSum{}, fmt.Errorf("sum the audience of a stream: %w", err)
+	}
+	return AudienceSum(row), nil
+}

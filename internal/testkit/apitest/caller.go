@@ -273,7 +273,7 @@ func (r Response) NextPage(t testing.TB) string {
 	if link == "" {
 		return ""
 	}
-	path, ok := strings.CutPrefix(link, "<"+publicURL)
+	path, ok := strings.CutPrefix(link, "<"+PublicURL)
 	path, isNext := strings.CutSuffix(path, `>; rel="next"`)
 	if !ok || !isNext {
 		t.Fatalf("Link: %s", link)

@@ -29,7 +29,7 @@ func (c *Caller) Captures(t testing.TB, u api.CaptureURL) []api.Capture {
 // CapturePath returns the URL's path on this server.
 func CapturePath(t testing.TB, u api.CaptureURL) string {
 	t.Helper()
-	path, ok := strings.CutPrefix(u.URL, publicURL)
+	path, ok := strings.CutPrefix(u.URL, PublicURL)
 	if !ok {
 		t.Fatalf("capture URL %s", u.URL)
 	}

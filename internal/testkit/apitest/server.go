@@ -50,8 +50,8 @@ import (
 // database.
 const MasterKey = "a master key for tests, 32 bytes"
 
-// publicURL is the public URL of the test servers; links begin with it.
-const publicURL = "https://api.example.test"
+// PublicURL is the public URL of the test servers; links begin with it.
+const PublicURL = "https://api.example.test"
 
 // Options of a test server.
 type Options struct {
@@ -181,7 +181,7 @@ func New(t testing.TB, o Options) *Server {
 	router, err := handlers.New(handlers.Config{
 		Pipeline: pipeline.Config{
 			Settings: pipeline.Settings{
-				PublicURL: publicURL, Origins: o.Origins, IngestSecret: o.IngestSecret, RecorderSecret: o.RecorderSecret,
+				PublicURL: PublicURL, Origins: o.Origins, IngestSecret: o.IngestSecret, RecorderSecret: o.RecorderSecret,
 				TrustLoopback: !o.Production,
 				RequestTime:   cmp.Or(o.RequestTime, time.Minute), TrustedProxies: o.TrustedProxies, Limits: o.Limits,
 			},
@@ -264,7 +264,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	s.openRealtime(o, now)
 	s.Areas, err = areas.Open(t.Context(), areas.Config{
 		Settings: areas.Settings{
-			PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL,
+			PublicURL: PublicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL,
 			RecorderURL: o.RecorderURL, RecorderSecret: o.RecorderSecret,
 			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee,
 			MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"},

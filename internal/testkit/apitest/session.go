@@ -52,6 +52,18 @@ func (c *Caller) Ticket(t testing.TB, sessionID, userID string, fields map[strin
 	return g
 }
 
+// Viewer creates a user's token for a stream's room; fields such as role add to the request's body.
+func (c *Caller) Viewer(t testing.TB, streamID, userID string, fields map[string]any) *Guest {
+	t.Helper()
+	body := map[string]any{"userId": userID}
+	maps.Copy(body, fields)
+	var token api.SfuToken
+	c.Call(t, "POST", "/v1/me/streams/"+streamID+"/sfu-token", body).Into(t, http.StatusCreated, &token)
+	g := &Guest{Caller: c.server.With(t, token.Token), RoomID: streamID, UserID: userID, Role: token.Role, Perms: token.Perms}
+	g.TenantID = c.TenantID
+	return g
+}
+
 // Join creates a user's token and enters the session, like a connection to the SFU does.
 func (c *Caller) Join(t testing.TB, sessionID, userID string, fields map[string]any) *Guest {
 	t.Helper()

@@ -1,0 +1,110 @@
+package shop
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/commerce/catalog"
+)
+
+// LineProblem is why a line of a cart can't be bought now, as in the API; empty if it can.
+type LineProblem string
+
+// The problems, in the order in which they are checked.
+const (
+	Archived          LineProblem = "archived"
+	SoldOut           LineProblem = "sold_out"
+	InsufficientStock LineProblem = "insufficient_stock"
+	MixedCurrencies   LineProblem = "mixed_currencies"
+)
+
+// maxQuantity is the maximum number of units of one line, as in the API.
+const maxQuantity = 10_000
+
+// merge sums the lines of each product and keeps the order of their first lines.
+func merge(lines []catalog.Line) ([]catalog.Line, error) {
+	at := make(map[string]int, len(lines))
+	merged := make([]catalog.Line, 0, len(lines))
+	for _, l := range lines {
+		i, known := at[l.ProductID]
+		if !known {
+			at[l.ProductID] = len(merged)
+			merged = append(merged, l)
+			continue
+		}
+		if merged[i].Quantity += l.Quantity; merged[i].Quantity > maxQuantity {
+			return nil, problem.BadField("items", "at most 10000 units of one product")
+		}
+	}
+	return merged, nil
+}
+
+// checkKnown refuses a line whose product isn't the tenant's.
+func checkKnown(lines []catalog.Line, products map[string]db.Product) error {
+	for _, l := range lines {
+		if _, known := products[l.ProductID]; !known {
+			return problem.Missing("product")
+		}
+	}
+	return nil
+}
+
+// price computes the lines and sums of a cart; products has all of its products. The currency is that of the first line that
+// is on sale.
+func price(lines []catalog.Line, products map[string]db.Product) Cart {
+	cart := Cart{Lines: make([]CartLine, len(lines))}
+	for i, l := range lines {
+		p := products[l.ProductID]
+		line := CartLine{Product: p, Quantity: l.Quantity}
+		if line.Problem = lineProblem(p, l.Quantity, cart.Currency); line.Problem == "" {
+			cart.Currency, line.Cents = p.Currency, p.PriceCents*l.Quantity
+			cart.SubtotalCents += line.Cents
+		}
+		cart.Lines[i] = line
+	}
+	if cart.Currency == "" && len(lines) > 0 {
+		cart.Currency = products[lines[0].ProductID].Currency
+	}
+	cart.TotalCents = cart.SubtotalCents
+	return cart
+}
+
+// lineProblem checks a line; currency is that of the lines before, "" without one.
+func lineProblem(p db.Product, quantity int64, currency string) LineProblem {
+	free, counted := catalog.Free(p)
+	switch {
+	case !p.Active:
+		return Archived
+	case counted && free == 0:
+		return SoldOut
+	case counted && free < quantity:
+		return InsufficientStock
+	case currency != "" && p.Currency != currency:
+		return MixedCurrencies
+	}
+	return ""
+}
+
+// ShortName is a person's name as other viewers see it: the first word and the first letter of the last one, such as "Bo L."
+// for "Bo Lindqvist". It has at most 25 characters, and no characters that control a text's direction.
+func ShortName(name string) string {
+	const longest = 20
+	words := strings.FieldsFunc(name, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	})
+	if len(words) == 0 {
+		return ""
+	}
+	short := words[0]
+	if runes := []rune(short); len(runes) > longest {
+		short = string(runes[:longest]) + "…"
+	}
+	if last := words[len(words)-1]; len(words) > 1 {
+		first, _ := utf8.DecodeRuneInString(last)
+		short += " " + string(first) + "."
+	}
+	return short
+}

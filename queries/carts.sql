@@ -1,0 +1,18 @@
+-- name: GetCart :one
+SELECT * FROM carts WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND user_id = @user_id;
+
+-- name: StoreCart :one
+-- The caller has checked that the tenant has the stream.
+INSERT INTO carts (tenant_id, stream_id, user_id, product_ids, quantities, discount_code, created_at, updated_at)
+VALUES (@tenant_id, @stream_id, @user_id, @product_ids, @quantities, sqlc.narg('discount_code'), @now, @now)
+ON CONFLICT (stream_id, user_id) DO UPDATE
+SET product_ids = excluded.product_ids, quantities = excluded.quantities, discount_code = excluded.discount_code, updated_at = excluded.updated_at
+RETURNING *;
+
+-- name: CountCarts :one
+SELECT count(*) FROM carts WHERE tenant_id = @tenant_id AND stream_id = @stream_id;
+
+-- name: DeleteCartsBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention covers all tenants.
+DELETE FROM carts WHERE ctid = ANY (ARRAY(SELECT c.ctid FROM carts c WHERE c.updated_at < @before ORDER BY c.updated_at LIMIT @max_rows));
