@@ -3,12 +3,15 @@ package web_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/coder/websocket"
@@ -32,6 +35,8 @@ type shopper struct {
 	log    *browsertest.Log
 	socket *websocket.Conn
 	paying chan struct{} // receives each visit of the payment page
+	// payPage is more HTML of the payment page.
+	payPage string
 }
 
 // newShopper opens a tab on a scripted show, in the size of a phone, with a film of that size.
@@ -41,12 +46,12 @@ func newShopper(t *testing.T, s *shopScript, size string) *shopper {
 	if size != "" {
 		handlers["/hls/"] = film(t, size)
 	}
-	paying := make(chan struct{}, 8)
+	p := &shopper{viewer: viewer{t, browsertest.New(t)}, s: s, paying: make(chan struct{}, 8)}
 	handlers["/pay"] = func(w http.ResponseWriter, _ *http.Request) {
-		paying <- struct{}{}
-		_, _ = w.Write([]byte(`<!doctype html><link rel=icon href=data:,><title>Payment</title><h1 id=payment>Payment</h1>`))
+		p.paying <- struct{}{}
+		_, _ = w.Write([]byte(`<!doctype html><link rel=icon href=data:,><title>Payment</title><h1 id=payment>Payment</h1>` + p.payPage))
 	}
-	p := &shopper{viewer: viewer{t, browsertest.New(t)}, s: s, origin: serve(t, handlers), paying: paying}
+	p.origin = serve(t, handlers)
 	p.log = browsertest.Watch(t, p.tab)
 	p.speaks("en-GB")
 	browsertest.Look(t, p.tab, phoneWidth, phoneHeight, true)
@@ -259,6 +264,38 @@ func TestShopSellsOnAPhone(t *testing.T) {
 	p.clicks("Cart")
 	p.reads("Your cart is empty")
 	p.looks("cart-empty")
+}
+
+// TestShopSellsOnADesk pays in a window of its own, which closes itself after the payment.
+func TestShopSellsOnADesk(t *testing.T) {
+	t.Parallel()
+
+	s := newShopScript(t)
+	p := newShopper(t, s, "")
+	p.payPage = `<script type=module>setTimeout(() => location.assign("/scenarios/shopping/?room=` + showID + `&checkout=success"), 300)</script>`
+	browsertest.Look(t, p.tab, shopDeskWidth, shopDeskHeight, false)
+	p.opens()
+	p.clicks("Dinner plate")
+	p.clicks("Add to cart")
+	p.reads("In your cart")
+	p.clicks("Cart, 1 item")
+	p.types("E-mail", "ada@buyer.example")
+	p.waits(`!showfloorShow.cart.view.saving`)
+	p.clicks("Pay €64.50")
+	<-p.paying
+	p.reads("Waiting for your payment")
+	windows := func() int {
+		targets, err := chromedp.Targets(p.tab)
+		require.NoError(t, err)
+
+		return len(slices.DeleteFunc(targets, func(target *target.Info) bool {
+			return target.Type != "page" || !strings.HasPrefix(target.URL, p.origin)
+		}))
+	}
+	require.Eventually(t, func() bool { return windows() == 1 }, 30*time.Second, 50*time.Millisecond, "the window closes itself")
+	s.change(func() { s.orders = []message{anOrder("PAID", "")} })
+	p.reads("Your order is paid")
+	p.looks("order-paid-desk")
 }
 
 func TestShopHoldsAnAuction(t *testing.T) {

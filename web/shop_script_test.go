@@ -210,7 +210,7 @@ func (s *shopScript) bids(_ *http.Request, body message) any {
 	auction := s.show["auctions"].([]message)[0]
 	cents := int(body["amountCents"].(float64))
 	auction["topBidCents"], auction["topBidId"], auction["topBidderName"] = cents, fmt.Sprintf("bid_%d", cents), "Ada O."
-	auction["minimumBidCents"], auction["bidCount"] = cents+100, 1
+	auction["minimumBidCents"] = cents + 100
 
 	return auction
 }
@@ -298,7 +298,7 @@ func anOrder(status, url string) message {
 func anAuction(left time.Duration) message {
 	return message{
 		"id": "auc_1", "productId": "prod_vase", "currency": "eur", "status": "LIVE", "endsAt": instant(left), "antiSnipeSec": 10, "minimumBidCents": 4300,
-		"bidIncrementCents": 100, "topBidCents": 4200, "topBidderName": "Cleo M.", "topBidId": "bid_0", "bidCount": 4,
+		"bidIncrementCents": 100, "topBidCents": 4200, "topBidderName": "Cleo M.", "topBidId": "bid_0",
 	}
 }
 

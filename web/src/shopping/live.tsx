@@ -12,7 +12,7 @@ import { Hearts, rise } from './hearts.js';
 import { useChanges, useMedia, useOnline } from './hooks.js';
 import { Icon } from './icons.js';
 import { count } from './money.js';
-import { Announcer, Notice, useNews, useShopState } from './notices.js';
+import { Announcer, useNews, useShopState } from './notices.js';
 import { HlsPlayback, type Playback, type PlaybackState } from './playback.js';
 import { PinnedCard, Shelf } from './product.js';
 import { After, Before, Refused } from './screens.js';
@@ -20,7 +20,7 @@ import { OpenSheet } from './sheets.js';
 import { ShopContext } from './shop.js';
 import { type Screen, Stage } from './stage.js';
 import { t } from './texts/index.js';
-import { IconButton, Logo } from './ui.js';
+import { IconButton, Logo, Notice } from './ui.js';
 
 const endMs = 6000; // after the end of a broadcast its last seconds are still played
 const cartMs = 2000; // viewers read their carts within this time after the start
@@ -47,7 +47,7 @@ export function Live({ address, token }: { address: Address; token: string }): V
   const state = show.state;
   const { ticket } = show;
   const name = ticket && ticket.displayName !== ticket.userId ? ticket.displayName : undefined;
-  const { shop, sheet, notice } = useShopState(show, {
+  const { shop, sheet } = useShopState(show, {
     id: address.id, name, canBuy: state?.show.canBuy ?? true, products: state?.show.products ?? noProducts, returned: address.returned,
   });
   useEffect(() => {
@@ -66,7 +66,7 @@ export function Live({ address, token }: { address: Address; token: string }): V
     <ShopContext.Provider value={shop}>
       <LiveLayout show={show} name={name} openCart={() => shop.open({ kind: 'cart' })} openShelf={() => shop.open({ kind: 'shelf' })} />
       <OpenSheet sheet={sheet} shop={shop} pinned={pinned} show={show} />
-      <Notice text={notice} />
+      <Notice text={sheet ? '' : shop.notice} />
       <Announcer text={news} />
     </ShopContext.Provider>
   );

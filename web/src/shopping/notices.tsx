@@ -24,11 +24,6 @@ export function useNotice(): { text: string; notify: (text: string) => void } {
   return { text, notify };
 }
 
-/** The region in which messages appear. */
-export function Notice({ text }: { text: string }): VNode {
-  return <div class="notice-place" role="status">{text ? <p class="notice">{text}</p> : null}</div>;
-}
-
 /** Announces changes to screen readers, at most one in 3 seconds: the newest wins. */
 export function Announcer({ text }: { text: string }): VNode {
   const [said, say] = useState('');
@@ -76,7 +71,7 @@ interface Seller {
 
 /** Makes what the parts of the page share, with the open dialog and the current message. */
 export function useShopState(seller: Seller, more: { id: string; name: string | undefined; canBuy: boolean; products: readonly ShowProduct[]; returned: 'success' | 'cancelled' | undefined }): {
-  shop: Shop; sheet: Sheet | undefined; notice: string;
+  shop: Shop; sheet: Sheet | undefined;
 } {
   const [sheet, open] = useState<Sheet>();
   const { text: notice, notify } = useNotice();
@@ -91,10 +86,10 @@ export function useShopState(seller: Seller, more: { id: string; name: string | 
   }, [seller]);
   const { id, name, canBuy, products } = more;
   const shop = useMemo<Shop>(() => ({
-    id, name, canBuy, products, api: seller.api, cart: seller.cart, orders: seller.orders, clock: seller.clock, open, notify, refuse,
-  }), [seller, id, name, canBuy, products]);
+    id, name, canBuy, products, api: seller.api, cart: seller.cart, orders: seller.orders, clock: seller.clock, open, notice, notify, refuse,
+  }), [seller, id, name, canBuy, products, notice]);
 
-  return { shop, sheet, notice };
+  return { shop, sheet };
 }
 
 /** Returns the order that the buyer has just paid: the remembered one, or his newest one of the last hour. */

@@ -24,6 +24,8 @@ export interface Shop {
   canBuy: boolean;
   products: readonly ShowProduct[];
   open: (sheet: Sheet | undefined) => void;
+  /** The message that is shown now; empty for none. */
+  notice: string;
   /** Shows a message for some seconds; screen readers read it. */
   notify: (text: string) => void;
   /** Shows why the server has refused something. */
