@@ -66,7 +66,7 @@ func (p *shopper) speaks(language string) {
 	require.NoError(p.t, err)
 }
 
-// opens opens the live show with a token of Ada, and waits until it is subscribed.
+// opens visits the live show with a token of Ada, and waits until it is subscribed.
 func (p *shopper) opens(claims ...message) {
 	p.t.Helper()
 	browsertest.Run(p.t, p.tab, chromedp.Navigate(p.origin+"/scenarios/shopping/?room="+showID+"&token="+
@@ -84,7 +84,7 @@ func (p *shopper) publishes(kind string, data message) {
 	publishTo(p.t, p.socket, kind, data)
 }
 
-// clicks clicks the first button that is shown with this accessible name or text.
+// clicks presses the first button that is shown with this accessible name or text.
 func (p *shopper) clicks(name string) {
 	p.t.Helper()
 	find := fmt.Sprintf(`[...(document.querySelector("dialog") ?? document).querySelectorAll("button, a")].find((one) =>

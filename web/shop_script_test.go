@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -112,9 +113,7 @@ func (s *shopScript) answers(respond func(r *http.Request, body message) any) ht
 		defer s.mu.Unlock()
 		if r.Method != http.MethodGet {
 			seen := message{"key": r.Header.Get("Idempotency-Key")}
-			for field, value := range body {
-				seen[field] = value
-			}
+			maps.Copy(seen, body)
 			s.requests[name] = append(s.requests[name], seen)
 		}
 		if s.lost[name] > 0 {

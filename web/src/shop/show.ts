@@ -93,7 +93,7 @@ export class LiveShow extends Emitter<ShowEvents> {
     this.bids = new Bids(this.api, this.#attempts, memory);
   }
 
-  /** What is known of the show; undefined until it was read. */
+  /** The show as last read, with later publications; undefined until it was read. */
   get state(): LiveState | undefined {
     return this.#state;
   }

@@ -9,7 +9,7 @@ import { t } from './texts/index.js';
 
 const surroundMs = 1000; // between two pictures of the blurred surroundings
 
-/** What the parts over the video know of it. */
+/** The state of the video, for the parts over it. */
 export interface Screen {
   state: PlaybackState;
   muted: boolean;
