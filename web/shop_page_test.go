@@ -426,17 +426,49 @@ func TestShopReplaysAShow(t *testing.T) {
 	require.Empty(t, p.log.Complaints())
 }
 
-// TestShopWorksWithoutStorage opens a show in a browser that blocks storage.
-func TestShopWorksWithoutStorage(t *testing.T) {
+// TestShopReadsTheShowAgainAfterAGap cuts the realtime channel while the show changes.
+func TestShopReadsTheShowAgainAfterAGap(t *testing.T) {
+	t.Parallel()
+
+	s := newShopScript(t)
+	p := newShopper(t, s, "")
+	p.opens()
+	p.reads("Stoneware mug")
+	s.change(func() { s.show["pinnedProductId"], s.show["viewerCount"] = "prod_plate", 7 })
+	require.NoError(t, p.socket.CloseNow())
+	p.reads("Connecting again")
+	p.waits(`document.querySelector(".pinned h2")?.textContent.startsWith("Dinner plate")`)
+	p.waits(`showfloorShow.state.connection === "connected"`)
+	p.does(`Object.defineProperty(navigator, "onLine", { value: false, configurable: true }); dispatchEvent(new Event("offline"))`)
+	p.reads("You are offline")
+	p.looks("offline")
+}
+
+// TestShopAsksForSound opens a show in a browser that plays no sound before a click, and that blocks storage.
+func TestShopAsksForSound(t *testing.T) {
 	t.Parallel()
 
 	s := newShopScript(t)
 	p := newShopper(t, s, "540x960")
 	_, err := chromedp.Call(p.tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
-		for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, { get() { throw new DOMException("blocked", "SecurityError"); } });`})
+		for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, { get() { throw new DOMException("blocked", "SecurityError"); } });
+		const { play } = HTMLMediaElement.prototype;
+		HTMLMediaElement.prototype.play = function () {
+			return this.muted || globalThis.clicked ? play.call(this) : Promise.reject(new DOMException("no click", "NotAllowedError"));
+		};
+		addEventListener("click", () => (globalThis.clicked = true), true);`})
 	require.NoError(t, err)
 	p.opens(message{"name": nil})
 	p.waits(plays)
+	p.looks("muted")
+	p.clicks("Sound on")
+	p.waits(`!document.querySelector("video").muted && !document.querySelector(".sound-on")`)
+	p.types("Say something", "Hello")
+	p.presses(kb.Enter)
+	p.types("Your name in the chat", "Ada")
+	p.presses(kb.Enter)
+	p.reads("Hello")
+	require.Equal(t, "Ada", s.seen("chat")[0]["authorName"])
 	p.clicks("Buy")
 	p.clicks("Buy now")
 	p.reads("Pay €24.00")

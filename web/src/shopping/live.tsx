@@ -132,7 +132,7 @@ function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name:
               </div>
               {between}
               <div class="lower">
-                {desk || !onAir ? null : <Messages lines={state.chat} own={name} empty={t.noMessages} />}
+                {desk || !onAir ? null : <Messages lines={state.chat} own={show.ticket?.userId} empty={t.noMessages} />}
                 <Hearts show={show} own={ownHearts} />
                 {desk ? null : cards}
                 {pinned && onAir ? <PinnedCard key={pinned.id} product={pinned} /> : null}
@@ -161,7 +161,7 @@ function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name:
           {onAir ? (
             <section class="panel-chat" aria-label={t.chat}>
               <h2>{t.chat}</h2>
-              <Messages lines={state.chat} own={name} empty={t.noMessages} />
+              <Messages lines={state.chat} own={show.ticket?.userId} empty={t.noMessages} />
               <div class="bottom-bar">
                 <Composer name={name} say={say} />
                 <HeartButton send={sendHeart} />

@@ -81,8 +81,17 @@ export function useShopState(seller: Seller, more: { id: string; name: string | 
     const show = (returned: boolean): void => void lastOrder(seller.orders, seller.api).then((orderId) => orderId && open({ kind: 'order', orderId, returned }));
     if (more.returned === 'success') show(true);
     if (more.returned === 'cancelled') open({ kind: 'cart', note: t.cancelled });
+    // The buyer may have paid and come back on another way.
+    const { current } = seller.orders;
+    const stop = current && !more.returned
+      ? seller.orders.watch(current, ({ status }) => (status === 'PENDING' ? undefined : status === 'EXPIRED' ? (seller.orders.current = undefined) : open({ kind: 'order', orderId: current })))
+      : undefined;
+    const end = awaitReturn(more.id, () => undefined);
 
-    return awaitReturn(more.id, () => undefined);
+    return () => {
+      stop?.();
+      end();
+    };
   }, [seller]);
   const { id, name, canBuy, products } = more;
   const shop = useMemo<Shop>(() => ({
