@@ -157,7 +157,7 @@ function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name:
           </div>
           {drop ? <DropBanner key={drop.code} drop={drop} /> : null}
           {cards}
-          <div class="panel-shelf" tabIndex={0} role="region" aria-label={t.products}><Shelf products={data.products} pinned={data.pinnedProductId} /></div>
+          <div class="panel-shelf" tabIndex={0} role="region" aria-label={t.products}><Shelf products={data.products} pinned={onAir ? data.pinnedProductId : null} /></div>
           {onAir ? (
             <section class="panel-chat" aria-label={t.chat}>
               <h2>{t.chat}</h2>
