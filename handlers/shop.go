@@ -5,12 +5,10 @@ import (
 	"strings"
 
 	"showfloor/gen/api"
-	"showfloor/gen/db"
 	"showfloor/handlers/request"
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/commerce/auction"
-	"showfloor/internal/commerce/catalog"
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/shows/shop"
 )
@@ -145,31 +143,6 @@ func (s *Server) GetStreamFunnel(ctx context.Context, r api.GetStreamFunnelReque
 
 func toProductFunnel(p shop.ProductFunnel) api.ProductFunnel {
 	return api.ProductFunnel{ProductID: p.ProductID, Name: p.Name, Clicks: p.Clicks, Orders: p.Orders, Units: p.Units}
-}
-
-// toShowProduct converts a product as buyers see it.
-func toShowProduct(p db.Product) api.ShowProduct {
-	out := api.ShowProduct{
-		ID: p.ID, Name: p.Name, Description: p.Description, ImageURL: orNull(p.ImageURL), PriceCents: p.PriceCents,
-		CompareAtCents: orNull(p.CompareAtCents), Currency: strings.ToLower(p.Currency), Remaining: -1, Active: p.Active,
-	}
-	if free, counted := catalog.Free(p); counted {
-		out.Remaining, out.Low = free, free <= p.LowStockAt
-	}
-	return out
-}
-
-func toShowAuction(v auction.View) api.ShowAuction {
-	out := api.ShowAuction{
-		ID: v.ID, ProductID: v.ProductID, Currency: strings.ToLower(v.Currency), Status: api.AuctionStatus(v.Status),
-		EndsAt: timestamp.From(v.EndsAt), AntiSnipeSec: int(v.AntiSnipeSec), BidIncrementCents: v.BidIncrementCents,
-		MinimumBidCents: auction.MinBid(v.StartingBidCents, v.BidIncrementCents, v.TopBidCents),
-		TopBidCents:     orNull(v.TopBidCents), TopBidID: orNull(v.TopBidID), TopBidderName: orNull[string](nil),
-	}
-	if v.Top != nil {
-		out.TopBidderName = orNull(&v.Top.BidderName)
-	}
-	return out
 }
 
 func toShowCart(c shop.Cart) api.ShowCart {

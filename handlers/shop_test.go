@@ -207,7 +207,7 @@ func TestParticipantsBid(t *testing.T) {
 	var full api.Auction
 	sh.owner.Call(t, "GET", "/v1/me/commerce/auctions/"+a.ID, nil).Into(t, 200, &full)
 	require.Equal(t, "cleo", full.Bids[0].BidderExternalID)
-	require.Equal(t, "Cleo K.", full.Bids[0].BidderName)
+	require.Equal(t, "Cleo Katz", full.Bids[0].BidderName, "the tenant sees the whole name")
 
 	sh.host.Call(t, "POST", sh.path("/auctions/"+a.ID+"/cancel"), nil).Problem(t, 409, "conflict")
 	sh.viewer.Call(t, "POST", sh.path("/auctions/"+a.ID+"/cancel"), nil).Problem(t, 403, "forbidden")

@@ -92,13 +92,7 @@ func (s *Server) CreatePlaybackURL(ctx context.Context, r api.CreatePlaybackURLR
 	if err != nil {
 		return nil, err
 	}
-	out := api.CreatePlaybackURL201JSONResponse{
-		URL: p.URL, Type: api.PlaybackTypeHLS, ExpiresAt: timestamp.From(p.ExpiresAt), DvrURL: orNull(p.DVR), ThumbnailURL: p.Thumbnail,
-	}
-	if p.LowLatency {
-		out.Type = api.PlaybackTypeLLHLS
-	}
-	return out, nil
+	return api.CreatePlaybackURL201JSONResponse(toPlaybackURL(p)), nil
 }
 
 func toStream(v stream.View) api.Stream {

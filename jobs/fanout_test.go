@@ -21,9 +21,7 @@ func TestEventsOfAnotherProcessAreDelivered(t *testing.T) {
 	emit(t, silent, owner.TenantID, "stream.started", "str_0", 0)
 	apitest.New(t, apitest.Options{Pool: pool, Box: silent.Box, Jobs: true})
 	sink.Wait(t, 1)
-	for n := range 3 {
-		emit(t, silent, owner.TenantID, "stream.started", "str_1", n)
-		sink.Wait(t, 2+n)
-	}
-	require.Len(t, sink.Received(), 4)
+	emit(t, silent, owner.TenantID, "stream.started", "str_1", 0)
+	sink.Wait(t, 2)
+	require.Len(t, sink.Received(), 2)
 }

@@ -142,6 +142,7 @@ func (c Config) workers() *river.Workers {
 	clock := clock{c.Now}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &deliver{webhooks: c.Areas.Webhooks, clock: clock})
+	river.AddWorker(workers, &deliverBatch{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &redeliver{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &restart{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Areas.Webhooks})

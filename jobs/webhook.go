@@ -33,6 +33,29 @@ func (w *deliver) Work(ctx context.Context, job *river.Job[webhook.DeliverArgs])
 	return w.until(w.webhooks.Deliver(ctx, job.Args.DeliveryID))
 }
 
+// deliverBatch makes the first attempts of several deliveries.
+type deliverBatch struct {
+	river.WorkerDefaults[webhook.DeliverBatchArgs]
+	webhooks *webhook.Service
+	clock
+}
+
+// Timeout limits the attempts of one run.
+func (*deliverBatch) Timeout(*river.Job[webhook.DeliverBatchArgs]) time.Duration {
+	return deliveryTimeout
+}
+
+// NextRetry returns a time soon after the failure, however often the job has failed.
+func (w *deliverBatch) NextRetry(job *river.Job[webhook.DeliverBatchArgs]) time.Time {
+	return w.soon(job.Attempt)
+}
+
+// Work makes the attempts in the job's first run. An error of one delivery doesn't cancel the job, because the others may need its
+// second run.
+func (w *deliverBatch) Work(ctx context.Context, job *river.Job[webhook.DeliverBatchArgs]) error {
+	return w.webhooks.DeliverBatch(ctx, job.Args.DeliveryIDs, job.Attempt == 1)
+}
+
 // restart makes the first attempt of a delivery that is restarted.
 type restart struct {
 	river.WorkerDefaults[webhook.RestartArgs]

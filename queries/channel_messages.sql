@@ -29,6 +29,11 @@ WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND id > @after AND id
 SELECT * FROM channel_messages
 WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND id < @before ORDER BY id DESC LIMIT @max_rows;
 
+-- name: ListKeptMessages :many
+-- The messages that were not deleted, oldest first.
+SELECT * FROM channel_messages
+WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND id > @after AND id < @before AND redacted_at IS NULL ORDER BY id LIMIT @max_rows;
+
 -- name: LastMessageUntil :one
 -- The last message written up to the given time; times rise with the ids.
 SELECT id FROM channel_messages WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND created_at <= @until
@@ -49,6 +54,9 @@ WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND id = @id RETURNING
 -- name: CreatePin :exec
 INSERT INTO product_pins (id, tenant_id, room_id, product_id, pinned_by, pinned_at)
 VALUES (@id, @tenant_id, @room_id, @product_id, @pinned_by, @now);
+
+-- name: LastPin :one
+SELECT * FROM product_pins WHERE tenant_id = @tenant_id AND room_id = @room_id ORDER BY pinned_at DESC, id DESC LIMIT 1;
 
 -- name: ListPins :many
 -- The pins of a time range, oldest first, 1000 at most.

@@ -1,11 +1,19 @@
 -- name: CreateDiscount :one
-INSERT INTO discounts (id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, max_per_customer, stream_id, active, created_at, updated_at)
+INSERT INTO discounts (id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, max_per_customer, stream_id, active, dropped, created_at, updated_at)
 VALUES (@id, @tenant_id, @code, sqlc.narg('percent_off'), sqlc.narg('amount_off_cents'), sqlc.narg('starts_at'), sqlc.narg('ends_at'),
-    sqlc.narg('max_redemptions'), sqlc.narg('max_per_customer'), sqlc.narg('stream_id'), @active, @now, @now) RETURNING *;
+    sqlc.narg('max_redemptions'), sqlc.narg('max_per_customer'), sqlc.narg('stream_id'), @active, @dropped, @now, @now) RETURNING *;
 
 -- name: ListDiscounts :many
 SELECT * FROM discounts
 WHERE tenant_id = @tenant_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
+ORDER BY id DESC LIMIT @max_rows;
+
+-- name: ListDrops :many
+-- The dropped codes of a stream that can be used now, newest first.
+SELECT * FROM discounts
+WHERE tenant_id = @tenant_id AND stream_id = @stream_id::text AND dropped AND active AND percent_off IS NOT NULL
+  AND starts_at <= @now::timestamptz AND ends_at > @now::timestamptz
+  AND (max_redemptions IS NULL OR redemptions + held < max_redemptions)
 ORDER BY id DESC LIMIT @max_rows;
 
 -- name: CheckDiscount :one

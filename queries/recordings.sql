@@ -65,6 +65,11 @@ WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status <> 'DELETED'
     AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
 ORDER BY id DESC LIMIT @max_rows;
 
+-- name: GetNewestReplay :one
+-- The newest READY recording of a stream that isn't a clip.
+SELECT * FROM recordings
+WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status = 'READY' AND clip_of IS NULL ORDER BY id DESC LIMIT 1;
+
 -- name: ListAdminRecordings :many
 -- @sqlc-vet-disable tenant
 -- Admins list the recordings of all tenants.

@@ -285,6 +285,83 @@ func (q *Queries) LastMessageUntil(ctx context.Context, arg LastMessageUntilPara
 	return id, err
 }
 
+const LastPin = `-- name: LastPin :one
+SELECT id, tenant_id, room_id, product_id, pinned_by, pinned_at FROM product_pins WHERE tenant_id = $1 AND room_id = $2 ORDER BY pinned_at DESC, id DESC LIMIT 1
+`
+
+type LastPinParams struct {
+	TenantID string
+	RoomID   string
+}
+
+func (q *Queries) LastPin(ctx context.Context, arg LastPinParams) (ProductPin, error) {
+	row := q.db.QueryRow(ctx, LastPin, arg.TenantID, arg.RoomID)
+	var i ProductPin
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.RoomID,
+		&i.ProductID,
+		&i.PinnedBy,
+		&i.PinnedAt,
+	)
+	return i, err
+}
+
+const ListKeptMessages = `-- name: ListKeptMessages :many
+SELECT id, channel_id, tenant_id, author_id, author_name, body, parent_id, mentions, attachments, created_at, edited_at, redacted_at, redacted_by FROM channel_messages
+WHERE tenant_id = $1 AND channel_id = $2 AND id > $3 AND id < $4 AND redacted_at IS NULL ORDER BY id LIMIT $5
+`
+
+type ListKeptMessagesParams struct {
+	TenantID  string
+	ChannelID string
+	After     string
+	Before    string
+	MaxRows   int32
+}
+
+// The messages that were not deleted, oldest first.
+func (q *Queries) ListKeptMessages(ctx context.Context, arg ListKeptMessagesParams) ([]ChannelMessage, error) {
+	rows, err := q.db.Query(ctx, ListKeptMessages,
+		arg.TenantID,
+		arg.ChannelID,
+		arg.After,
+		arg.Before,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ChannelMessage{}
+	for rows.Next() {
+		var i ChannelMessage
+		if err := rows.Scan(
+			&i.ID,
+			&i.ChannelID,
+			&i.TenantID,
+			&i.AuthorID,
+			&i.AuthorName,
+			&i.Body,
+			&i.ParentID,
+			&i.Mentions,
+			&i.Attachments,
+			&i.CreatedAt,
+			&i.EditedAt,
+			&i.RedactedAt,
+			&i.RedactedBy,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListMessagesAfter = `-- name: ListMessagesAfter :many
 SELECT id, channel_id, tenant_id, author_id, author_name, body, parent_id, mentions, attachments, created_at, edited_at, redacted_at, redacted_by FROM channel_messages
 WHERE tenant_id = $1 AND channel_id = $2 AND id > $3 AND id < $4 ORDER BY id LIMIT $5

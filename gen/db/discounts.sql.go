@@ -11,7 +11,7 @@ import (
 )
 
 const CheckDiscount = `-- name: CheckDiscount :one
-SELECT d.id, d.tenant_id, d.code, d.percent_off, d.amount_off_cents, d.starts_at, d.ends_at, d.max_redemptions, d.redemptions, d.held, d.max_per_customer, d.stream_id, d.active, d.created_at, d.updated_at,
+SELECT d.id, d.tenant_id, d.code, d.percent_off, d.amount_off_cents, d.starts_at, d.ends_at, d.max_redemptions, d.redemptions, d.held, d.max_per_customer, d.stream_id, d.active, d.created_at, d.updated_at, d.dropped,
     (SELECT count(*) FROM orders o WHERE o.tenant_id = $1 AND o.discount_id = d.id
         AND o.customer_external_id = $2::text AND o.status <> 'EXPIRED')::bigint AS customer_uses
 FROM discounts d WHERE d.tenant_id = $1 AND lower(d.code) = lower($3)
@@ -48,6 +48,7 @@ func (q *Queries) CheckDiscount(ctx context.Context, arg CheckDiscountParams) (C
 		&i.Discount.Active,
 		&i.Discount.CreatedAt,
 		&i.Discount.UpdatedAt,
+		&i.Discount.Dropped,
 		&i.CustomerUses,
 	)
 	return i, err
@@ -75,9 +76,9 @@ func (q *Queries) CountDiscountUses(ctx context.Context, arg CountDiscountUsesPa
 }
 
 const CreateDiscount = `-- name: CreateDiscount :one
-INSERT INTO discounts (id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, max_per_customer, stream_id, active, created_at, updated_at)
+INSERT INTO discounts (id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, max_per_customer, stream_id, active, dropped, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11, $12, $12) RETURNING id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, redemptions, held, max_per_customer, stream_id, active, created_at, updated_at
+    $8, $9, $10, $11, $12, $13, $13) RETURNING id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, redemptions, held, max_per_customer, stream_id, active, created_at, updated_at, dropped
 `
 
 type CreateDiscountParams struct {
@@ -92,6 +93,7 @@ type CreateDiscountParams struct {
 	MaxPerCustomer *int32
 	StreamID       *string
 	Active         bool
+	Dropped        bool
 	Now            time.Time
 }
 
@@ -108,6 +110,7 @@ func (q *Queries) CreateDiscount(ctx context.Context, arg CreateDiscountParams) 
 		arg.MaxPerCustomer,
 		arg.StreamID,
 		arg.Active,
+		arg.Dropped,
 		arg.Now,
 	)
 	var i Discount
@@ -127,13 +130,14 @@ func (q *Queries) CreateDiscount(ctx context.Context, arg CreateDiscountParams) 
 		&i.Active,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Dropped,
 	)
 	return i, err
 }
 
 const HoldDiscount = `-- name: HoldDiscount :one
 UPDATE discounts SET held = held + 1, updated_at = $1
-WHERE tenant_id = $2 AND lower(code) = lower($3) RETURNING id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, redemptions, held, max_per_customer, stream_id, active, created_at, updated_at
+WHERE tenant_id = $2 AND lower(code) = lower($3) RETURNING id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, redemptions, held, max_per_customer, stream_id, active, created_at, updated_at, dropped
 `
 
 type HoldDiscountParams struct {
@@ -163,12 +167,13 @@ func (q *Queries) HoldDiscount(ctx context.Context, arg HoldDiscountParams) (Dis
 		&i.Active,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Dropped,
 	)
 	return i, err
 }
 
 const ListDiscounts = `-- name: ListDiscounts :many
-SELECT id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, redemptions, held, max_per_customer, stream_id, active, created_at, updated_at FROM discounts
+SELECT id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, redemptions, held, max_per_customer, stream_id, active, created_at, updated_at, dropped FROM discounts
 WHERE tenant_id = $1 AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
 `
@@ -204,6 +209,65 @@ func (q *Queries) ListDiscounts(ctx context.Context, arg ListDiscountsParams) ([
 			&i.Active,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Dropped,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListDrops = `-- name: ListDrops :many
+SELECT id, tenant_id, code, percent_off, amount_off_cents, starts_at, ends_at, max_redemptions, redemptions, held, max_per_customer, stream_id, active, created_at, updated_at, dropped FROM discounts
+WHERE tenant_id = $1 AND stream_id = $2::text AND dropped AND active AND percent_off IS NOT NULL
+  AND starts_at <= $3::timestamptz AND ends_at > $3::timestamptz
+  AND (max_redemptions IS NULL OR redemptions + held < max_redemptions)
+ORDER BY id DESC LIMIT $4
+`
+
+type ListDropsParams struct {
+	TenantID string
+	StreamID string
+	Now      time.Time
+	MaxRows  int32
+}
+
+// The dropped codes of a stream that can be used now, newest first.
+func (q *Queries) ListDrops(ctx context.Context, arg ListDropsParams) ([]Discount, error) {
+	rows, err := q.db.Query(ctx, ListDrops,
+		arg.TenantID,
+		arg.StreamID,
+		arg.Now,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Discount{}
+	for rows.Next() {
+		var i Discount
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Code,
+			&i.PercentOff,
+			&i.AmountOffCents,
+			&i.StartsAt,
+			&i.EndsAt,
+			&i.MaxRedemptions,
+			&i.Redemptions,
+			&i.Held,
+			&i.MaxPerCustomer,
+			&i.StreamID,
+			&i.Active,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.Dropped,
 		); err != nil {
 			return nil, err
 		}

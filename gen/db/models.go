@@ -197,6 +197,7 @@ type Discount struct {
 	Active         bool
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+	Dropped        bool
 }
 
 type Dispute struct {

@@ -438,6 +438,59 @@ func (q *Queries) GetAdminRecording(ctx context.Context, id string) (GetAdminRec
 	return i, err
 }
 
+const GetNewestReplay = `-- name: GetNewestReplay :one
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings
+WHERE tenant_id = $1 AND stream_id = $2 AND status = 'READY' AND clip_of IS NULL ORDER BY id DESC LIMIT 1
+`
+
+type GetNewestReplayParams struct {
+	TenantID string
+	StreamID string
+}
+
+// The newest READY recording of a stream that isn't a clip.
+func (q *Queries) GetNewestReplay(ctx context.Context, arg GetNewestReplayParams) (Recording, error) {
+	row := q.db.QueryRow(ctx, GetNewestReplay, arg.TenantID, arg.StreamID)
+	var i Recording
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.StreamID,
+		&i.Source,
+		&i.Name,
+		&i.Status,
+		&i.BroadcastAt,
+		&i.StartedAt,
+		&i.EndedAt,
+		&i.DurationMs,
+		&i.SizeBytes,
+		&i.IncompleteReason,
+		&i.Error,
+		&i.PlaylistURL,
+		&i.Takes,
+		&i.Node,
+		&i.WantedAt,
+		&i.ProductTimeline,
+		&i.RetainUntil,
+		&i.LegalHold,
+		&i.DeletedAt,
+		&i.DeletedReason,
+		&i.FilesDeletedAt,
+		&i.Metadata,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
+	)
+	return i, err
+}
+
 const GetRecording = `-- name: GetRecording :one
 SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE tenant_id = $1 AND id = $2
 `

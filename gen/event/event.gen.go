@@ -419,7 +419,7 @@ type Bid struct {
 	// Example: user-4711
 	BidderExternalID string `json:"bidderExternalId"`
 
-	// BidderName The bidder's name, as other viewers see it.
+	// BidderName The bidder's name. Other viewers see a short form: "Bo Lindqvist" as "Bo L.".
 	//
 	// Example: Bo
 	BidderName string         `json:"bidderName"`

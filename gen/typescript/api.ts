@@ -7082,7 +7082,7 @@ export interface components {
              */
             bidderExternalId: string;
             /**
-             * @description The bidder's name, as other viewers see it.
+             * @description The bidder's name. Other viewers see a short form: "Bo Lindqvist" as "Bo L.".
              * @example Bo
              */
             bidderName: string;
@@ -7105,7 +7105,7 @@ export interface components {
              */
             bidderExternalId: string;
             /**
-             * @description The bidder's name, as other viewers see it.
+             * @description The bidder's name. Other viewers see a short form: "Bo Lindqvist" as "Bo L.".
              * @example Bo
              */
             bidderName: string;
@@ -11497,7 +11497,10 @@ export interface components {
             auctionId: string;
             /** @example bid_01m18qg1mhf2bsz1fk6m8v4jxe */
             bidId: string;
-            /** @example Cleo */
+            /**
+             * @description The bidder's short name.
+             * @example Cleo K.
+             */
             bidderName: string;
             /**
              * Format: date-time

@@ -311,6 +311,14 @@ func (p products) CheckProductsTx(ctx context.Context, tx pgx.Tx, tenantID strin
 	return p.areas.Catalog.CheckProductsTx(ctx, tx, tenantID, ids)
 }
 
+// replays are the recordings that everybody may watch. The shows are created after the sessions.
+type replays struct{ areas *Areas }
+
+// CheckPublicReplay implements session.Replays.
+func (r replays) CheckPublicReplay(ctx context.Context, tenantID, recordingID string) error {
+	return r.areas.Shows.CheckPublicReplay(ctx, tenantID, recordingID)
+}
+
 // noFiles is the store of a process without files.
 type noFiles struct{}
 
@@ -323,7 +331,7 @@ func (noFiles) DeletePrefix(context.Context, string) error {
 func (a *Areas) openRooms(c Config) {
 	a.Sessions = session.New(session.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
-		Streams: a.Streams, Steady: a.Streams.Steady, Now: c.Now,
+		Streams: a.Streams, Replays: replays{a}, Steady: a.Streams.Steady, Now: c.Now,
 	})
 	a.Chat = chat.New(chat.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Products: a.Catalog, Realtime: c.Realtime,
@@ -357,7 +365,8 @@ func (a *Areas) openCommerce(c Config) {
 // openShows creates the areas of shows, which stand on all others.
 func (a *Areas) openShows(c Config) {
 	a.Shows = show.New(show.Config{
-		Pool: c.Pool, Streams: a.Streams, Recordings: a.Recordings, Sessions: a.Sessions, Chat: a.Chat, Now: c.Now,
+		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Recordings: a.Recordings, Sessions: a.Sessions, Chat: a.Chat,
+		Catalog: a.Catalog, Auctions: a.Auctions, Discounts: a.Discounts, Now: c.Now,
 	})
 	a.Shop = shop.New(shop.Config{
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Shows: a.Shows, Catalog: a.Catalog, Discounts: a.Discounts, Orders: a.Orders, Auctions: a.Auctions,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
@@ -14,6 +15,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/base/queue"
 	"showfloor/internal/commerce/catalog"
+	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
 )
@@ -44,6 +46,21 @@ func (s *Service) ListAuctions(ctx context.Context, c tenancy.Caller, status, cu
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list auctions: %w", err)
+	}
+	views := make([]View, len(rows))
+	for i, r := range rows {
+		views[i] = view(db.GetAuctionRow(r))
+	}
+	return views, nil
+}
+
+// ListStreamAuctions returns the auctions of a stream that are LIVE, or have ended after since, newest first.
+func (s *Service) ListStreamAuctions(ctx context.Context, c tenancy.Caller, streamID string, since time.Time, limit int) ([]View, error) {
+	rows, err := db.New(s.config.Pool).ListStreamAuctions(ctx, db.ListStreamAuctionsParams{
+		TenantID: c.TenantID, StreamID: streamID, Since: since, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list auctions of a stream: %w", err)
 	}
 	views := make([]View, len(rows))
 	for i, r := range rows {
@@ -89,6 +106,7 @@ func (s *Service) CreateAuction(ctx context.Context, c tenancy.Caller, in Input)
 		if err := s.settleAt(ctx, tx, row); err != nil {
 			return err
 		}
+		s.publishAuction(ctx, tx, realtime.AuctionStarted, View{Auction: row})
 		return audit.WriteTx(ctx, q, s.config.Now(), audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "auction.create", Entity: "auction", EntityID: row.ID,
 			After: map[string]any{
@@ -113,7 +131,7 @@ func (s *Service) CancelAuction(ctx context.Context, c tenancy.Caller, auctionID
 		if err := s.releaseUnit(ctx, tx, a); err != nil {
 			return err
 		}
-		if err := closeAs(ctx, tx, a, Cancelled, nil, nil); err != nil {
+		if err := s.closeAs(ctx, tx, a, ending{status: Cancelled}); err != nil {
 			return err
 		}
 		return audit.WriteTx(ctx, db.New(tx), s.config.Now(), audit.Entry{
@@ -187,15 +205,25 @@ func lock(ctx context.Context, tx pgx.Tx, l auctionKey) (state, error) {
 	return a, nil
 }
 
-// closeAs ends a locked auction with a status; the winning bid and its order are
-// nil without a winner.
-func closeAs(ctx context.Context, tx pgx.Tx, a state, status string, winningBidID, orderID *string) error {
-	err := db.New(tx).CloseAuction(ctx, db.CloseAuctionParams{
-		TenantID: a.TenantID, ID: a.ID, Status: status, WinningBidID: winningBidID, OrderID: orderID, Now: a.Now,
-	})
-	if err != nil {
+// ending is how an auction ends.
+type ending struct {
+	status string
+	// top is the top bid; nil if there is none.
+	top *db.Bid
+	// orderID is the order of the winner, whose bid is top; nil without a winner.
+	orderID *string
+}
+
+// closeAs ends a locked auction. The stream's viewers receive its end.
+func (s *Service) closeAs(ctx context.Context, tx pgx.Tx, a state, e ending) error {
+	p := db.CloseAuctionParams{TenantID: a.TenantID, ID: a.ID, Status: e.status, OrderID: e.orderID, Now: a.Now}
+	if e.orderID != nil {
+		p.WinningBidID = &e.top.ID
+	}
+	if err := db.New(tx).CloseAuction(ctx, p); err != nil {
 		return fmt.Errorf("close auction: %w", err)
 	}
+	s.publishAuction(ctx, tx, realtime.AuctionEnded, viewOf(a, e.status, e.top))
 	return nil
 }
 

@@ -43,8 +43,15 @@ func (s *Service) publishBid(ctx context.Context, tx pgx.Tx, streamID string, p 
 	postgres.AfterCommit(tx, func() {
 		s.config.Realtime.Publish(ctx, realtime.Publication{
 			Room: streamID, Type: realtime.AuctionBid,
-			Data: topBid{p.Bid.AuctionID, p.Bid.ID, p.Bid.AmountCents, p.Bid.BidderName, timestamp.From(p.EndsAt)},
+			Data: topBid{p.Bid.AuctionID, p.Bid.ID, p.Bid.AmountCents, ShortName(p.Bid.BidderName), timestamp.From(p.EndsAt)},
 		})
+	})
+}
+
+// publishAuction sends an auction to the stream's viewers once tx is committed. kind is realtime.AuctionStarted or AuctionEnded.
+func (s *Service) publishAuction(ctx context.Context, tx pgx.Tx, kind string, v View) {
+	postgres.AfterCommit(tx, func() {
+		s.config.Realtime.Publish(ctx, realtime.Publication{Room: v.StreamID, Type: kind, Data: ShownOf(v)})
 	})
 }
 

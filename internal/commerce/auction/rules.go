@@ -22,8 +22,8 @@ type state = db.LockAuctionRow
 // yet. A bid at EndsAt is too late.
 func over(a state) bool { return a.Status != Live || !a.Now.Before(a.EndsAt) }
 
-// MinBid is the minimum of the next bid in cents; topCents is nil without a bid.
-func MinBid(startingCents, incrementCents int64, topCents *int64) int64 {
+// minBid is the minimum of the next bid in cents; topCents is nil without a bid.
+func minBid(startingCents, incrementCents int64, topCents *int64) int64 {
 	if topCents == nil {
 		return startingCents
 	}
@@ -35,7 +35,7 @@ func checkBid(a state, amountCents int64) error {
 	if over(a) {
 		return problem.New(problem.Invalid, "auction_ended", "auction has ended")
 	}
-	if least := MinBid(a.StartingBidCents, a.BidIncrementCents, a.TopBidCents); amountCents < least {
+	if least := minBid(a.StartingBidCents, a.BidIncrementCents, a.TopBidCents); amountCents < least {
 		return problem.New(problem.Invalid, "bid_too_low", "min bid is %d cents", least)
 	}
 	return nil

@@ -53,7 +53,7 @@ func TestMinBid(t *testing.T) {
 		{1000, 1, new(int64(5000)), 5001},
 		{1000, 100, new(int64(99_999_999)), 100_000_099}, // above the maximum of the API
 	} {
-		require.Equal(t, c.want, MinBid(c.start, c.increment, c.top))
+		require.Equal(t, c.want, minBid(c.start, c.increment, c.top))
 	}
 }
 

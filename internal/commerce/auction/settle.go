@@ -49,9 +49,9 @@ func (s *Service) SettleAuction(ctx context.Context, tenantID, auctionID string)
 // settleWon creates the winner's order. The unit that the auction holds passes to
 // it.
 func (s *Service) settleWon(ctx context.Context, tx pgx.Tx, a state) error {
-	bid, err := db.New(tx).GetBid(ctx, db.GetBidParams{TenantID: a.TenantID, ID: *a.TopBidID})
+	bid, err := topBidOf(ctx, tx, a)
 	if err != nil {
-		return fmt.Errorf("get winning bid: %w", err)
+		return err
 	}
 	product, err := catalog.GetTx(ctx, tx, a.TenantID, a.ProductID)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Service) settleWon(ctx context.Context, tx pgx.Tx, a state) error {
 	if err != nil {
 		return err
 	}
-	if err := closeAs(ctx, tx, a, Ended, &bid.ID, &orderID); err != nil {
+	if err := s.closeAs(ctx, tx, a, ending{Ended, bid, &orderID}); err != nil {
 		return err
 	}
 	return s.config.Events.EmitTx(ctx, tx, event.Event{
@@ -75,12 +75,28 @@ func (s *Service) settleWon(ctx context.Context, tx pgx.Tx, a state) error {
 	})
 }
 
+// topBidOf reads the top bid of a locked auction; nil if there is none.
+func topBidOf(ctx context.Context, tx pgx.Tx, a state) (*db.Bid, error) {
+	if a.TopBidID == nil {
+		return nil, nil //nolint:nilnil // no bid is not a fault
+	}
+	bid, err := db.New(tx).GetBid(ctx, db.GetBidParams{TenantID: a.TenantID, ID: *a.TopBidID})
+	if err != nil {
+		return nil, fmt.Errorf("get top bid: %w", err)
+	}
+	return &bid, nil
+}
+
 // settleUnsold releases the auction's unit.
 func (s *Service) settleUnsold(ctx context.Context, tx pgx.Tx, a state) error {
 	if err := s.releaseUnit(ctx, tx, a); err != nil {
 		return err
 	}
-	if err := closeAs(ctx, tx, a, Ended, nil, nil); err != nil {
+	bid, err := topBidOf(ctx, tx, a)
+	if err != nil {
+		return err
+	}
+	if err := s.closeAs(ctx, tx, a, ending{status: Ended, top: bid}); err != nil {
 		return err
 	}
 	return s.config.Events.EmitTx(ctx, tx, event.Event{

@@ -55,22 +55,6 @@ func (s *Service) GetProduct(ctx context.Context, c tenancy.Caller, productID st
 	return getProduct(ctx, db.New(s.config.Pool), c.TenantID, productID)
 }
 
-// ListByID returns those of the tenant's products that have one of the ids, archived or not, by id.
-func (s *Service) ListByID(ctx context.Context, tenantID string, ids []string) (map[string]db.Product, error) {
-	products := make(map[string]db.Product, len(ids))
-	if len(ids) == 0 {
-		return products, nil
-	}
-	rows, err := db.New(s.config.Pool).ListProductsByID(ctx, db.ListProductsByIDParams{TenantID: tenantID, Ids: ids})
-	if err != nil {
-		return nil, fmt.Errorf("list products by id: %w", err)
-	}
-	for _, p := range rows {
-		products[p.ID] = p
-	}
-	return products, nil
-}
-
 // ListNames returns the names of those of the tenant's products that have one of the ids, archived or not, by id.
 func (s *Service) ListNames(ctx context.Context, tenantID string, ids []string) (map[string]string, error) {
 	rows, err := db.New(s.config.Pool).ListProductNames(ctx, db.ListProductNamesParams{TenantID: tenantID, Ids: ids})
@@ -82,6 +66,18 @@ func (s *Service) ListNames(ctx context.Context, tenantID string, ids []string) 
 		names[r.ID] = r.Name
 	}
 	return names, nil
+}
+
+// ListProductsByID returns those of the tenant's products that have one of the ids, archived or not, in any order.
+func (s *Service) ListProductsByID(ctx context.Context, c tenancy.Caller, ids []string) ([]db.Product, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := db.New(s.config.Pool).ListProductsByID(ctx, db.ListProductsByIDParams{TenantID: c.TenantID, Ids: ids})
+	if err != nil {
+		return nil, fmt.Errorf("list products by id: %w", err)
+	}
+	return rows, nil
 }
 
 // GetTx returns one product of the tenant, in the caller's transaction.

@@ -29,6 +29,8 @@ type Input struct {
 	// StreamID is the only stream in which the code is valid.
 	StreamID *string
 	Active   bool
+	// dropped codes are shown to all viewers of their stream.
+	dropped bool
 }
 
 // DropInput describes a code for the current viewers of a stream.
@@ -73,7 +75,7 @@ func (s *Service) DropDiscount(ctx context.Context, c tenancy.Caller, streamID s
 	start := s.config.Now()
 	made := Input{
 		Code: in.Code, PercentOff: &in.PercentOff, StartsAt: &start, EndsAt: new(start.Add(in.Duration)),
-		MaxRedemptions: in.MaxRedemptions, StreamID: &streamID, Active: true,
+		MaxRedemptions: in.MaxRedemptions, StreamID: &streamID, Active: true, dropped: true,
 	}.rounded()
 	var d db.Discount
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
@@ -92,6 +94,17 @@ func (s *Service) DropDiscount(ctx context.Context, c tenancy.Caller, streamID s
 	return d, err
 }
 
+// ListDrops returns the codes that were dropped in a stream and can be used now, newest first.
+func (s *Service) ListDrops(ctx context.Context, c tenancy.Caller, streamID string, limit int) ([]db.Discount, error) {
+	rows, err := db.New(s.config.Pool).ListDrops(ctx, db.ListDropsParams{
+		TenantID: c.TenantID, StreamID: streamID, Now: s.config.Now(), MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list dropped codes: %w", err)
+	}
+	return rows, nil
+}
+
 // create writes the code and its audit entry.
 func (s *Service) create(ctx context.Context, tx pgx.Tx, c tenancy.Caller, in Input, action string) (db.Discount, error) {
 	q, now := db.New(tx), s.config.Now()
@@ -103,7 +116,7 @@ func (s *Service) create(ctx context.Context, tx pgx.Tx, c tenancy.Caller, in In
 	d, err := q.CreateDiscount(ctx, db.CreateDiscountParams{
 		ID: id.New(id.Discount), TenantID: c.TenantID, Code: in.Code, PercentOff: in.PercentOff, AmountOffCents: in.AmountOffCents,
 		StartsAt: in.StartsAt, EndsAt: in.EndsAt, MaxRedemptions: in.MaxRedemptions, MaxPerCustomer: in.MaxPerCustomer,
-		StreamID: in.StreamID, Active: in.Active, Now: now,
+		StreamID: in.StreamID, Active: in.Active, Dropped: in.dropped, Now: now,
 	})
 	if postgres.IsUnique(err, "discounts_code_key") {
 		return d, problem.Conflicting("there is a discount code %s already", in.Code)

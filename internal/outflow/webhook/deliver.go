@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/postgres"
@@ -87,10 +88,26 @@ func (s *Service) step(ctx context.Context, deliveryID string, own, hold bool) (
 	return s.record(ctx, d, o, own, hold)
 }
 
-// putOff gives a job to a delivery that was held.
+// postponed is a delivery that needs a job of its own, and when it is due.
+type postponed struct {
+	deliveryID string
+	until      time.Time
+}
+
+// putOff gives a job to a delivery that has none of its own.
 func (s *Service) putOff(ctx context.Context, deliveryID string, until time.Time) error {
-	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		return s.enqueueAt(ctx, tx, deliveryID, until)
+	_, err := s.postpone.Do(ctx, postponed{deliveryID, until})
+	return err
+}
+
+// putOffMany gives jobs to deliveries in one transaction.
+func (s *Service) putOffMany(ctx context.Context, list []postponed) ([]struct{}, error) {
+	jobs := make([]river.InsertManyParams, len(list))
+	for i, p := range list {
+		jobs[i] = later(p.deliveryID, p.until)
+	}
+	return make([]struct{}, len(list)), postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		return s.insert(ctx, tx, jobs)
 	})
 }
 

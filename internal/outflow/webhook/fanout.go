@@ -15,22 +15,31 @@ import (
 	"showfloor/internal/outflow/event"
 )
 
-// fanOutPoll is how often RunFanOut looks for events without having been woken: events of a commit
-// that got no answer, of other processes, and of a process that was killed.
-const fanOutPoll = time.Second
+const (
+	// fanOutPoll is how often RunFanOut looks for events without having been woken: events of a commit
+	// that got no answer, and of a process that was killed.
+	fanOutPoll = 5 * time.Second
+	// fanOutAgain is when RunFanOut looks again after an error, or if events are left.
+	fanOutAgain = time.Second
+)
 
 // RunFanOut writes deliveries after each commit of events until ctx ends. Any number of processes may
-// run it. It logs errors and panics, and then waits for the next poll.
+// run it. It logs errors and panics, and then waits for a second.
 func (s *Service) RunFanOut(ctx context.Context) {
-	poll := time.NewTicker(fanOutPoll)
+	poll := time.NewTimer(fanOutPoll)
 	defer poll.Stop()
 	committed := s.config.Events.Committed()
 	for {
-		woken := committed
-		if err := s.fanOutRecovered(ctx); err != nil && ctx.Err() == nil {
+		woken, pause := committed, fanOutPoll
+		left, err := s.fanOutRecovered(ctx)
+		if err != nil && ctx.Err() == nil {
 			s.config.Log.ErrorContext(ctx, "the deliveries of events could not be written; trying again in a second", "error", err)
 			woken = nil
 		}
+		if err != nil || left {
+			pause = fanOutAgain
+		}
+		poll.Reset(pause)
 		select {
 		case <-ctx.Done():
 			return
@@ -40,18 +49,18 @@ func (s *Service) RunFanOut(ctx context.Context) {
 	}
 }
 
-// fanOutRecovered calls FanOut and returns a panic as an error.
-func (s *Service) fanOutRecovered(ctx context.Context) (err error) {
+// fanOutRecovered calls fanOut and returns a panic as an error.
+func (s *Service) fanOutRecovered(ctx context.Context) (left bool, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
 		}
 	}()
-	return s.FanOut(ctx)
+	return s.fanOut(ctx)
 }
 
 // FanOut writes the deliveries of all waiting events, except of tenants whose events another process
-// is taking. If that process doesn't see the newest events any more, the next poll of a process finds them.
+// is taking. If that process doesn't see the newest events any more, RunFanOut finds them a second later.
 //
 // Tenants take turns: in each round, each tenant with waiting events gets some of its deliveries. A
 // transaction writes about 500 deliveries at most, of up to 50 tenants. If the deliveries of a
@@ -59,31 +68,40 @@ func (s *Service) fanOutRecovered(ctx context.Context) (err error) {
 // with each failure up to a minute. It returns an error only if the last round wrote nothing, and
 // none of single tenants.
 func (s *Service) FanOut(ctx context.Context) error {
+	_, err := s.fanOut(ctx)
+	return err
+}
+
+// fanOut is FanOut, and reports whether events are left: of tenants that it leaves out, or whose events another
+// process is taking.
+func (s *Service) fanOut(ctx context.Context) (left bool, err error) {
 	for {
-		taken, err := s.fanOutRound(ctx)
+		taken, left, err := s.fanOutRound(ctx)
 		if taken == 0 || ctx.Err() != nil {
-			return err
+			return left, err
 		}
 	}
 }
 
-// fanOutRound gives each tenant with waiting events one turn, and returns the number of events.
-func (s *Service) fanOutRound(ctx context.Context) (taken int, err error) {
+// fanOutRound gives each tenant with waiting events one turn. It returns the number of events that it took, and whether
+// any were waiting.
+func (s *Service) fanOutRound(ctx context.Context) (taken int, waiting bool, err error) {
 	for after, more := "", true; more; {
 		var tenantIDs []string
 		tenantIDs, more, err = event.ListWaitingTenants(ctx, s.config.Pool, after)
 		if err != nil || len(tenantIDs) == 0 {
-			return taken, err
+			return taken, waiting, err
 		}
+		waiting = true
 		after = tenantIDs[len(tenantIDs)-1]
 		healthy, failed := s.fanOutPauses.split(tenantIDs, s.config.Now())
 		n, err := s.fanOutTogether(ctx, healthy, failed)
 		taken += n
 		if err != nil {
-			return taken, err
+			return taken, waiting, err
 		}
 	}
-	return taken, nil
+	return taken, waiting, nil
 }
 
 // fanOutTogether gives each tenant one turn. The healthy tenants share transactions. If the 500
@@ -183,5 +201,5 @@ func (s *Service) createDeliveries(ctx context.Context, tx pgx.Tx, events []even
 	if err := q.CreateWebhookDeliveries(ctx, newDeliveries(list, s.config.Now())); err != nil {
 		return fmt.Errorf("create deliveries: %w", err)
 	}
-	return s.enqueue(ctx, tx, append(start, free...)...)
+	return s.enqueueFirst(ctx, tx, append(start, free...)...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // line emits n events of one subject and returns their deliveries.
@@ -132,10 +133,10 @@ func TestASuspensionOnTheWayPutsTheRestOff(t *testing.T) {
 }
 
 // TestLostJobsAreFound: each delivery that waits for no other one gets a job
-// again, for every reason to wait.
+// again, for every reason to wait. The database is its own, because open jobs of other tenants count.
 func TestLostJobsAreFound(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, apitest.Options{Pool: nil})
+	r := newRig(t, apitest.Options{Pool: dbtest.New(t)})
 	sink := apitest.NewSink(t, func(w http.ResponseWriter, got apitest.Received) {
 		if strings.Contains(string(got.Body), "str_bad") {
 			w.WriteHeader(http.StatusInternalServerError)

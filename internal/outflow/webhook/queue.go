@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -30,6 +31,20 @@ func (DeliverArgs) InsertOpts() river.InsertOpts {
 		Queue: Queue, MaxAttempts: maxFailures,
 		UniqueOpts: queue.Unfinished(),
 	}
+}
+
+// DeliverBatchArgs is the job that makes the first attempts of several deliveries. A job for each of them would cost as much
+// as the attempts. It is not unique: the fan-out writes it together with its deliveries.
+type DeliverBatchArgs struct {
+	DeliveryIDs []string `json:"deliveryIds"`
+}
+
+// Kind names the job.
+func (DeliverBatchArgs) Kind() string { return "webhook_deliver_batch" }
+
+// InsertOpts adds it to the queue of deliveries.
+func (DeliverBatchArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: Queue, MaxAttempts: maxFailures}
 }
 
 // RedeliverArgs is the job of a manual retry: one immediate attempt, independent of the
@@ -76,11 +91,28 @@ func (s *Service) enqueue(ctx context.Context, tx pgx.Tx, deliveryIDs ...string)
 	return s.insert(ctx, tx, jobs)
 }
 
+// enqueueFirst adds the jobs of new deliveries. Many of them share jobs.
+func (s *Service) enqueueFirst(ctx context.Context, tx pgx.Tx, deliveryIDs ...string) error {
+	if len(deliveryIDs) < shareJobsFrom {
+		return s.enqueue(ctx, tx, deliveryIDs...)
+	}
+	var jobs []river.InsertManyParams
+	for ids := range slices.Chunk(deliveryIDs, jobDeliveries) {
+		jobs = append(jobs, river.InsertManyParams{Args: DeliverBatchArgs{DeliveryIDs: ids}})
+	}
+	return s.insert(ctx, tx, jobs)
+}
+
 // enqueueAt adds the job of a delivery whose next attempt is due later.
 func (s *Service) enqueueAt(ctx context.Context, tx pgx.Tx, deliveryID string, at time.Time) error {
+	return s.insert(ctx, tx, []river.InsertManyParams{later(deliveryID, at)})
+}
+
+// later is the job of a delivery whose next attempt is due at a time.
+func later(deliveryID string, at time.Time) river.InsertManyParams {
 	opts := DeliverArgs{}.InsertOpts()
 	opts.ScheduledAt = at
-	return s.insert(ctx, tx, []river.InsertManyParams{{Args: DeliverArgs{DeliveryID: deliveryID}, InsertOpts: &opts}})
+	return river.InsertManyParams{Args: DeliverArgs{DeliveryID: deliveryID}, InsertOpts: &opts}
 }
 
 // enqueueRestart adds the jobs of deliveries that start again.

@@ -85,3 +85,14 @@ func (r *rig) jobs(t *testing.T, deliveryID string) int {
 		"SELECT count(*) FROM river_job WHERE kind = 'webhook_deliver' AND args->>'deliveryId' = $1 AND state <> 'completed'", deliveryID).Scan(&n))
 	return n
 }
+
+// shared returns the deliveries of each job for several of them.
+func (r *rig) shared(t *testing.T) [][]string {
+	t.Helper()
+	rows, err := r.Pool.Query(t.Context(), `SELECT ARRAY(SELECT jsonb_array_elements_text(args->'deliveryIds')) FROM river_job
+		WHERE kind = 'webhook_deliver_batch' AND args->'deliveryIds'->>0 = ANY ($1) ORDER BY id`, r.deliveries(t))
+	require.NoError(t, err)
+	shared, err := pgx.CollectRows(rows, pgx.RowTo[[]string])
+	require.NoError(t, err)
+	return shared
+}

@@ -53,6 +53,8 @@ type Service struct {
 	limit        *limiter
 	load         *batch.Batcher[string, *db.ListDeliveriesForAttemptRow]
 	recordLone   *batch.Batcher[db.RecordAttemptParams, recorded]
+	postpone     *batch.Batcher[postponed, struct{}]
+	batchSlots   chan struct{} // one value for each delivery of DeliverBatch in progress
 	fanOutPauses *fanOutPauses
 	lineTime     time.Duration // the constant, except in tests
 }
@@ -68,8 +70,11 @@ func New(c Config) *Service {
 	if c.Observe == nil {
 		c.Observe = func(string, time.Duration) {}
 	}
-	s := &Service{config: c, limit: newLimiter(), fanOutPauses: newFanOutPauses(), lineTime: lineTime}
+	s := &Service{
+		config: c, limit: newLimiter(), batchSlots: make(chan struct{}, Workers), fanOutPauses: newFanOutPauses(), lineTime: lineTime,
+	}
 	s.load, s.recordLone = batch.New(maxBatch, s.loadDeliveries), batch.New(maxBatch, s.recordLoneAttempts)
+	s.postpone = batch.New(maxBatch, s.putOffMany)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,17 +77,9 @@ func (s *Service) ListChannelMessages(
 // history reads a page. It converts times to message ids first, because the order
 // of messages is that of their ids.
 func history(ctx context.Context, q *db.Queries, key channelKey, since, before Place, limit int) ([]db.ChannelMessage, error) {
-	end := lastID
-	switch {
-	case before.MessageID != "":
-		end = before.MessageID
-	case !before.nowhere():
-		first, err := q.FirstMessageFrom(ctx, db.FirstMessageFromParams{TenantID: key.tenantID, ChannelID: key.channelID, Since: before.At})
-		if err == nil {
-			end = first
-		} else if !errors.Is(err, pgx.ErrNoRows) {
-			return nil, fmt.Errorf("find message by time: %w", err)
-		}
+	end, err := endOf(ctx, q, key, before)
+	if err != nil {
+		return nil, err
 	}
 	if since.nowhere() {
 		list, err := q.ListMessagesBefore(ctx, db.ListMessagesBeforeParams{
@@ -98,13 +91,9 @@ func history(ctx context.Context, q *db.Queries, key channelKey, since, before P
 		slices.Reverse(list)
 		return list, nil
 	}
-	begin := since.MessageID
-	if begin == "" {
-		last, err := q.LastMessageUntil(ctx, db.LastMessageUntilParams{TenantID: key.tenantID, ChannelID: key.channelID, Until: since.At})
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return nil, fmt.Errorf("find message by time: %w", err)
-		}
-		begin = last
+	begin, err := beginOf(ctx, q, key, since)
+	if err != nil {
+		return nil, err
 	}
 	list, err := q.ListMessagesAfter(ctx, db.ListMessagesAfterParams{
 		TenantID: key.tenantID, ChannelID: key.channelID, After: begin, Before: end, MaxRows: int32(limit),
@@ -113,6 +102,63 @@ func history(ctx context.Context, q *db.Queries, key channelKey, since, before P
 		return nil, fmt.Errorf("list messages: %w", err)
 	}
 	return list, nil
+}
+
+// ListKeptMessages returns a page of a channel's messages that were not deleted, oldest first: those written from since on and before
+// until, and after the place.
+func (s *Service) ListKeptMessages(
+	ctx context.Context, tenantID, channelID string, since, until time.Time, after Place, limit int,
+) ([]db.ChannelMessage, error) {
+	q, key := db.New(s.config.Pool), channelKey{tenantID, channelID}
+	begin, err := beginOf(ctx, q, key, Place{At: since.Add(-time.Microsecond)})
+	if err != nil {
+		return nil, err
+	}
+	if !after.nowhere() {
+		later, err := beginOf(ctx, q, key, after)
+		if err != nil {
+			return nil, err
+		}
+		begin = max(begin, later)
+	}
+	end, err := endOf(ctx, q, key, Place{At: until})
+	if err != nil {
+		return nil, err
+	}
+	list, err := q.ListKeptMessages(ctx, db.ListKeptMessagesParams{
+		TenantID: tenantID, ChannelID: channelID, After: begin, Before: end, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list kept messages: %w", err)
+	}
+	return list, nil
+}
+
+// endOf is the id of the first message at or after a place; lastID if there is none, or for nowhere.
+func endOf(ctx context.Context, q *db.Queries, key channelKey, place Place) (string, error) {
+	if place.MessageID != "" || place.nowhere() {
+		return cmp.Or(place.MessageID, lastID), nil
+	}
+	first, err := q.FirstMessageFrom(ctx, db.FirstMessageFromParams{TenantID: key.tenantID, ChannelID: key.channelID, Since: place.At})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return lastID, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find message by time: %w", err)
+	}
+	return first, nil
+}
+
+// beginOf is the id of the last message at or before a place; empty if there is none.
+func beginOf(ctx context.Context, q *db.Queries, key channelKey, place Place) (string, error) {
+	if place.MessageID != "" {
+		return place.MessageID, nil
+	}
+	last, err := q.LastMessageUntil(ctx, db.LastMessageUntilParams{TenantID: key.tenantID, ChannelID: key.channelID, Until: place.At})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return "", fmt.Errorf("find message by time: %w", err)
+	}
+	return last, nil
 }
 
 // Patch is the new content of a message.

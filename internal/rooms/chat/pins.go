@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,28 +16,52 @@ import (
 	"showfloor/internal/rooms/session"
 )
 
-// PinProduct pins a product in a stream's or session's room, as userID, who must
-// be a host there. An empty userID stands for the tenant's own server.
-func (s *Service) PinProduct(ctx context.Context, tenantID, roomID, userID, productID string) error {
-	key := channelKey{tenantID, roomID}
+// PinInput describes a pin.
+type PinInput struct {
+	TenantID, RoomID string
+	// UserID must be a host of the room. An empty one stands for the tenant's own server.
+	UserID string
+	// ProductID is empty to show no product any more.
+	ProductID string
+	// Since is the time from which on earlier pins count: if the last of them has the same product, nothing is written. nil always writes.
+	Since *time.Time
+}
+
+// PinProduct pins a product, or none, in a stream's or session's room.
+func (s *Service) PinProduct(ctx context.Context, in PinInput) error {
+	key := channelKey{in.TenantID, in.RoomID}
 	return s.inOrder(ctx, key, func(ctx context.Context) error {
 		return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-			if err := checkPinner(ctx, tx, key, userID); err != nil {
+			if err := checkPinner(ctx, tx, key, in.UserID); err != nil {
 				return err
 			}
-			if err := s.config.Products.CheckActiveTx(ctx, tx, tenantID, productID); err != nil {
+			if in.ProductID != "" {
+				if err := s.config.Products.CheckActiveTx(ctx, tx, in.TenantID, in.ProductID); err != nil {
+					return err
+				}
+			}
+			last, err := lastPin(ctx, db.New(tx), key)
+			if err != nil || isPinned(last, in) {
 				return err
 			}
-			err := db.New(tx).CreatePin(ctx, db.CreatePinParams{
-				ID: id.New(id.Pin), TenantID: tenantID, RoomID: roomID, ProductID: productID, PinnedBy: userID, Now: s.config.Now(),
+			err = db.New(tx).CreatePin(ctx, db.CreatePinParams{
+				ID: id.New(id.Pin), TenantID: in.TenantID, RoomID: in.RoomID, ProductID: in.ProductID, PinnedBy: in.UserID, Now: s.config.Now(),
 			})
 			if err != nil {
 				return fmt.Errorf("create pin: %w", err)
 			}
-			s.publish(ctx, tx, key, realtime.ProductPin, pinData{productID})
+			s.publish(ctx, tx, key, realtime.ProductPin, pinData{in.ProductID})
 			return nil
 		})
 	})
+}
+
+// isPinned reports whether a pin would change nothing after the room's last one; nil if there is none.
+func isPinned(last *db.ProductPin, in PinInput) bool {
+	if last == nil {
+		return in.ProductID == ""
+	}
+	return in.Since != nil && last.ProductID == in.ProductID && !last.PinnedAt.Before(*in.Since)
 }
 
 // checkPinner requires an existing room of a stream or session, and a user who may
@@ -58,6 +83,22 @@ func checkPinner(ctx context.Context, tx pgx.Tx, key channelKey, userID string) 
 		return problem.New(problem.Forbidden, "forbidden", "only the host of this room may pin a product")
 	}
 	return nil
+}
+
+// LastPin returns a room's last pin; nil if there was none. Its product is empty if the host shows none any more.
+func (s *Service) LastPin(ctx context.Context, tenantID, roomID string) (*db.ProductPin, error) {
+	return lastPin(ctx, db.New(s.config.Pool), channelKey{tenantID, roomID})
+}
+
+func lastPin(ctx context.Context, q *db.Queries, key channelKey) (*db.ProductPin, error) {
+	pin, err := q.LastPin(ctx, db.LastPinParams{TenantID: key.tenantID, RoomID: key.channelID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // no pin is not a fault
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get last pin: %w", err)
+	}
+	return &pin, nil
 }
 
 // ListPins returns a room's pins from since (inclusive) until before until, oldest

@@ -45,7 +45,7 @@ func TestPinsOfStreamsAreKeptForAMonth(t *testing.T) {
 	owner := s.Register(t)
 	product, st, session := owner.Product(t, nil), owner.Stream(t, nil), owner.Session(t, nil)
 	for _, room := range []string{st.ID, session.ID} {
-		require.NoError(t, s.Chat.PinProduct(t.Context(), owner.TenantID, room, "", product.ID))
+		require.NoError(t, s.Chat.PinProduct(t.Context(), chat.PinInput{TenantID: owner.TenantID, RoomID: room, ProductID: product.ID}))
 	}
 	rooms := func() (list []string) {
 		require.NoError(t, s.Chat.DeleteOld(t.Context()))

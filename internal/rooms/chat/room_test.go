@@ -345,7 +345,7 @@ func TestPinProduct(t *testing.T) {
 	ten, stream, room := r.owner.TenantID, r.owner.Stream(t, nil).ID, r.owner.Session(t, nil).ID
 	product := r.owner.Product(t, nil).ID
 	pin := func(tenantID, roomID, userID, productID string) error {
-		return r.s.Chat.PinProduct(t.Context(), tenantID, roomID, userID, productID)
+		return r.s.Chat.PinProduct(t.Context(), chat.PinInput{TenantID: tenantID, RoomID: roomID, UserID: userID, ProductID: productID})
 	}
 	since := r.s.Clock.Now()
 	for _, in := range []string{stream, room} {
@@ -407,7 +407,7 @@ func TestAllAtOnce(t *testing.T) {
 			_, err7 := s.JoinChannel(ctx, r.caller, room, user, nil)
 			_, err8 := s.LeaveChannel(ctx, r.caller, room, "tom")
 			_, err9 := s.ListChannelMessages(ctx, c, room, chat.Place{}, chat.Place{}, 5)
-			err10 := s.PinProduct(ctx, r.owner.TenantID, room, "", product)
+			err10 := s.PinProduct(ctx, chat.PinInput{TenantID: r.owner.TenantID, RoomID: room, ProductID: product})
 			_, err11 := s.CreateDirectChannel(ctx, r.caller, chat.DirectInput{UserIDs: []string{"ada", user}})
 			for k, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11} {
 				if _, rule := problem.As(err); err != nil && !rule {

@@ -8,6 +8,7 @@ import (
 
 	"showfloor/internal/base/problem"
 	"showfloor/internal/outflow/realtime"
+	"showfloor/internal/rooms/chat"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/account"
@@ -21,7 +22,7 @@ type Chats interface {
 	// ListBanned lists which of the users are banned from a channel.
 	ListBanned(ctx context.Context, tenantID, channelID string, userIDs []string) ([]string, error)
 	// PinProduct pins a product in a room, if the user is its host.
-	PinProduct(ctx context.Context, tenantID, roomID, userID, productID string) error
+	PinProduct(ctx context.Context, in chat.PinInput) error
 }
 
 // Realtime decides who may subscribe to what: it is a realtime.Gate.
@@ -130,5 +131,5 @@ func stateOf(g session.Grant, banned []string) realtime.State {
 
 // Pin implements realtime.Gate.
 func (r *Realtime) Pin(ctx context.Context, who realtime.Identity, productID string) error {
-	return r.chats.PinProduct(ctx, who.TenantID, who.Room, who.UserID, productID)
+	return r.chats.PinProduct(ctx, chat.PinInput{TenantID: who.TenantID, RoomID: who.Room, UserID: who.UserID, ProductID: productID})
 }

@@ -25,6 +25,12 @@ type Streams interface {
 	CheckStreamTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) error
 }
 
+// Replays knows which recordings everybody may watch.
+type Replays interface {
+	// CheckPublicReplay returns the problem not_found unless everybody may watch the tenant's recording.
+	CheckPublicReplay(ctx context.Context, tenantID, recordingID string) error
+}
+
 // Config of a Service.
 type Config struct {
 	Pool   *pgxpool.Pool
@@ -32,6 +38,8 @@ type Config struct {
 	Jobs   queue.Inserter
 	// Streams checks the streams whose rooms get participants.
 	Streams Streams
+	// Replays checks the recordings that guests' tokens are for. If it is nil, there are no such tokens.
+	Replays Replays
 	// Realtime publishes changes to the participants in a room.
 	Realtime realtime.Publisher
 	// Keys signs and verifies participant tokens.

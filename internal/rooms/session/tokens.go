@@ -61,6 +61,14 @@ func (s *Service) issueToken(ctx context.Context, sfuURL string, g Grant) (Token
 	return t, err
 }
 
+// IssueReplayToken makes a token for a new, unnamed user and a recording that everybody may watch. There is no participant, so the
+// token opens no room. It is valid until expires, and as long as everybody may watch the recording.
+func (s *Service) IssueReplayToken(ctx context.Context, tenantID, recordingID string) (token, userID string, expires time.Time, err error) {
+	userID = id.New(id.Guest)
+	t, err := s.issueToken(ctx, "", Grant{TenantID: tenantID, RoomID: recordingID, UserID: userID, DisplayName: userID, Role: Viewer})
+	return t.Token, userID, t.ExpiresAt, err
+}
+
 // AuthenticateParticipant verifies and reads a participant's token. It reads no
 // database row, so the user of a valid token may have been kicked. Problems:
 // unauthenticated, token_expired.
@@ -80,12 +88,24 @@ func (s *Service) AuthenticateParticipant(ctx context.Context, token string) (Ti
 
 // AuthenticateCaller returns the caller that a participant token stands for. It
 // refuses a kicked user and a suspended tenant; the use case checks everything
-// else about the session and the participant. Problems: unauthenticated,
+// else about the session and the participant. A token of IssueReplayToken is
+// refused while not everybody may watch its recording. Problems: unauthenticated,
 // token_expired, tenant_suspended.
 func (s *Service) AuthenticateCaller(ctx context.Context, token string) (tenancy.Caller, error) {
 	t, err := s.AuthenticateParticipant(ctx, token)
 	if err != nil {
 		return tenancy.Caller{}, err
+	}
+	c := tenancy.Caller{TenantID: t.TenantID, Participant: &tenancy.Participant{RoomID: t.RoomID, UserID: t.UserID}}
+	if id.Recording.Matches(t.RoomID) && s.config.Replays != nil {
+		err := s.config.Replays.CheckPublicReplay(ctx, t.TenantID, t.RoomID)
+		switch {
+		case problem.Is(err, "not_found"):
+			return tenancy.Caller{}, errRevoked()
+		case err != nil:
+			return tenancy.Caller{}, err
+		}
+		return c, nil
 	}
 	g, err := s.GetGrant(ctx, t.TenantID, t.RoomID, t.UserID)
 	if err != nil {
@@ -97,7 +117,7 @@ func (s *Service) AuthenticateCaller(ctx context.Context, token string) (tenancy
 	case GoneKicked, GoneUnknown:
 		return tenancy.Caller{}, errRevoked()
 	}
-	return tenancy.Caller{TenantID: t.TenantID, Participant: &tenancy.Participant{RoomID: t.RoomID, UserID: t.UserID}}, nil
+	return c, nil
 }
 
 // errRevoked refuses a token whose user may no longer enter.

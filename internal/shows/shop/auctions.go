@@ -37,8 +37,7 @@ func (s *Service) PlaceBid(ctx context.Context, c tenancy.Caller, streamID, auct
 	if known == "" && name != nil {
 		known = *name
 	}
-	short := ShortName(known)
-	if short == "" {
+	if auction.ShortName(known) == "" {
 		return auction.View{}, problem.BadField("bidderName", "is needed, because the token has no name")
 	}
 	v, err := s.auctionOf(ctx, c, streamID, auctionID)
@@ -46,7 +45,7 @@ func (s *Service) PlaceBid(ctx context.Context, c tenancy.Caller, streamID, auct
 		return auction.View{}, err
 	}
 	placed, err := s.config.Auctions.PlaceBid(ctx, c, auctionID, auction.BidInput{
-		AmountCents: amountCents, BidderExternalID: c.Participant.UserID, BidderName: short,
+		AmountCents: amountCents, BidderExternalID: c.Participant.UserID, BidderName: known,
 	})
 	if err != nil {
 		return auction.View{}, err

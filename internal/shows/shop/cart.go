@@ -55,7 +55,7 @@ func (s *Service) GetCart(ctx context.Context, c tenancy.Caller, showID string) 
 	for i, productID := range row.ProductIds {
 		lines[i] = catalog.Line{ProductID: productID, Quantity: int64(row.Quantities[i])}
 	}
-	products, err := s.config.Catalog.ListByID(ctx, c.TenantID, row.ProductIds)
+	products, err := s.productsOf(ctx, c, row.ProductIds)
 	if err != nil {
 		return Cart{}, err
 	}
@@ -79,7 +79,7 @@ func (s *Service) UpdateCart(ctx context.Context, c tenancy.Caller, showID strin
 	for i, l := range lines {
 		p.ProductIds[i], p.Quantities[i] = l.ProductID, int32(l.Quantity)
 	}
-	products, err := s.config.Catalog.ListByID(ctx, c.TenantID, p.ProductIds)
+	products, err := s.productsOf(ctx, c, p.ProductIds)
 	if err != nil {
 		return Cart{}, err
 	}
@@ -109,4 +109,17 @@ func (s *Service) view(ctx context.Context, c tenancy.Caller, row db.Cart, lines
 		cart.TotalCents -= cart.DiscountCents
 	}
 	return cart, nil
+}
+
+// productsOf returns those of the tenant's products that have one of the ids, archived or not, by id.
+func (s *Service) productsOf(ctx context.Context, c tenancy.Caller, ids []string) (map[string]db.Product, error) {
+	rows, err := s.config.Catalog.ListProductsByID(ctx, c, ids)
+	if err != nil {
+		return nil, err
+	}
+	products := make(map[string]db.Product, len(rows))
+	for _, p := range rows {
+		products[p.ID] = p
+	}
+	return products, nil
 }

@@ -33,7 +33,7 @@ func (s *Service) CountClick(ctx context.Context, c tenancy.Caller, showID, prod
 
 // addClicks counts clicks on products of one stream, and reports for each whether the tenant has the product.
 func (s *Service) addClicks(ctx context.Context, key clickKey, productIDs []string) ([]bool, error) {
-	products, err := s.config.Catalog.ListByID(ctx, key.tenantID, productIDs)
+	products, err := s.productsOf(ctx, tenancy.Caller{TenantID: key.tenantID}, productIDs)
 	if err != nil {
 		return nil, err
 	}

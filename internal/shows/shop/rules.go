@@ -1,10 +1,6 @@
 package shop
 
 import (
-	"strings"
-	"unicode"
-	"unicode/utf8"
-
 	"showfloor/gen/db"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/commerce/catalog"
@@ -86,25 +82,4 @@ func lineProblem(p db.Product, quantity int64, currency string) LineProblem {
 		return MixedCurrencies
 	}
 	return ""
-}
-
-// ShortName is a person's name as other viewers see it: the first word and the first letter of the last one, such as "Bo L."
-// for "Bo Lindqvist". It has at most 25 characters, and no characters that control a text's direction.
-func ShortName(name string) string {
-	const longest = 20
-	words := strings.FieldsFunc(name, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
-	})
-	if len(words) == 0 {
-		return ""
-	}
-	short := words[0]
-	if runes := []rune(short); len(runes) > longest {
-		short = string(runes[:longest]) + "…"
-	}
-	if last := words[len(words)-1]; len(words) > 1 {
-		first, _ := utf8.DecodeRuneInString(last)
-		short += " " + string(first) + "."
-	}
-	return short
 }

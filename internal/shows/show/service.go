@@ -6,31 +6,50 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/internal/commerce/auction"
+	"showfloor/internal/commerce/catalog"
+	"showfloor/internal/commerce/discount"
 	"showfloor/internal/rooms/chat"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy/account"
 )
 
 // Config of a Service.
 type Config struct {
 	Pool       *pgxpool.Pool
+	Accounts   *account.Service
 	Streams    *stream.Service
 	Recordings *recording.Service
 	Sessions   *session.Service
 	Chat       *chat.Service
+	Catalog    *catalog.Service
+	Auctions   *auction.Service
+	Discounts  *discount.Service
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
 // Service holds the use cases. An exported method makes all its changes in one
 // transaction, unless its comment says otherwise.
-type Service struct{ config Config }
+type Service struct {
+	config  Config
+	shows   *kept[*Show]
+	replays *kept[*Replay]
+	// playback has the URLs at which participants play streams.
+	playback *kept[stream.PlaybackURL]
+}
 
 // New makes the service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{config: c}
+	s := &Service{config: c}
+	s.shows, s.replays, s.playback = keep(c.Now, s.readShow), keep(c.Now, s.readReplay), keep(c.Now, s.readPlayback)
+	return s
 }
+
+// Now is the service's clock.
+func (s *Service) Now() time.Time { return s.config.Now() }

@@ -95,7 +95,7 @@ func (s *Service) storeAssetsTx(ctx context.Context, tx pgx.Tx, r db.Recording, 
 	if err != nil {
 		return err
 	}
-	p := s.playback(r)
+	p := s.playback(r, s.inAnHour())
 	return s.config.Events.EmitTx(ctx, tx, event.Event{
 		TenantID: r.TenantID, Name: event.RecordingAssetsReady, Subject: r.ID,
 		Data: eventdata.RecordingAssetsReadyData{

@@ -122,7 +122,7 @@ func (s *Service) readyTx(ctx context.Context, tx pgx.Tx, r db.Recording, is res
 			return err
 		}
 	}
-	p := s.playback(r)
+	p := s.playback(r, s.inAnHour())
 	return s.config.Events.EmitTx(ctx, tx, event.Event{
 		TenantID: r.TenantID, Name: event.RecordingReady, Subject: r.ID,
 		Data: eventdata.RecordingReadyData{

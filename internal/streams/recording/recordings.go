@@ -105,7 +105,7 @@ func (s *Service) GetRecordingPlaybackURL(ctx context.Context, c tenancy.Caller,
 	if err := mayPlay(row); err != nil {
 		return PlaybackURL{}, err
 	}
-	return s.playback(row), nil
+	return s.playback(row, s.inAnHour()), nil
 }
 
 // DVRURL signs a URL to watch the recording that is being made of a stream from its start; nil if there is none.
@@ -120,9 +120,12 @@ func (s *Service) DVRURL(ctx context.Context, tenantID, streamID string, expires
 	return new(s.signedFolder(row.ID, expires) + recordfile.Index), nil
 }
 
-// playback returns the URLs of a READY recording, valid for playbackLife. An outside recorder's playlist is not signed.
-func (s *Service) playback(r db.Recording) PlaybackURL {
-	p := PlaybackURL{ExpiresAt: s.config.Now().Add(playbackLife).Truncate(time.Second)}
+// inAnHour is when a playback URL expires that is made now.
+func (s *Service) inAnHour() time.Time { return s.config.Now().Add(playbackLife).Truncate(time.Second) }
+
+// playback returns the URLs of a READY recording, valid until expires. An outside recorder's playlist is not signed.
+func (s *Service) playback(r db.Recording, expires time.Time) PlaybackURL {
+	p := PlaybackURL{ExpiresAt: expires}
 	if r.PlaylistURL != nil {
 		p.URL = *r.PlaylistURL
 		return p
@@ -310,7 +313,7 @@ func (s *Service) views(ctx context.Context, tenantID string, rows ...db.Recordi
 			return nil, err
 		}
 		if row.Status == Ready {
-			p := s.playback(row)
+			p := s.playback(row, s.inAnHour())
 			v.URL, v.URLExpires = &p.URL, &p.ExpiresAt
 		}
 		list[i] = v

@@ -12,6 +12,7 @@ import (
 
 	"showfloor/internal/base/problem"
 	"showfloor/internal/media/recordfile"
+	"showfloor/internal/rooms/chat"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/testkit/apitest"
 )
@@ -295,7 +296,7 @@ func TestPinsBecomeTheTimeline(t *testing.T) {
 	vase, lamp := r.owner.Product(t, map[string]any{"externalId": "vase", "name": "Vase"}).ID,
 		r.owner.Product(t, map[string]any{"externalId": "lamp", "name": "Lamp"}).ID
 	pin := func(product string) {
-		require.NoError(t, r.Chat.PinProduct(t.Context(), r.owner.TenantID, r.st.ID, "", product))
+		require.NoError(t, r.Chat.PinProduct(t.Context(), chat.PinInput{TenantID: r.owner.TenantID, RoomID: r.st.ID, ProductID: product}))
 	}
 	pin(vase)
 	r.Clock.Advance(time.Minute)

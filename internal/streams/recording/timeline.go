@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// pinLead is how long before the broadcast a product may be pinned to count as pinned at its start.
-	pinLead = time.Hour
+	// PinLead is how long before the broadcast a product may be pinned to count as pinned at its start.
+	PinLead = time.Hour
 	// maxTimeline is the number of entries of a product timeline.
 	maxTimeline = 1000
 )
@@ -30,14 +30,15 @@ type span struct {
 }
 
 // timeline maps pins, oldest first, to positions in the recording. Pins before the first span are not listed, except that the
-// last of them has position 0. A pin in a gap has the position at which the next span begins.
+// last of them has position 0. A pin in a gap has the position at which the next span begins. A pin of no product has no entry: the
+// one before lasts until the next.
 func timeline(spans []span, pins []db.ProductPin) []Pin {
 	list := []Pin{}
 	if len(spans) == 0 {
 		return list
 	}
 	add := func(at time.Duration, productID string) {
-		if len(list) < maxTimeline && (len(list) == 0 || list[len(list)-1].ProductID != productID) {
+		if productID != "" && len(list) < maxTimeline && (len(list) == 0 || list[len(list)-1].ProductID != productID) {
 			list = append(list, Pin{float64(at.Milliseconds()) / 1000, productID})
 		}
 	}
@@ -83,7 +84,7 @@ func (s *Service) computeTimeline(ctx context.Context, r db.Recording, spans []s
 	if spans[0].startedAt.Before(since) {
 		since = spans[0].startedAt // an imported file was reported after its end
 	}
-	pins, err := s.config.Pins.ListPins(ctx, r.TenantID, r.StreamID, since.Add(-pinLead), until)
+	pins, err := s.config.Pins.ListPins(ctx, r.TenantID, r.StreamID, since.Add(-PinLead), until)
 	if err != nil {
 		return nil, err
 	}

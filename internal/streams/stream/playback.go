@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"showfloor/gen/db"
 	"showfloor/internal/tenancy"
 )
 
@@ -32,10 +33,23 @@ func (s *Service) CreatePlaybackURL(ctx context.Context, c tenancy.Caller, strea
 	token := s.config.Playback.SignPlayback(v.ID, expires)
 	return PlaybackURL{
 		URL:        s.playbackURL(token),
-		Thumbnail:  s.config.PublicURL + "/live/" + token + "/thumbnail.jpg",
+		Thumbnail:  s.thumbnailURL(token),
 		LowLatency: v.Mode == LowLatency,
 		ExpiresAt:  expires,
 		DVR:        dvr,
+	}, nil
+}
+
+// RoomPlayback returns the URLs at which participants of a stream's room play it, as RoomPlaybackURL does.
+func (s *Service) RoomPlayback(ctx context.Context, st db.Stream) (PlaybackURL, error) {
+	url, expires := s.RoomPlaybackURL(st.ID)
+	dvr, err := s.config.Recordings.DVRURL(ctx, st.TenantID, st.ID, expires)
+	if err != nil {
+		return PlaybackURL{}, err
+	}
+	return PlaybackURL{
+		URL: url, Thumbnail: s.thumbnailURL(s.config.Playback.SignPlayback(st.ID, expires)), LowLatency: st.Mode == LowLatency,
+		ExpiresAt: expires, DVR: dvr,
 	}, nil
 }
 
@@ -49,6 +63,10 @@ const roomPlayback = 5 * time.Minute
 func (s *Service) RoomPlaybackURL(streamID string) (url string, expires time.Time) {
 	expires = s.config.Now().Truncate(roomPlayback).Add(2 * roomPlayback)
 	return s.playbackURL(s.config.Playback.SignRoomPlayback(streamID, expires)), expires
+}
+
+func (s *Service) thumbnailURL(token string) string {
+	return s.config.PublicURL + "/live/" + token + "/thumbnail.jpg"
 }
 
 func (s *Service) playbackURL(token string) string {

@@ -93,6 +93,18 @@ func (s *Service) GetStream(ctx context.Context, c tenancy.Caller, streamID stri
 	return s.view(row.Stream, int(row.Plays), media[streamID]), nil
 }
 
+// FindStream returns a stream of any tenant.
+func (s *Service) FindStream(ctx context.Context, streamID string) (View, error) {
+	row, err := db.New(s.config.Pool).GetStreamForPlayback(ctx, streamID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return View{}, problem.Missing("stream")
+	}
+	if err != nil {
+		return View{}, fmt.Errorf("find stream: %w", err)
+	}
+	return s.GetStream(ctx, tenancy.Caller{TenantID: row.TenantID}, streamID)
+}
+
 // CreateStream creates a stream with a new key.
 func (s *Service) CreateStream(ctx context.Context, c tenancy.Caller, in Input) (View, error) {
 	key, hash := newKey()

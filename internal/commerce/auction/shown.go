@@ -1,0 +1,48 @@
+package auction
+
+import (
+	"strings"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/timestamp"
+)
+
+// Shown is an auction as viewers see it: the API's ShowAuction.
+type Shown struct {
+	ID        string         `json:"id"`
+	ProductID string         `json:"productId"`
+	Currency  string         `json:"currency"`
+	Status    string         `json:"status"`
+	EndsAt    timestamp.Time `json:"endsAt"`
+	// AntiSnipeSec is in seconds.
+	AntiSnipeSec int32 `json:"antiSnipeSec"`
+	// MinimumBidCents is the smallest bid that is accepted next.
+	MinimumBidCents   int64 `json:"minimumBidCents"`
+	BidIncrementCents int64 `json:"bidIncrementCents"`
+	// The top bid; nil if there is none. The name is a short one.
+	TopBidCents   *int64  `json:"topBidCents"`
+	TopBidderName *string `json:"topBidderName"`
+	TopBidID      *string `json:"topBidId"`
+}
+
+// ShownOf returns what viewers see of an auction.
+func ShownOf(v View) Shown {
+	a := Shown{
+		ID: v.ID, ProductID: v.ProductID, Currency: strings.ToLower(v.Currency), Status: v.Status, EndsAt: timestamp.From(v.EndsAt),
+		AntiSnipeSec: v.AntiSnipeSec, MinimumBidCents: v.StartingBidCents, BidIncrementCents: v.BidIncrementCents,
+	}
+	if v.Top != nil {
+		name := ShortName(v.Top.BidderName)
+		a.MinimumBidCents = v.Top.AmountCents + v.BidIncrementCents
+		a.TopBidCents, a.TopBidderName, a.TopBidID = &v.Top.AmountCents, &name, &v.Top.ID
+	}
+	return a
+}
+
+// viewOf is a locked auction with a status and its top bid, which is nil if there is none.
+func viewOf(a state, status string, top *db.Bid) View {
+	return View{Auction: db.Auction{
+		ID: a.ID, TenantID: a.TenantID, ProductID: a.ProductID, StreamID: a.StreamID, StartingBidCents: a.StartingBidCents,
+		BidIncrementCents: a.BidIncrementCents, Currency: a.Currency, AntiSnipeSec: a.AntiSnipeSec, EndsAt: a.EndsAt, Status: status,
+	}, Top: top}
+}
