@@ -79,7 +79,9 @@ func TestOnlyTheRoomMayAskForDevices(t *testing.T) {
 	require.Contains(t, room.Get("Permissions-Policy"), "camera=(self), microphone=(self), display-capture=(self)")
 	require.Contains(t, room.Get("Content-Security-Policy"), "connect-src 'self' ws: wss:")
 	require.NotContains(t, room.Get("Content-Security-Policy"), "unsafe")
-	require.Contains(t, get(t, pages, http.MethodGet, "/player").Header.Get("Permissions-Policy"), "camera=(), microphone=()")
+	for _, path := range []string{"/player", "/scenarios/shopping/"} {
+		require.Contains(t, get(t, pages, http.MethodGet, path).Header.Get("Permissions-Policy"), "camera=(), microphone=()")
+	}
 
 	moved := get(t, pages, http.MethodGet, "/scenarios/conference?room=sess_1&token=a.b.c")
 	require.Equal(t, http.StatusMovedPermanently, moved.StatusCode)
@@ -134,7 +136,7 @@ func TestEmbeddedPagesAreWhole(t *testing.T) {
 	t.Parallel()
 
 	pages := builtPages(t)
-	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/assets/account.js", "/assets/player.js", "/assets/rooms.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js", "/assets/licences.txt"} {
+	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/scenarios/shopping/", "/assets/account.js", "/assets/player.js", "/assets/rooms.js", "/assets/shop.js", "/assets/shopping.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js", "/assets/licences.txt"} {
 		require.Equal(t, http.StatusOK, get(t, pages, http.MethodGet, path).StatusCode, path)
 	}
 

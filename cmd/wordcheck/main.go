@@ -75,7 +75,7 @@ func readable(name string) bool {
 		return false
 	}
 	switch path.Ext(name) {
-	case ".go", ".ts", ".js", ".mjs", ".html", ".css", ".md", ".yaml", ".yml", ".sql", ".sh":
+	case ".go", ".ts", ".tsx", ".js", ".mjs", ".html", ".css", ".md", ".yaml", ".yml", ".sql", ".sh":
 		return true
 	case "":
 		return path.Base(name) == "Makefile" || strings.HasPrefix(name, "scripts/") || strings.HasPrefix(name, ".ci/")

@@ -13,7 +13,7 @@ import { type Memory, memoryOf } from './memory.js';
 import { Orders } from './orders.js';
 import { Recent } from './recent.js';
 import { asApiError } from './request.js';
-import { type LiveState, apply, withMessages } from './state.js';
+import { type LiveState, apply, withAuction, withMessages } from './state.js';
 import { watchSleep } from './wake.js';
 
 /** The options of a LiveShow. */
@@ -46,6 +46,7 @@ const pollMs = 10_000; // reads the show as long as no publications arrive
 const replayPollMs = 15_000; // reads an ended show until its recording is ready
 const replayPolls = 40; // 10 minutes
 const mostSpreadMs = 10_000;
+const refusedMs = 10_000; // at least, before it connects again after a refusal
 const overdueMs = 3_000; // after an auction's end without its publication
 
 /**
@@ -72,6 +73,7 @@ export class LiveShow extends Emitter<ShowEvents> {
   #room: RealtimeRoom | undefined;
   #loading: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #again: ReturnType<typeof setTimeout> | undefined; // connects after a refusal
   #poll: ReturnType<typeof setInterval> | undefined;
   #stopWatching: (() => void) | undefined;
   #closed = false;
@@ -93,7 +95,7 @@ export class LiveShow extends Emitter<ShowEvents> {
     this.bids = new Bids(this.api, this.#attempts, memory);
   }
 
-  /** What is known of the show; undefined until it was read. */
+  /** The show as last read, with later publications; undefined until it was read. */
   get state(): LiveState | undefined {
     return this.#state;
   }
@@ -113,6 +115,7 @@ export class LiveShow extends Emitter<ShowEvents> {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#again);
     clearInterval(this.#poll);
     this.#stopWatching?.();
     this.#realtime?.close();
@@ -121,6 +124,13 @@ export class LiveShow extends Emitter<ShowEvents> {
   /** Sends a heart to all viewers. */
   heart(): void {
     this.#room?.sendHearts();
+  }
+
+  /** Places a bid in whole cents. After a network error the same call repeats the bid: it doesn't make a second one. */
+  async bid(auctionId: string, amountCents: number, bidderName: string | null): Promise<void> {
+    const auction = await this.bids.place(auctionId, amountCents, bidderName);
+    const state = this.#state;
+    if (state) this.#become({ ...state, show: { ...state.show, auctions: withAuction(state.show.auctions, auction) } });
   }
 
   /** Posts a message to the chat. A repeated call after a network error posts it once. */
@@ -176,14 +186,19 @@ export class LiveShow extends Emitter<ShowEvents> {
 
   /** The server refuses the token for the room; an answer of the API says it more precisely. */
   #refused(code: number, reason: string): void {
-    this.api.cart().then(
-      () => this.#connection('reconnecting'), // the channel alone doesn't work: the show is polled
-      (thrown: unknown) => {
-        const error = asApiError(thrown);
-        if ([401, 403, 404].includes(error.status)) this.#end(error);
-        else console.info('realtime channel refused', code, reason);
-      },
-    );
+    if (this.#closed || this.#again !== undefined) return;
+    console.info('realtime channel refused', code, reason);
+    this.#connection('reconnecting');
+    this.#again = setTimeout(() => {
+      this.#again = undefined;
+      if (this.#closed) return;
+      this.#realtime?.close();
+      this.#connect();
+    }, refusedMs * (1 + Math.random()));
+    this.api.cart().catch((thrown: unknown) => {
+      const error = asApiError(thrown);
+      if ([401, 403, 404].includes(error.status)) this.#end(error);
+    });
   }
 
   #take(publication: Publication): void {

@@ -111,7 +111,7 @@ function withBid(auction: ShowAuction, bid: Bid): ShowAuction {
   if (bid.amountCents <= (auction.topBidCents ?? -1)) return auction;
 
   return {
-    ...auction, topBidCents: bid.amountCents, topBidderName: bid.bidderName, topBidId: bid.bidId, bidCount: auction.bidCount + 1,
+    ...auction, topBidCents: bid.amountCents, topBidderName: bid.bidderName, topBidId: bid.bidId,
     minimumBidCents: bid.amountCents + auction.bidIncrementCents,
     endsAt: Date.parse(bid.endsAt) > Date.parse(auction.endsAt) ? bid.endsAt : auction.endsAt,
   };

@@ -2,7 +2,7 @@
 // After payment the buyer returns to it with checkout=success or checkout=cancelled.
 import { memoryOf } from '../shop/index.js';
 
-/** What the page was asked to show. */
+/** The content of the page's address. */
 export interface Address {
   kind: 'room' | 'vod';
   /** The stream's or recording's id; empty if the address has none. */

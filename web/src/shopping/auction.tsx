@@ -25,7 +25,7 @@ function useBid(show: LiveShow, auction: ShowAuction): { busy: boolean; bid: (ce
     if (busy) return false;
     setBusy(true);
     try {
-      await show.bids.place(auction.id, cents, name);
+      await show.bid(auction.id, cents, name);
       notify(t.leading);
 
       return true;

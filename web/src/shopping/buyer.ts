@@ -1,6 +1,6 @@
 import { memoryOf } from '../shop/index.js';
 
-/** What the buyer has entered once; it stays on his device. */
+/** The buyer's entries of the last checkout, which stay on his device. */
 export interface Buyer {
   email: string;
   name: string;

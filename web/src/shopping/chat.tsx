@@ -11,7 +11,7 @@ import { IconButton } from './ui.js';
 const nearEndPx = 60;
 
 /** A message as both kinds of chat show it. */
-export type Line = Pick<ChatLine, 'id' | 'authorName' | 'body'>;
+export type Line = Pick<ChatLine, 'id' | 'authorName' | 'body'> & { authorId?: string };
 
 /** The list of messages. It follows new ones unless the viewer has scrolled up. */
 export function Messages({ lines, own, empty }: { lines: readonly Line[]; own?: string | undefined; empty: string }): VNode {
@@ -38,8 +38,8 @@ export function Messages({ lines, own, empty }: { lines: readonly Line[]; own?: 
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => (follows.current = scrollHeight - scrollTop - clientHeight < nearEndPx)}
     >
       {lines.length === 0 ? <li class="none">{empty}</li> : null}
-      {lines.map(({ id, authorName, body }) => (
-        <li key={id} class={own !== undefined && authorName === own ? 'own' : undefined}>
+      {lines.map(({ id, authorId, authorName, body }) => (
+        <li key={id} class={own !== undefined && authorId === own ? 'own' : undefined}>
           <bdi class="author" data-hue={hue(authorName)}>{authorName}</bdi> {body === null ? <span class="deleted">{t.deleted}</span> : <bdi class="body">{body}</bdi>}
         </li>
       ))}

@@ -3,8 +3,10 @@
 type Rgb = readonly [number, number, number]; // 0 to 255
 
 const enough = 4.5; // for text, level AA
-const light: Rgb = [255, 255, 255];
-const dark: Rgb = [23, 23, 30]; // --card in shopping.css in the dark scheme, and of what lies over the video
+const white: Rgb = [255, 255, 255];
+// --soft of shopping.css in both schemes: a text that is readable on it is readable on --card and on the video's dark cards too.
+const light: Rgb = [240, 240, 244];
+const dark: Rgb = [34, 34, 43];
 const black: Rgb = [0, 0, 0];
 
 /** parse reads #rrggbb; undefined for any other text. */
@@ -33,12 +35,12 @@ function luminance(colour: Rgb): number {
 
 /** onto returns black or white: the one that is readable on the colour. One of them always has a contrast above 4.5. */
 export function onto(colour: Rgb): Rgb {
-  return contrast(colour, light) >= enough ? light : black;
+  return contrast(colour, white) >= enough ? white : black;
 }
 
 /** readable mixes a colour with white or black until it is readable as a text on the background. */
 export function readable(colour: Rgb, background: Rgb): Rgb {
-  const toward = luminance(background) > 0.18 ? black : light;
+  const toward = luminance(background) > 0.18 ? black : white;
   for (let share = 0; share < 1; share += 0.05) {
     const mixed = colour.map((value, i) => Math.round(value + (toward[i]! - value) * share)) as unknown as Rgb;
     if (contrast(mixed, background) >= enough) return mixed;

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import type { Replay } from '../gen/api.js';
 import { position } from './dates.js';
@@ -83,12 +83,17 @@ export function Chapters({ replay, player }: { replay: Replay; player: Player })
 
     return product ? [{ ts, product }] : [];
   });
-  if (entries.length === 0) return null;
   const current = entries.filter(({ ts }) => ts <= player.second + 0.05).at(-1);
+  const list = useRef<HTMLOListElement>(null);
+  useEffect(() => {
+    const chosen = list.current?.querySelector<HTMLElement>('[aria-current]');
+    if (list.current && chosen) list.current.scrollTo({ left: chosen.offsetLeft - list.current.offsetLeft - 40, behavior: 'smooth' });
+  }, [current?.ts]);
+  if (entries.length === 0) return null;
 
   return (
     <nav class="chapters" aria-label={t.chapters}>
-      <ol tabIndex={0}>
+      <ol ref={list} tabIndex={0}>
         {entries.map((entry) => (
           <li key={entry.ts}>
             <button type="button" class="chapter glass" aria-current={entry === current ? 'true' : undefined} onClick={() => player.seek(entry.ts)}>

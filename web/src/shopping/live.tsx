@@ -12,7 +12,7 @@ import { Hearts, rise } from './hearts.js';
 import { useChanges, useMedia, useOnline } from './hooks.js';
 import { Icon } from './icons.js';
 import { count } from './money.js';
-import { Announcer, Notice, useNews, useShopState } from './notices.js';
+import { Announcer, useNews, useShopState } from './notices.js';
 import { HlsPlayback, type Playback, type PlaybackState } from './playback.js';
 import { PinnedCard, Shelf } from './product.js';
 import { After, Before, Refused } from './screens.js';
@@ -20,7 +20,7 @@ import { OpenSheet } from './sheets.js';
 import { ShopContext } from './shop.js';
 import { type Screen, Stage } from './stage.js';
 import { t } from './texts/index.js';
-import { IconButton, Logo } from './ui.js';
+import { IconButton, Logo, Notice } from './ui.js';
 
 const endMs = 6000; // after the end of a broadcast its last seconds are still played
 const cartMs = 2000; // viewers read their carts within this time after the start
@@ -47,7 +47,7 @@ export function Live({ address, token }: { address: Address; token: string }): V
   const state = show.state;
   const { ticket } = show;
   const name = ticket && ticket.displayName !== ticket.userId ? ticket.displayName : undefined;
-  const { shop, sheet, notice } = useShopState(show, {
+  const { shop, sheet } = useShopState(show, {
     id: address.id, name, canBuy: state?.show.canBuy ?? true, products: state?.show.products ?? noProducts, returned: address.returned,
   });
   useEffect(() => {
@@ -66,7 +66,7 @@ export function Live({ address, token }: { address: Address; token: string }): V
     <ShopContext.Provider value={shop}>
       <LiveLayout show={show} name={name} openCart={() => shop.open({ kind: 'cart' })} openShelf={() => shop.open({ kind: 'shelf' })} />
       <OpenSheet sheet={sheet} shop={shop} pinned={pinned} show={show} />
-      <Notice text={notice} />
+      <Notice text={sheet ? '' : shop.notice} />
       <Announcer text={news} />
     </ShopContext.Provider>
   );
@@ -124,7 +124,7 @@ function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name:
         <Stage name={data.name} poster={data.posterUrl} plays={plays}>
           {(screen) => (
             <>
-              <TopBar brand={data.brand} title={data.name} viewers={data.viewerCount} live={onAir} screen={screen} />
+              <TopBar brand={data.brand} title={data.name} viewers={data.viewerCount} live={onAir} screen={screen} heading={onAir} />
               <div class="under-top">
                 {trouble ? <p class="banner" role="status"><Icon name="alert" /> {trouble}</p> : null}
                 {data.canBuy ? null : <p class="banner">{t.cannotBuy}</p>}
@@ -132,14 +132,14 @@ function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name:
               </div>
               {between}
               <div class="lower">
-                {desk || !onAir ? null : <Messages lines={state.chat} own={name} empty={t.noMessages} />}
+                {desk || !onAir ? null : <Messages lines={state.chat} own={show.ticket?.userId} empty={t.noMessages} />}
                 <Hearts show={show} own={ownHearts} />
                 {desk ? null : cards}
                 {pinned && onAir ? <PinnedCard key={pinned.id} product={pinned} /> : null}
                 {desk ? null : (
                   <div class="bottom-bar">
                     {onAir ? <Composer name={name} say={say} /> : <span class="gap" />}
-                    <IconButton name="bag" label={t.products} act={openShelf} badge={data.products.length} kind="glass" />
+                    <IconButton name="bag" label={t.productCount(data.products.length)} act={openShelf} badge={data.products.length} kind="glass" />
                     <IconButton name="cart" label={units ? t.cartUnits(units) : t.cart} act={openCart} badge={units} kind="glass" />
                     {onAir ? <HeartButton send={sendHeart} /> : null}
                   </div>
@@ -157,11 +157,11 @@ function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name:
           </div>
           {drop ? <DropBanner key={drop.code} drop={drop} /> : null}
           {cards}
-          <div class="panel-shelf" tabIndex={0} role="region" aria-label={t.products}><Shelf products={data.products} pinned={data.pinnedProductId} /></div>
+          <div class="panel-shelf" tabIndex={0} role="region" aria-label={t.products}><Shelf products={data.products} pinned={onAir ? data.pinnedProductId : null} /></div>
           {onAir ? (
             <section class="panel-chat" aria-label={t.chat}>
               <h2>{t.chat}</h2>
-              <Messages lines={state.chat} own={name} empty={t.noMessages} />
+              <Messages lines={state.chat} own={show.ticket?.userId} empty={t.noMessages} />
               <div class="bottom-bar">
                 <Composer name={name} say={say} />
                 <HeartButton send={sendHeart} />
@@ -175,20 +175,28 @@ function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name:
 }
 
 /** The bar over the video: the brand, the show's name, viewers and sound. */
-export function TopBar({ brand, title, viewers, live, screen }: { brand: Brand; title: string; viewers?: number; live: boolean; screen?: Screen }): VNode {
+export function TopBar({ brand, title, viewers, live, screen, heading = true }: {
+  brand: Brand; title: string; viewers?: number; live: boolean; screen?: Screen; heading?: boolean;
+}): VNode {
+  const Title = heading ? 'h1' : 'p';
+
   return (
     <header class="top-bar">
       <div class="brand glass">
         <Logo name={brand.name} url={brand.logoUrl} />
         <div class="brand-text">
           <p class="brand-name"><bdi>{brand.name}</bdi></p>
-          <p class="show-name"><bdi>{title}</bdi></p>
+          <Title class="show-name"><bdi>{title}</bdi></Title>
         </div>
       </div>
       <div class="top-tools">
-        {live ? <span class="live-badge">{t.live}</span> : null}
-        {live && viewers !== undefined ? (
-          <span class="viewers glass"><Icon name="eye" /> <span class="spoken">{t.viewers(viewers, count(viewers))}</span><span aria-hidden="true">{count(viewers)}</span></span>
+        {live ? (
+          <div class="on-air-badge glass">
+            <span class="live-badge">{t.live}</span>
+            {viewers === undefined ? null : (
+              <span class="viewers"><Icon name="eye" /> <span class="spoken">{t.viewers(viewers, count(viewers))}</span><span aria-hidden="true">{count(viewers)}</span></span>
+            )}
+          </div>
         ) : null}
         {live && screen ? <IconButton name={screen.muted ? 'mute' : 'sound'} label={screen.muted ? t.soundOn : t.soundOff} act={screen.toggleSound} kind="glass" /> : null}
       </div>

@@ -11,7 +11,7 @@ import { Recorded } from './replay.js';
 import { Closed } from './screens.js';
 import { t } from './texts/index.js';
 
-/** What the address asks for: a show, a replay, or an explanation. */
+/** The page for the address: a show, a replay, or an explanation. */
 function Page({ address }: { address: Address }): VNode {
   const { kind, id, token } = address;
   if (!id) return <Closed icon="alert" title={t.noTokenTitle} text={t.noTokenText} />;
@@ -24,7 +24,7 @@ function Page({ address }: { address: Address }): VNode {
   return <Live address={address} token={token} />;
 }
 
-/** Explains the problem. Offers the replay of the show, if everybody may watch it. */
+/** Explains the problem. Offers the replay of the show, if it is public. */
 function WithoutToken({ id, title, text }: { id: string; title: string; text: string }): VNode {
   const [replay, setReplay] = useState<string | null>(null);
   useEffect(() => {

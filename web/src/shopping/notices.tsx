@@ -24,11 +24,6 @@ export function useNotice(): { text: string; notify: (text: string) => void } {
   return { text, notify };
 }
 
-/** The region in which messages appear. */
-export function Notice({ text }: { text: string }): VNode {
-  return <div class="notice-place" role="status">{text ? <p class="notice">{text}</p> : null}</div>;
-}
-
 /** Announces changes to screen readers, at most one in 3 seconds: the newest wins. */
 export function Announcer({ text }: { text: string }): VNode {
   const [said, say] = useState('');
@@ -76,7 +71,7 @@ interface Seller {
 
 /** Makes what the parts of the page share, with the open dialog and the current message. */
 export function useShopState(seller: Seller, more: { id: string; name: string | undefined; canBuy: boolean; products: readonly ShowProduct[]; returned: 'success' | 'cancelled' | undefined }): {
-  shop: Shop; sheet: Sheet | undefined; notice: string;
+  shop: Shop; sheet: Sheet | undefined;
 } {
   const [sheet, open] = useState<Sheet>();
   const { text: notice, notify } = useNotice();
@@ -86,15 +81,24 @@ export function useShopState(seller: Seller, more: { id: string; name: string | 
     const show = (returned: boolean): void => void lastOrder(seller.orders, seller.api).then((orderId) => orderId && open({ kind: 'order', orderId, returned }));
     if (more.returned === 'success') show(true);
     if (more.returned === 'cancelled') open({ kind: 'cart', note: t.cancelled });
+    // The buyer may have paid and come back on another way.
+    const { current } = seller.orders;
+    const stop = current && !more.returned
+      ? seller.orders.watch(current, ({ status }) => (status === 'PENDING' ? undefined : status === 'EXPIRED' ? (seller.orders.current = undefined) : open({ kind: 'order', orderId: current })))
+      : undefined;
+    const end = awaitReturn(more.id, () => undefined);
 
-    return awaitReturn(more.id, () => undefined);
+    return () => {
+      stop?.();
+      end();
+    };
   }, [seller]);
   const { id, name, canBuy, products } = more;
   const shop = useMemo<Shop>(() => ({
-    id, name, canBuy, products, api: seller.api, cart: seller.cart, orders: seller.orders, clock: seller.clock, open, notify, refuse,
-  }), [seller, id, name, canBuy, products]);
+    id, name, canBuy, products, api: seller.api, cart: seller.cart, orders: seller.orders, clock: seller.clock, open, notice, notify, refuse,
+  }), [seller, id, name, canBuy, products, notice]);
 
-  return { shop, sheet, notice };
+  return { shop, sheet };
 }
 
 /** Returns the order that the buyer has just paid: the remembered one, or his newest one of the last hour. */

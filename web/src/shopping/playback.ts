@@ -4,6 +4,9 @@ import { Backoff } from '../rooms/backoff.js';
 import { PlaybackAddress } from '../shop/index.js';
 import { ownAddress } from './address.js';
 
+const lookMs = 5000;
+const mostBehindSec = 5; // behind the usual latency, before the player skips to the live edge
+
 /** The state of playback. `waiting`: it continues by itself. `failed`: several attempts had no success; it is tried further. */
 export type PlaybackState = 'loading' | 'playing' | 'waiting' | 'ended' | 'failed';
 
@@ -51,6 +54,7 @@ export class HlsPlayback implements Playback {
       options.changed('playing');
     });
     this.#on('waiting', () => options.changed('waiting'));
+    if (options.live) this.#followEdge();
     this.#on('ended', () => options.changed('ended'));
     this.#on('error', () => {
       if (!this.#hls) this.#again(); // the browser's own player
@@ -72,6 +76,22 @@ export class HlsPlayback implements Playback {
   #on(name: string, listener: () => void): void {
     this.video.addEventListener(name, listener);
     this.#ends.push(() => this.video.removeEventListener(name, listener));
+  }
+
+  /** followEdge resumes a live picture that the browser has paused in the background, and skips what was missed. */
+  #followEdge(): void {
+    const look = (): void => {
+      if (document.visibilityState !== 'visible' || !this.#hls) return;
+      const { latency, targetLatency, liveSyncPosition } = this.#hls;
+      if (liveSyncPosition !== null && latency > (targetLatency ?? 0) + mostBehindSec) this.video.currentTime = liveSyncPosition;
+      if (this.video.paused && this.video.readyState > 0) void this.#play();
+    };
+    const timer = setInterval(look, lookMs);
+    document.addEventListener('visibilitychange', look);
+    this.#ends.push(() => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', look);
+    });
   }
 
   async #load(): Promise<void> {

@@ -32,11 +32,11 @@ export function PinnedCard({ product }: { product: ShowProduct }): VNode {
   );
 }
 
-/** The list of the show's products. */
-export function Shelf({ products, pinned }: { products: readonly ShowProduct[]; pinned: string | null }): VNode {
+/** The list of the show's products. With `lift` the one that is shown now comes first. */
+export function Shelf({ products, pinned, lift = true }: { products: readonly ShowProduct[]; pinned: string | null; lift?: boolean }): VNode {
   const { open } = useShop();
   if (products.length === 0) return <p class="empty">{t.noProducts}</p>;
-  const sorted = [...products].sort((a, b) => Number(b.id === pinned) - Number(a.id === pinned));
+  const sorted = lift ? [...products].sort((a, b) => Number(b.id === pinned) - Number(a.id === pinned)) : products;
 
   return (
     <ul class="shelf">

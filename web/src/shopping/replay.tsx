@@ -10,7 +10,7 @@ import { Chapters, Controls, type Player, usePlayer } from './controls.js';
 import { useChanges, useMedia, useOnline } from './hooks.js';
 import { Icon } from './icons.js';
 import { TopBar } from './live.js';
-import { Notice, useShopState } from './notices.js';
+import { useShopState } from './notices.js';
 import { HlsPlayback, type Playback, type PlaybackState } from './playback.js';
 import { PinnedCard, Shelf } from './product.js';
 import { Refused } from './screens.js';
@@ -18,7 +18,7 @@ import { OpenSheet } from './sheets.js';
 import { ShopContext } from './shop.js';
 import { Stage } from './stage.js';
 import { t } from './texts/index.js';
-import { IconButton } from './ui.js';
+import { IconButton, Notice } from './ui.js';
 
 const refreshMs = 60_000; // prices and stock
 const spareMs = 60_000; // the playlist's URL is renewed before it expires
@@ -44,7 +44,7 @@ export function Recorded({ address }: { address: Address }): VNode {
     };
   }, []);
   const { replay } = show;
-  const { shop, sheet, notice } = useShopState(show, {
+  const { shop, sheet } = useShopState(show, {
     id: address.id, name: undefined, canBuy: replay?.canBuy ?? true, products: replay?.products ?? noProducts, returned: address.returned,
   });
   useEffect(() => {
@@ -63,7 +63,7 @@ export function Recorded({ address }: { address: Address }): VNode {
     <ShopContext.Provider value={shop}>
       <Layout show={show} replay={replay} second={address.second} openCart={() => shop.open({ kind: 'cart' })} openShelf={() => shop.open({ kind: 'shelf' })} />
       <OpenSheet sheet={sheet} shop={shop} pinned={null} />
-      <Notice text={notice} />
+      <Notice text={sheet ? '' : shop.notice} />
     </ShopContext.Provider>
   );
 }
@@ -111,7 +111,7 @@ function Layout({ show, replay, second, openCart, openShelf }: {
                   <div class="bottom-bar">
                     <span class="replay-badge">{t.replay}</span>
                     <span class="gap" />
-                    <IconButton name="bag" label={t.products} act={openShelf} badge={replay.products.length} kind="glass" />
+                    <IconButton name="bag" label={t.productCount(replay.products.length)} act={openShelf} badge={replay.products.length} kind="glass" />
                     <IconButton name="cart" label={units ? t.cartUnits(units) : t.cart} act={openCart} badge={units} kind="glass" />
                   </div>
                 )}
@@ -127,7 +127,7 @@ function Layout({ show, replay, second, openCart, openShelf }: {
             <IconButton name="cart" label={units ? t.cartUnits(units) : t.cart} act={openCart} badge={units} />
           </div>
           <p class="quiet panel-note">{t.pricesToday}</p>
-          <div class="panel-shelf" tabIndex={0} role="region" aria-label={t.products}><Shelf products={replay.products} pinned={product?.id ?? null} /></div>
+          <div class="panel-shelf" tabIndex={0} role="region" aria-label={t.products}><Shelf products={replay.products} pinned={product?.id ?? null} lift={false} /></div>
           <section class="panel-chat" aria-label={t.replayChat}>
             <h2>{t.replayChat}</h2>
             <Messages lines={messages} empty={t.replayChatEmpty} />

@@ -12,7 +12,10 @@ import { t } from './texts/index.js';
 /** A page instead of a show: says what is wrong, and what to do. */
 export function Closed({ icon, title, text, children }: { icon: IconName; title: string; text: string; children?: ComponentChildren }): VNode {
   const head = useRef<HTMLHeadingElement>(null);
-  useEffect(() => head.current?.focus(), []);
+  useEffect(() => {
+    document.title = title;
+    head.current?.focus();
+  }, [title]);
 
   return (
     <main class="closed">
@@ -76,7 +79,7 @@ export function After({ show, browse }: { show: Show; browse: (() => void) | und
   return (
     <div class="between">
       <h1>{t.thanks}</h1>
-      <p>{show.products.length > 0 ? t.thanksText : ''}</p>
+      <p>{show.products.length > 0 && show.canBuy ? t.thanksText : ''}</p>
       {show.replayId ? <a class="button primary" href={`?vod=${encodeURIComponent(show.replayId)}`}><Icon name="play" filled /> {t.watchReplay}</a> : null}
       {browse ? <button type="button" class="plain" onClick={browse}>{t.previewProducts}</button> : null}
     </div>

@@ -12,7 +12,7 @@ export type Sheet =
   | { kind: 'order'; orderId: string; returned?: boolean }
   | { kind: 'bid'; auctionId: string };
 
-/** What the parts of the page share, live and in a replay. */
+/** Values and functions that the parts of the page share, live and in a replay. */
 export interface Shop {
   id: string;
   api: ShopApi;
@@ -24,6 +24,8 @@ export interface Shop {
   canBuy: boolean;
   products: readonly ShowProduct[];
   open: (sheet: Sheet | undefined) => void;
+  /** The message that is shown now; empty for none. */
+  notice: string;
   /** Shows a message for some seconds; screen readers read it. */
   notify: (text: string) => void;
   /** Shows why the server has refused something. */
@@ -32,7 +34,7 @@ export interface Shop {
 
 export const ShopContext = createContext<Shop | undefined>(undefined);
 
-/** Returns what the parts of the page share. */
+/** Returns the shared values and functions. */
 export function useShop(): Shop {
   const shop = useContext(ShopContext);
   if (!shop) throw new Error('no shop');

@@ -2,13 +2,14 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { picture } from './address.js';
+import { useMedia } from './hooks.js';
 import { Icon } from './icons.js';
 import type { Playback, PlaybackState } from './playback.js';
 import { t } from './texts/index.js';
 
 const surroundMs = 1000; // between two pictures of the blurred surroundings
 
-/** What the parts over the video know of it. */
+/** The state of the video, for the parts over it. */
 export interface Screen {
   state: PlaybackState;
   muted: boolean;
@@ -16,7 +17,7 @@ export interface Screen {
 }
 
 /**
- * The video with its surroundings. Portrait video fills the screen; landscape video is shown whole, with a blurred copy around it.
+ * The video with its surroundings. Portrait video fills a phone's screen; all other video is shown whole, with a blurred copy around it.
  *
  * @param plays makes the playback; undefined while there is nothing to play
  */
@@ -25,6 +26,7 @@ export function Stage({ name, poster, plays, children, onVideo }: {
   children: (screen: Screen) => ComponentChildren; onVideo?: (video: HTMLVideoElement) => void;
 }): VNode {
   const video = useRef<HTMLVideoElement>(null);
+  const desk = useMedia('(min-width: 900px)');
   const [state, setState] = useState<PlaybackState>('loading');
   const [muted, setMuted] = useState(false);
   const [shape, setShape] = useState<'portrait' | 'landscape'>('portrait');
@@ -49,7 +51,7 @@ export function Stage({ name, poster, plays, children, onVideo }: {
   return (
     <div class="stage" data-shape={shape}>
       {from ? <img class="poster-blur" src={from} alt="" referrerpolicy="no-referrer" /> : null}
-      <Surroundings video={video} shown={shape === 'landscape' && started} />
+      <Surroundings video={video} shown={started && (shape === 'landscape' || desk)} />
       {from && !started ? <img class="poster" src={from} alt="" referrerpolicy="no-referrer" /> : null}
       <video
         ref={video} playsInline aria-label={t.video(name)} hidden={!plays}

@@ -3,7 +3,7 @@ import { t } from './texts/index.js';
 
 const few = 5; // units that are shown as "only 5 left" even if the product has no limit of its own
 
-/** What of a product can be bought. */
+/** Whether a product can be bought. */
 export type Stock = 'gone' | 'sold-out' | 'low' | 'fine';
 
 export function stockOf({ active, remaining, low }: ShowProduct): Stock {

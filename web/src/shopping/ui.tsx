@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { picture } from './address.js';
 import { Icon, type IconName } from './icons.js';
 import { money } from './money.js';
+import { useShop } from './shop.js';
 import { t } from './texts/index.js';
 
 /**
@@ -13,6 +14,7 @@ import { t } from './texts/index.js';
 export function SheetFrame({ title, close, children, footer, narrow = false }: {
   title: string; close: () => void; children: ComponentChildren; footer?: ComponentChildren; narrow?: boolean;
 }): VNode {
+  const { notice } = useShop();
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -39,14 +41,20 @@ export function SheetFrame({ title, close, children, footer, narrow = false }: {
     >
       <div class="sheet-inside">
         <header class="sheet-head">
-          <h2 id={id}><bdi>{title}</bdi></h2>
+          <h2 id={id} tabIndex={-1} autofocus><bdi>{title}</bdi></h2>
           <IconButton name="close" label={t.close} act={close} />
         </header>
         <div class="sheet-body" tabIndex={-1}>{children}</div>
         {footer ? <footer class="sheet-foot">{footer}</footer> : null}
+        <Notice text={notice} />
       </div>
     </dialog>
   );
+}
+
+/** The region in which messages appear for some seconds. An open dialog has its own, because all outside of it is inert. */
+export function Notice({ text }: { text: string }): VNode {
+  return <div class="notice-place" role="status">{text ? <p class="notice">{text}</p> : null}</div>;
 }
 
 /** A round button with an icon. */

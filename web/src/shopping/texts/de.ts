@@ -13,6 +13,7 @@ export const de: Texts = {
   close: 'Schließen',
   retry: 'Noch einmal versuchen',
   products: 'Produkte',
+  productCount: (count) => (count === 1 ? '1 Produkt' : `${count} Produkte`),
   chat: 'Chat',
   cart: 'Warenkorb',
   cartUnits: (units) => `Warenkorb, ${units} Artikel`,

@@ -12,6 +12,7 @@ export const en = {
   close: 'Close',
   retry: 'Try again',
   products: 'Products',
+  productCount: (count: number) => (count === 1 ? '1 product' : `${count} products`),
   chat: 'Chat',
   cart: 'Cart',
   cartUnits: (units: number) => (units === 1 ? 'Cart, 1 item' : `Cart, ${units} items`),
