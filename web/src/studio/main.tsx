@@ -8,11 +8,11 @@ import { paint } from '../shopping/colours.js';
 import { useChanges, useOnline } from '../shopping/hooks.js';
 import { Icon } from '../shopping/icons.js';
 import { count } from '../shopping/money.js';
-import { Notice, useShopState } from '../shopping/notices.js';
+import { useShopState } from '../shopping/notices.js';
 import { Closed, Refused } from '../shopping/screens.js';
 import { ShopContext } from '../shopping/shop.js';
 import { t } from '../shopping/texts/index.js';
-import { Logo } from '../shopping/ui.js';
+import { Logo, Notice } from '../shopping/ui.js';
 import { Auctions } from './auctions.js';
 import { Broadcast } from './broadcast.js';
 import { Chat } from './chat.js';
@@ -46,7 +46,7 @@ function Live({ id, token, ticket }: { id: string; token: string; ticket: Ticket
     };
   }, []);
   const { state } = show;
-  const { shop, notice } = useShopState(show, { id, name: undefined, canBuy: true, products: state?.show.products ?? [], returned: undefined });
+  const { shop } = useShopState(show, { id, name: undefined, canBuy: true, products: state?.show.products ?? [], returned: undefined });
   const studio = useMemo<Studio>(() => ({ show, host, token, hosts: ticket.role === 'host', notify: shop.notify }), []);
   useEffect(() => {
     if (!state) return;
@@ -60,7 +60,7 @@ function Live({ id, token, ticket }: { id: string; token: string; ticket: Ticket
     <StudioContext.Provider value={studio}>
       <ShopContext.Provider value={shop}>
         <Layout />
-        <Notice text={notice} />
+        <Notice text={shop.notice} />
       </ShopContext.Provider>
     </StudioContext.Provider>
   );
