@@ -45,6 +45,7 @@ export interface ShowEvents {
 const pollMs = 10_000; // reads the show as long as no publications arrive
 const replayPollMs = 15_000; // reads an ended show until its recording is ready
 const replayPolls = 40; // 10 minutes
+const refreshMs = 90_000; // the longest time without reading a show that is visible
 const mostSpreadMs = 10_000;
 const refusedMs = 10_000; // at least, before it connects again after a refusal
 const overdueMs = 3_000; // after an auction's end without its publication
@@ -78,6 +79,7 @@ export class LiveShow extends Emitter<ShowEvents> {
   #stopWatching: (() => void) | undefined;
   #closed = false;
   #replayPolls = 0;
+  #loadedAt = 0; // the server's time in milliseconds
   readonly #backoff = new Backoff(1000, 15_000);
   readonly #recent: Recent;
   readonly #attempts: Attempts;
@@ -144,14 +146,15 @@ export class LiveShow extends Emitter<ShowEvents> {
   load(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
+    this.#loading ??= this.#load(true).finally(() => (this.#loading = undefined));
 
     return this.#loading;
   }
 
-  async #load(): Promise<void> {
+  async #load(withChat: boolean): Promise<void> {
     try {
-      const [show, chat] = await Promise.all([this.api.show(), this.api.chat().catch(() => [])]);
+      const [show, chat] = await Promise.all([this.api.show(), withChat ? this.api.chat().catch(() => []) : []]);
+      this.#loadedAt = this.clock.now();
       this.#backoff.reset();
       this.#loaded(show, chat);
     } catch (thrown) {
@@ -232,6 +235,10 @@ export class LiveShow extends Emitter<ShowEvents> {
     const { show, connection } = this.#state ?? {};
     const overdue = show?.auctions.some(({ status, endsAt }) => status === 'LIVE' && Date.parse(endsAt) < this.clock.now() - overdueMs);
     if ((connection !== 'connected' && document.visibilityState === 'visible') || overdue) this.#soon();
+    // Publications may be lost without a gap that this client notices.
+    if (this.#state && document.visibilityState === 'visible' && this.clock.now() > this.#loadedAt + refreshMs && !this.#loading) {
+      this.#loading = this.#load(false).finally(() => (this.#loading = undefined));
+    }
     if (show?.status === 'ENDED' && !show.replayId && this.#replayPolls < replayPolls) {
       this.#replayPolls++;
       this.#later(replayPollMs * (0.5 + Math.random()));

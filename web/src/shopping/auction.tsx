@@ -146,8 +146,9 @@ function Won({ auction, show }: { auction: ShowAuction; show: LiveShow }): VNode
     const read = async (): Promise<void> => {
       const found = await show.orders.ofAuction(auction.id).catch(() => undefined);
       if (stopped) return;
-      setOrder(found);
-      if (!found || (found.status === 'PENDING' && !found.checkoutUrl)) timer = setTimeout(() => void read(), orderPollMs * (1 + Math.random()));
+      if (found) setOrder(found);
+      // Until the page exists it is awaited; then the payment, which may be made in another window.
+      if (!found || found.status === 'PENDING') timer = setTimeout(() => void read(), (found?.checkoutUrl ? 3 : 1) * orderPollMs * (1 + Math.random()));
     };
     void read();
 
@@ -164,7 +165,7 @@ function Won({ auction, show }: { auction: ShowAuction; show: LiveShow }): VNode
       <p><strong>{t.won}</strong> {paid ? '' : t.wonText}</p>
       {url ? (
         <PayButton
-          url={url} text={t.payNow} kind="primary wide"
+          url={url} returns={false} text={t.payNow} kind="primary wide"
           then={() => {
             show.orders.current = order.id;
             open({ kind: 'order', orderId: order.id });

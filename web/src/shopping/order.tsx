@@ -29,7 +29,7 @@ export function OrderSheet({ orderId, returned, close }: { orderId: string; retu
       title={t.order} close={close}
       footer={(
         <div class="product-buttons">
-          {order?.checkoutUrl && !returned ? <PayButton url={order.checkoutUrl} text={t.openPayment} kind="primary" /> : null}
+          {order?.checkoutUrl && !returned ? <PayButton url={order.checkoutUrl} returns={!order.auctionId} text={t.openPayment} kind="primary" /> : null}
           {expired && !order.auctionId ? <button type="button" class="primary" onClick={() => open({ kind: 'cart' })}>{t.toCart}</button> : null}
           <button type="button" class="plain" onClick={close}>{t.keepWatching}</button>
         </div>
@@ -46,7 +46,7 @@ export function OrderSheet({ orderId, returned, close }: { orderId: string; retu
 }
 
 /** A button that opens a payment page whose address is known. */
-export function PayButton({ url, text, kind, then }: { url: string; text: string; kind: string; then?: () => void }): VNode {
+export function PayButton({ url, returns, text, kind, then }: { url: string; returns: boolean; text: string; kind: string; then?: () => void }): VNode {
   const [blocked, setBlocked] = useState(false);
   if (blocked) return <a class={`button ${kind}`} href={url} target="_blank" rel="noopener noreferrer">{text}</a>;
 
@@ -54,7 +54,7 @@ export function PayButton({ url, text, kind, then }: { url: string; text: string
     <button
       type="button" class={kind}
       onClick={() => {
-        if (preparePayment().go(url)) then?.();
+        if (preparePayment(returns).go(url)) then?.();
         else setBlocked(true);
       }}
     >

@@ -13,9 +13,13 @@ export interface PaymentPlace {
   cancel(): void;
 }
 
-/** Prepares a place for the payment page. Call it in the click. */
-export function preparePayment(): PaymentPlace {
-  if (staysInTab()) {
+/**
+ * Prepares a place for the payment page. Call it in the click.
+ *
+ * @param returns whether the payment page leads back to the show. A winner's page doesn't, so it never replaces the show
+ */
+export function preparePayment(returns = true): PaymentPlace {
+  if (returns && staysInTab()) {
     return {
       go: (url) => {
         location.assign(url);
@@ -25,7 +29,7 @@ export function preparePayment(): PaymentPlace {
       cancel: () => undefined,
     };
   }
-  const opened = window.open('about:blank', windowName, 'popup,width=520,height=800');
+  const opened = window.open('about:blank', windowName, isPhone() ? '' : 'popup,width=520,height=800');
 
   return {
     go: (url) => {
@@ -40,9 +44,11 @@ export function preparePayment(): PaymentPlace {
 
 /** A phone uses the same tab if the token can be kept for the return. A frame can't: payment pages refuse to be framed. */
 function staysInTab(): boolean {
-  const phone = matchMedia('(pointer: coarse)').matches || innerWidth < 600;
+  return isPhone() && window.top === window && memoryOf(() => sessionStorage).lasting;
+}
 
-  return phone && window.top === window && memoryOf(() => sessionStorage).lasting;
+function isPhone(): boolean {
+  return matchMedia('(pointer: coarse)').matches || innerWidth < 600;
 }
 
 type Message = 'returned' | 'received';

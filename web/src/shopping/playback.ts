@@ -4,7 +4,7 @@ import { Backoff } from '../rooms/backoff.js';
 import { PlaybackAddress } from '../shop/index.js';
 import { ownAddress } from './address.js';
 
-const lookMs = 5000;
+const lookMs = 2000;
 const mostBehindSec = 5; // behind the usual latency, before the player skips to the live edge
 
 /** The state of playback. `waiting`: it continues by itself. `failed`: several attempts had no success; it is tried further. */
@@ -59,6 +59,11 @@ export class HlsPlayback implements Playback {
     this.#on('error', () => {
       if (!this.#hls) this.#again(); // the browser's own player
     });
+  }
+
+  /** Seconds behind the encoder; 0 if that isn't known. */
+  get latency(): number {
+    return this.#hls?.latency ?? 0;
   }
 
   start(): void {

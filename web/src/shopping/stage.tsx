@@ -35,6 +35,7 @@ export function Stage({ name, poster, plays, children, onVideo }: {
     if (!element || !plays) return undefined;
     onVideo?.(element);
     const playback = plays(element, setState);
+    Object.assign(globalThis, { showfloorPlayback: playback }); // for browser tests
     playback.start();
 
     return () => playback.stop();
