@@ -51,7 +51,7 @@ export function Sales(): VNode {
             <div class="studio-text">
               <h3><bdi>{buyerName ?? s.someone}</bdi></h3>
               <p>{items.map(({ nameSnapshot, quantity }) => `${quantity} × ${nameSnapshot}`).join(', ')}</p>
-              <p class={paid.has(status) ? 'order-state good' : 'order-state'}>{s.orderStates[status]} · {clock.format(new Date(createdAt))}</p>
+              <p class={paid.has(status) ? 'sale-state good' : 'sale-state'}>{s.orderStates[status]} · {clock.format(new Date(createdAt))}</p>
             </div>
             <strong>{money(totalCents, currency)}</strong>
           </li>
