@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/cookiejar"
@@ -121,7 +122,7 @@ func (s *server) becomeSeller(b *testing.B, owner string) {
 			ChargesEnabled bool `json:"chargesEnabled"`
 		}
 		if s.get(b, "/v1/me/commerce/connect/status", owner, &status); !status.ChargesEnabled {
-			return fmt.Errorf("charges are not enabled")
+			return errors.New("charges are not enabled")
 		}
 		return nil
 	})

@@ -34,7 +34,9 @@ func (s *Server) UpdateShowCart(ctx context.Context, r api.UpdateShowCartRequest
 }
 
 // CreateShowCheckout creates an order of the participant with a payment page.
-func (s *Server) CreateShowCheckout(ctx context.Context, r api.CreateShowCheckoutRequestObject) (api.CreateShowCheckoutResponseObject, error) {
+func (s *Server) CreateShowCheckout(
+	ctx context.Context, r api.CreateShowCheckoutRequestObject,
+) (api.CreateShowCheckoutResponseObject, error) {
 	page, err := s.areas.Shop.CreateCheckout(ctx, request.Caller(ctx), r.ID, shop.CheckoutInput{
 		Lines: each(r.Body.Items, toLine), DiscountCode: orEmpty(orNil(r.Body.DiscountCode)), CustomerEmail: r.Body.CustomerEmail,
 		CustomerName: orNil(r.Body.CustomerName), ReturnURL: orNil(r.Body.ReturnURL),

@@ -91,7 +91,7 @@ func TestACartShowsTodaysPrices(t *testing.T) {
 	require.Len(t, cart.Items, 1)
 
 	s.Clock.Advance(31 * 24 * time.Hour)
-	require.NoError(t, s.Areas.Shop.DeleteOld(t.Context()))
+	require.NoError(t, s.Shop.DeleteOld(t.Context()))
 	left, err := db.New(s.Pool).CountCarts(t.Context(), db.CountCartsParams{TenantID: sh.owner.TenantID, StreamID: sh.id})
 	require.NoError(t, err)
 	require.Zero(t, left)

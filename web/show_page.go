@@ -96,12 +96,12 @@ func (h Head) html(titled bool) string {
 // frames adds the origins to a policy.
 func (h Head) frames(policy string) string {
 	const self = "frame-ancestors 'self'"
-	allowed := self
+	allowed := []string{self}
 	for _, origin := range h.FrameOrigins {
 		if !strings.ContainsAny(origin, " \t\r\n;,'\"") { // they would begin another directive
-			allowed += " " + origin
+			allowed = append(allowed, origin)
 		}
 	}
 
-	return strings.Replace(policy, self, allowed, 1)
+	return strings.Replace(policy, self, strings.Join(allowed, " "), 1)
 }

@@ -28,7 +28,7 @@ type demoCommand struct {
 	URL    string `help:"The server's address. Default: PUBLIC_URL, else http://localhost:8080." placeholder:"URL"`
 	Sample string `help:"The clip to publish; created with ffmpeg if it is missing."               default:"sample.mp4"`
 	Keep   bool   `help:"Stay on air until Ctrl-C instead of some 15 seconds, to try the player."`
-	Shop   bool   `help:"Run a live shopping show until Ctrl-C: products, a host's and a viewer's link, a discount, an auction, then the replay."`
+	Shop   bool   `help:"Run a live shopping show until Ctrl-C: products, links for host and viewer, a discount, an auction; then its replay."`
 }
 
 // Run plays through one broadcast or show as a new tenant, with the public API only.
@@ -176,7 +176,8 @@ func (d *demo) signUp(ctx context.Context) error {
 func (d *demo) createStream(ctx context.Context) error {
 	mode := api.StreamModeLOWLATENCY
 	recorded := len(d.shop.products) > 0 // a show has a replay
-	s, err := created(d.api.CreateStreamWithResponse(ctx, api.StreamInput{Name: "Launch", Mode: &mode, RecordingEnabled: &recorded}, bearer(d.apiKey)))
+	in := api.StreamInput{Name: "Launch", Mode: &mode, RecordingEnabled: &recorded}
+	s, err := created(d.api.CreateStreamWithResponse(ctx, in, bearer(d.apiKey)))
 	if err != nil {
 		return fmt.Errorf("create the stream: %w", err)
 	}

@@ -80,7 +80,8 @@ func (d *demo) openShop(ctx context.Context) error {
 // onboard becomes a seller at the sandbox. With a real payment processor a person has to do that, so it prints the link.
 func (d *demo) onboard(ctx context.Context) error {
 	back := d.url + "/sandbox/"
-	link, err := created(d.api.CreateOnboardingLinkWithResponse(ctx, api.OnboardingLinkInput{ReturnURL: back, RefreshURL: back}, bearer(d.shop.owner)))
+	in := api.OnboardingLinkInput{ReturnURL: back, RefreshURL: back}
+	link, err := created(d.api.CreateOnboardingLinkWithResponse(ctx, in, bearer(d.shop.owner)))
 	if err != nil {
 		return fmt.Errorf("become a seller: %w", err)
 	}
@@ -88,7 +89,8 @@ func (d *demo) onboard(ctx context.Context) error {
 		d.line("seller", "open this link to take payments: "+link.OnboardingURL)
 		return nil
 	}
-	if err := d.fillIn(ctx, link.OnboardingURL, url.Values{"action": {"finish"}, "name": {"Acme Live"}, "email": {"owner@acme.example"}}); err != nil {
+	form := url.Values{"action": {"finish"}, "name": {"Acme Live"}, "email": {"owner@acme.example"}}
+	if err := d.fillIn(ctx, link.OnboardingURL, form); err != nil {
 		return fmt.Errorf("become a seller: %w", err)
 	}
 	err = poll(ctx, func(ctx context.Context) (bool, error) {
@@ -171,7 +173,7 @@ func (d *demo) sell(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start an auction: %w", err)
 	}
-	d.line("auction", fmt.Sprintf("%s, until %s", last.Name, auction.EndsAt.Local().Format(time.TimeOnly)))
+	d.line("auction", fmt.Sprintf("%s, until %s", last.Name, auction.EndsAt.UTC().Format("15:04:05 UTC")))
 	d.line("on air", "until you press Ctrl-C")
 	next := time.NewTicker(demoNextProduct)
 	defer next.Stop()

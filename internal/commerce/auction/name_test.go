@@ -15,7 +15,7 @@ func TestShortName(t *testing.T) {
 		"":                             "",
 		" \t\n ":                       "",
 		"  Anna   Maria  de la Cruz  ": "Anna C.",
-		"李 小龙":                         "李 小.",
+		"\u674e \u5c0f\u9f99":          "\u674e \u5c0f.",
 		"محمد علي":                     "محمد ع.",
 		"Bo \u202eLindqvist\u202c":     "Bo L.",
 		"\u2067Bo\u2069":               "Bo",

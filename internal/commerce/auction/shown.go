@@ -29,7 +29,8 @@ type Shown struct {
 func ShownOf(v View) Shown {
 	a := Shown{
 		ID: v.ID, ProductID: v.ProductID, Currency: strings.ToLower(v.Currency), Status: v.Status, EndsAt: timestamp.From(v.EndsAt),
-		AntiSnipeSec: v.AntiSnipeSec, MinimumBidCents: minBid(v.StartingBidCents, v.BidIncrementCents, v.TopBidCents), BidIncrementCents: v.BidIncrementCents,
+		AntiSnipeSec: v.AntiSnipeSec, BidIncrementCents: v.BidIncrementCents,
+		MinimumBidCents: minBid(v.StartingBidCents, v.BidIncrementCents, v.TopBidCents),
 	}
 	if v.Top != nil {
 		name := ShortName(v.Top.BidderName)
@@ -42,6 +43,7 @@ func ShownOf(v View) Shown {
 func viewOf(a state, status string, top *db.Bid) View {
 	return View{Auction: db.Auction{
 		ID: a.ID, TenantID: a.TenantID, ProductID: a.ProductID, StreamID: a.StreamID, StartingBidCents: a.StartingBidCents,
-		BidIncrementCents: a.BidIncrementCents, TopBidCents: a.TopBidCents, Currency: a.Currency, AntiSnipeSec: a.AntiSnipeSec, EndsAt: a.EndsAt, Status: status,
+		BidIncrementCents: a.BidIncrementCents, TopBidCents: a.TopBidCents, Currency: a.Currency,
+		AntiSnipeSec: a.AntiSnipeSec, EndsAt: a.EndsAt, Status: status,
 	}, Top: top}
 }

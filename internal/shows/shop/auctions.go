@@ -29,7 +29,9 @@ func (s *Service) CancelAuction(ctx context.Context, c tenancy.Caller, streamID,
 
 // PlaceBid places a bid of the calling participant. name is the bidder's name if its token has none. The result is the
 // auction as it was when the bid was its top bid.
-func (s *Service) PlaceBid(ctx context.Context, c tenancy.Caller, streamID, auctionID string, amountCents int64, name *string) (auction.View, error) {
+func (s *Service) PlaceBid(
+	ctx context.Context, c tenancy.Caller, streamID, auctionID string, amountCents int64, name *string,
+) (auction.View, error) {
 	known, err := s.config.Shows.CheckViewer(ctx, c, streamID)
 	if err != nil {
 		return auction.View{}, err

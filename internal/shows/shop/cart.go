@@ -94,7 +94,9 @@ func (s *Service) UpdateCart(ctx context.Context, c tenancy.Caller, showID strin
 }
 
 // view adds today's prices and the effect of the code to a stored cart.
-func (s *Service) view(ctx context.Context, c tenancy.Caller, row db.Cart, lines []catalog.Line, products map[string]db.Product) (Cart, error) {
+func (s *Service) view(
+	ctx context.Context, c tenancy.Caller, row db.Cart, lines []catalog.Line, products map[string]db.Product,
+) (Cart, error) {
 	cart := price(lines, products)
 	cart.UpdatedAt, cart.DiscountCode = &row.UpdatedAt, row.DiscountCode
 	if row.DiscountCode == nil {

@@ -33,8 +33,8 @@ func ShowOf(row db.Stream) Show {
 	return Show{ScheduledAt: row.ScheduledAt, PosterURL: row.PosterURL, ProductIDs: row.ProductIds, PublicReplay: row.PublicReplay}
 }
 
-// normalize rounds the plan to the milliseconds that the API shows, and removes repeated products.
-func (s *Show) normalize() {
+// normalized rounds the plan to the milliseconds that the API shows, and removes repeated products.
+func (s Show) normalized() Show {
 	if s.ScheduledAt != nil {
 		s.ScheduledAt = new(s.ScheduledAt.Truncate(time.Millisecond))
 	}
@@ -47,6 +47,7 @@ func (s *Show) normalize() {
 		}
 		s.ProductIDs = ids
 	}
+	return s
 }
 
 // equal compares two shows.

@@ -144,7 +144,7 @@ func (s *Service) CreateStream(ctx context.Context, c tenancy.Caller, in Input) 
 	if err != nil {
 		return View{}, err
 	}
-	in.Show.normalize()
+	in.Show = in.Show.normalized()
 	var row db.Stream
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
@@ -215,11 +215,12 @@ func (s *Service) change(ctx context.Context, tx pgx.Tx, row db.Stream, in Chang
 	if in.Show != nil {
 		show := ShowOf(row)
 		in.Show(&show)
-		show.normalize()
+		show = show.normalized()
 		if err := s.config.Products.CheckProductsTx(ctx, tx, row.TenantID, show.ProductIDs); err != nil {
 			return next, err
 		}
-		next.ScheduledAt, next.PosterURL, next.ProductIds, next.PublicReplay = show.ScheduledAt, show.PosterURL, show.ProductIDs, show.PublicReplay
+		next.ScheduledAt, next.PosterURL = show.ScheduledAt, show.PosterURL
+		next.ProductIds, next.PublicReplay = show.ProductIDs, show.PublicReplay
 	}
 	next.Metadata, err = metadata.Merge(row.Metadata, in.Metadata)
 	return next, err

@@ -33,8 +33,8 @@ type TenantValues struct {
 	EmbedOrigins []string
 }
 
-// normalize writes colours and origins in lower case, and removes repeated origins and ports that are the scheme's own.
-func (v *TenantValues) normalize() {
+// normalized writes colours and origins in lower case, and removes repeated origins and ports that are the scheme's own.
+func (v TenantValues) normalized() TenantValues {
 	for _, color := range []**string{&v.PrimaryColor, &v.AccentColor} {
 		if *color != nil {
 			*color = new(strings.ToLower(**color))
@@ -53,6 +53,7 @@ func (v *TenantValues) normalize() {
 		}
 	}
 	v.EmbedOrigins = origins
+	return v
 }
 
 func valuesOf(t db.Tenant) TenantValues {
@@ -79,7 +80,7 @@ func (s *Service) UpdateTenant(ctx context.Context, c tenancy.Caller, change fun
 		}
 		next := valuesOf(before)
 		change(&next)
-		next.normalize()
+		next = next.normalized()
 		if reflect.DeepEqual(next, valuesOf(before)) {
 			row = before
 			return nil
