@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -105,12 +107,15 @@ func (s *server) becomeSeller(b *testing.B, owner string) {
 		URL string `json:"onboardingUrl"`
 	}
 	s.post(b, "/v1/me/commerce/connect/onboarding-link", owner, map[string]string{"returnUrl": s.api + "/", "refreshUrl": s.api + "/"}, &link)
-	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, link.URL, strings.NewReader("action=finish&name=Acme&email=o@acme.example"))
+	jar, err := cookiejar.New(nil)
 	require.NoError(b, err)
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, err := client().Do(r)
+	browser := &http.Client{Timeout: patience, Jar: jar} // the page sets a cookie that its form needs
+	shown, err := browser.Get(link.URL)
 	require.NoError(b, err)
-	require.NoError(b, resp.Body.Close())
+	require.NoError(b, shown.Body.Close())
+	done, err := browser.PostForm(link.URL, url.Values{"action": {"finish"}, "name": {"Acme"}, "email": {"o@acme.example"}})
+	require.NoError(b, err)
+	require.NoError(b, done.Body.Close())
 	until(b, time.Now(), func() error {
 		var status struct {
 			ChargesEnabled bool `json:"chargesEnabled"`

@@ -136,7 +136,7 @@ func TestAParticipantBuys(t *testing.T) {
 	require.Len(t, list, 1)
 	require.Equal(t, api.OrderStatusPAID, list[0].Status)
 
-	// The tenant sees who bought; nobody else does.
+	// The tenant sees the buyer, other participants don't.
 	var order api.Order
 	sh.owner.Call(t, "GET", "/v1/me/commerce/orders/"+made.OrderID, nil).Into(t, 200, &order)
 	require.Equal(t, "bo", order.CustomerExternalID)
@@ -265,8 +265,8 @@ func TestAShowIsClosedToOtherRooms(t *testing.T) {
 	other := sh.owner.Viewer(t, sh.owner.Stream(t, nil).ID, "bo", map[string]any{"role": "host"})
 	session := sh.owner.Ticket(t, sh.owner.Session(t, nil).ID, "bo", nil)
 	foreign := s.Register(t)
-	stranger := foreign.Viewer(t, foreign.Stream(t, nil).ID, "bo", map[string]any{"role": "host"})
-	for _, guest := range []*apitest.Guest{other, session, stranger} {
+	foreigner := foreign.Viewer(t, foreign.Stream(t, nil).ID, "bo", map[string]any{"role": "host"})
+	for _, guest := range []*apitest.Guest{other, session, foreigner} {
 		for _, c := range []struct {
 			method, path string
 			body         map[string]any

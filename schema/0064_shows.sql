@@ -2,7 +2,7 @@
 SET LOCAL lock_timeout = '200ms';
 
 -- The show that a stream is: when it is planned, its picture, the products on its shelf (NULL: the newest active ones), and whether
--- everybody may watch its recordings (NULL: those with products).
+-- its recordings can be watched without a token (NULL: those with products).
 ALTER TABLE streams
     ADD COLUMN scheduled_at  timestamptz,
     ADD COLUMN poster_url    text,
@@ -33,7 +33,7 @@ CREATE TABLE carts (
 );
 CREATE INDEX carts_updated_idx ON carts (updated_at);
 
--- How often a product was opened in a stream and its replays. Who did isn't stored.
+-- How often a product was opened in a stream and its replays. The viewer isn't stored.
 CREATE TABLE product_clicks (
     tenant_id  text NOT NULL REFERENCES tenants (id),
     stream_id  text NOT NULL REFERENCES streams (id),

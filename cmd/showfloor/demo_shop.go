@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"time"
@@ -87,17 +88,9 @@ func (d *demo) onboard(ctx context.Context) error {
 		d.line("seller", "open this link to take payments: "+link.OnboardingURL)
 		return nil
 	}
-	form := url.Values{"action": {"finish"}, "name": {"Acme Live"}, "email": {"owner@acme.example"}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, link.OnboardingURL, strings.NewReader(form.Encode()))
-	if err != nil {
+	if err := d.fillIn(ctx, link.OnboardingURL, url.Values{"action": {"finish"}, "name": {"Acme Live"}, "email": {"owner@acme.example"}}); err != nil {
 		return fmt.Errorf("become a seller: %w", err)
 	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer, err := d.http.Do(request)
-	if err != nil {
-		return fmt.Errorf("become a seller: %w", err)
-	}
-	_ = answer.Body.Close()
 	err = poll(ctx, func(ctx context.Context) (bool, error) {
 		status, err := d.api.GetConnectStatusWithResponse(ctx, bearer(d.apiKey))
 		return err == nil && status.JSON200 != nil && status.JSON200.ChargesEnabled, err
@@ -106,6 +99,31 @@ func (d *demo) onboard(ctx context.Context) error {
 		return fmt.Errorf("wait until the seller may take payments: %w", err)
 	}
 	d.line("seller", "may take payments in the sandbox")
+	return nil
+}
+
+// fillIn opens a page of the sandbox and sends its form, as a browser does: the page sets a cookie that the form needs.
+func (d *demo) fillIn(ctx context.Context, page string, form url.Values) error {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return fmt.Errorf("make a cookie jar: %w", err)
+	}
+	browser := &http.Client{Timeout: demoRequestTimeout, Jar: jar}
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		request, err := http.NewRequestWithContext(ctx, method, page, strings.NewReader(form.Encode()))
+		if err != nil {
+			return fmt.Errorf("request %s: %w", page, err)
+		}
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer, err := browser.Do(request)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", page, err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return fmt.Errorf("open %s: the server answered %d", page, answer.StatusCode)
+		}
+	}
 	return nil
 }
 
@@ -189,10 +207,15 @@ func (d *demo) pin(ctx context.Context, i int) error {
 // replay waits for the recording, and prints the link of the replay.
 func (d *demo) replay(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx) // Ctrl-C ended only the show
-	if err := d.finish(ctx); err != nil {
+	if err := d.encoder.stop(); err != nil {
 		return err
 	}
-	err := poll(ctx, func(ctx context.Context) (bool, error) {
+	ended, err := d.await(ctx, api.StreamStatusENDED)
+	if err != nil {
+		return err
+	}
+	d.line("status", string(ended.Status))
+	err = poll(ctx, func(ctx context.Context) (bool, error) {
 		answer, err := d.api.ListStreamRecordingsWithResponse(ctx, d.stream.ID, nil, bearer(d.apiKey))
 		if err != nil || answer.JSON200 == nil || len(*answer.JSON200) == 0 {
 			return false, err

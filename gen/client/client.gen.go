@@ -3241,7 +3241,7 @@ type ClientInterface interface {
 	//
 	// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
 	// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
-	// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+	// 404 `not_found`, `product not found`, if a product isn't the tenant's; the cart stays as it was.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3252,7 +3252,7 @@ type ClientInterface interface {
 	//
 	// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
 	// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
-	// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+	// 404 `not_found`, `product not found`, if a product isn't the tenant's; the cart stays as it was.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3332,7 +3332,7 @@ type ClientInterface interface {
 	// ListShowOrders List the own orders
 	//
 	// Lists the orders that the token's user has made in this show's stream, with those of auctions that the user won: their
-	// `checkoutUrl` is the winner's payment page. Nobody sees the orders of others.
+	// `checkoutUrl` is the winner's payment page. Other participants' orders are not listed.
 	//
 	// Corresponds with GET /v1/me/shows/{id}/orders (the `ListShowOrders` operationId).
 	ListShowOrders(ctx context.Context, id ShowID, params *ListShowOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4082,10 +4082,9 @@ type ClientInterface interface {
 
 	// GetReplay Read a replay
 	//
-	// No token is needed: whoever knows the id of such a recording may watch it. Returns a READY recording with the products that
-	// were pinned, at today's prices. Everybody may watch a recording with products in its timeline, unless `publicReplay` of its
-	// stream is false, and any recording if `publicReplay` is true. All other recordings are a 404 here; see
-	// `getParticipantReplay`. The answer may be a second old.
+	// Returns a READY recording with the products that were pinned, at today's prices. No token is needed for a public recording:
+	// one with products in its timeline, unless `publicReplay` of its stream is false, or any recording if `publicReplay` is true.
+	// All other recordings are a 404 here; see `getParticipantReplay`. The answer may be a second old.
 	//
 	// Corresponds with GET /v1/replays/{id} (the `GetReplay` operationId).
 	GetReplay(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10249,7 +10248,7 @@ func (c *Client) GetShowCart(ctx context.Context, id ShowID, reqEditors ...Reque
 //
 // Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
 // A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
-// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+// 404 `not_found`, `product not found`, if a product isn't the tenant's; the cart stays as it was.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10270,7 +10269,7 @@ func (c *Client) UpdateShowCartWithBody(ctx context.Context, id ShowID, contentT
 //
 // Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
 // A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
-// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+// 404 `not_found`, `product not found`, if a product isn't the tenant's; the cart stays as it was.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10430,7 +10429,7 @@ func (c *Client) EndShow(ctx context.Context, id ID, reqEditors ...RequestEditor
 // ListShowOrders List the own orders
 //
 // Lists the orders that the token's user has made in this show's stream, with those of auctions that the user won: their
-// `checkoutUrl` is the winner's payment page. Nobody sees the orders of others.
+// `checkoutUrl` is the winner's payment page. Other participants' orders are not listed.
 //
 // Corresponds with GET /v1/me/shows/{id}/orders (the `ListShowOrders` operationId).
 func (c *Client) ListShowOrders(ctx context.Context, id ShowID, params *ListShowOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11870,10 +11869,9 @@ func (c *Client) FinalizeRecording(ctx context.Context, id ID, params *FinalizeR
 
 // GetReplay Read a replay
 //
-// No token is needed: whoever knows the id of such a recording may watch it. Returns a READY recording with the products that
-// were pinned, at today's prices. Everybody may watch a recording with products in its timeline, unless `publicReplay` of its
-// stream is false, and any recording if `publicReplay` is true. All other recordings are a 404 here; see
-// `getParticipantReplay`. The answer may be a second old.
+// Returns a READY recording with the products that were pinned, at today's prices. No token is needed for a public recording:
+// one with products in its timeline, unless `publicReplay` of its stream is false, or any recording if `publicReplay` is true.
+// All other recordings are a 404 here; see `getParticipantReplay`. The answer may be a second old.
 //
 // Corresponds with GET /v1/replays/{id} (the `GetReplay` operationId).
 func (c *Client) GetReplay(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -28323,7 +28321,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
 	// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
-	// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+	// 404 `not_found`, `product not found`, if a product isn't the tenant's; the cart stays as it was.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28334,7 +28332,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
 	// A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
-	// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+	// 404 `not_found`, `product not found`, if a product isn't the tenant's; the cart stays as it was.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28416,7 +28414,7 @@ type ClientWithResponsesInterface interface {
 	// ListShowOrdersWithResponse List the own orders
 	//
 	// Lists the orders that the token's user has made in this show's stream, with those of auctions that the user won: their
-	// `checkoutUrl` is the winner's payment page. Nobody sees the orders of others.
+	// `checkoutUrl` is the winner's payment page. Other participants' orders are not listed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -29232,10 +29230,9 @@ type ClientWithResponsesInterface interface {
 
 	// GetReplayWithResponse Read a replay
 	//
-	// No token is needed: whoever knows the id of such a recording may watch it. Returns a READY recording with the products that
-	// were pinned, at today's prices. Everybody may watch a recording with products in its timeline, unless `publicReplay` of its
-	// stream is false, and any recording if `publicReplay` is true. All other recordings are a 404 here; see
-	// `getParticipantReplay`. The answer may be a second old.
+	// Returns a READY recording with the products that were pinned, at today's prices. No token is needed for a public recording:
+	// one with products in its timeline, unless `publicReplay` of its stream is false, or any recording if `publicReplay` is true.
+	// All other recordings are a 404 here; see `getParticipantReplay`. The answer may be a second old.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -47856,7 +47853,7 @@ func (c *ClientWithResponses) GetShowCartWithResponse(ctx context.Context, id Sh
 //
 // Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
 // A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
-// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+// 404 `not_found`, `product not found`, if a product isn't the tenant's; the cart stays as it was.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47873,7 +47870,7 @@ func (c *ClientWithResponses) UpdateShowCartWithBodyWithResponse(ctx context.Con
 //
 // Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
 // A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
-// 404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+// 404 `not_found`, `product not found`, if a product isn't the tenant's; the cart stays as it was.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -48003,7 +48000,7 @@ func (c *ClientWithResponses) EndShowWithResponse(ctx context.Context, id ID, re
 // ListShowOrdersWithResponse List the own orders
 //
 // Lists the orders that the token's user has made in this show's stream, with those of auctions that the user won: their
-// `checkoutUrl` is the winner's payment page. Nobody sees the orders of others.
+// `checkoutUrl` is the winner's payment page. Other participants' orders are not listed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -49233,10 +49230,9 @@ func (c *ClientWithResponses) FinalizeRecordingWithResponse(ctx context.Context,
 
 // GetReplayWithResponse Read a replay
 //
-// No token is needed: whoever knows the id of such a recording may watch it. Returns a READY recording with the products that
-// were pinned, at today's prices. Everybody may watch a recording with products in its timeline, unless `publicReplay` of its
-// stream is false, and any recording if `publicReplay` is true. All other recordings are a 404 here; see
-// `getParticipantReplay`. The answer may be a second old.
+// Returns a READY recording with the products that were pinned, at today's prices. No token is needed for a public recording:
+// one with products in its timeline, unless `publicReplay` of its stream is false, or any recording if `publicReplay` is true.
+// All other recordings are a 404 here; see `getParticipantReplay`. The answer may be a second old.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -4489,7 +4489,7 @@ export interface paths {
          * Store the cart
          * @description Replaces the cart of the token's user in this show. A product that is archived or sold out is stored too, with its `problem`.
          *     A discount code that can't be used is stored too, with `discountRefusal`. So this operation also checks a code before paying.
-         *     404 `not_found`, `product not found`, for a product of nobody or of another tenant; the cart stays as it was.
+         *     404 `not_found`, `product not found`, if a product isn't the tenant's; the cart stays as it was.
          */
         put: operations["updateShowCart"];
         post?: never;
@@ -4609,7 +4609,7 @@ export interface paths {
         /**
          * List the own orders
          * @description Lists the orders that the token's user has made in this show's stream, with those of auctions that the user won: their
-         *     `checkoutUrl` is the winner's payment page. Nobody sees the orders of others.
+         *     `checkoutUrl` is the winner's payment page. Other participants' orders are not listed.
          */
         get: operations["listShowOrders"];
         put?: never;
@@ -5634,10 +5634,9 @@ export interface paths {
         };
         /**
          * Read a replay
-         * @description No token is needed: whoever knows the id of such a recording may watch it. Returns a READY recording with the products that
-         *     were pinned, at today's prices. Everybody may watch a recording with products in its timeline, unless `publicReplay` of its
-         *     stream is false, and any recording if `publicReplay` is true. All other recordings are a 404 here; see
-         *     `getParticipantReplay`. The answer may be a second old.
+         * @description Returns a READY recording with the products that were pinned, at today's prices. No token is needed for a public recording:
+         *     one with products in its timeline, unless `publicReplay` of its stream is false, or any recording if `publicReplay` is true.
+         *     All other recordings are a 404 here; see `getParticipantReplay`. The answer may be a second old.
          */
         get: operations["getReplay"];
         put?: never;
@@ -10815,7 +10814,7 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description What became of the interest in one product. */
+        /** @description The interest in one product and its sales. */
         ProductFunnel: {
             /**
              * Format: int64
@@ -12170,7 +12169,7 @@ export interface components {
              */
             urlExpiresAt: string;
         };
-        /** @description A token with which somebody without an account buys in a replay. */
+        /** @description A token with which a viewer without an account buys in a replay. */
         ReplayGuestToken: {
             /**
              * Format: date-time
@@ -13569,7 +13568,7 @@ export interface components {
              */
             products: components["schemas"]["ShowProduct"][];
             /**
-             * @description The newest READY recording, if everybody may watch it (see `getReplay`); null otherwise.
+             * @description The newest READY recording, if it is public (see `getReplay`); null otherwise.
              * @example rec_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             replayId: string | null;
@@ -13733,7 +13732,7 @@ export interface components {
              */
             updatedAt: string | null;
         };
-        /** @description What the buyer wants; it replaces the cart. */
+        /** @description The products that the buyer wants; they replace the cart. */
         ShowCartInput: {
             /**
              * @description The discount code; case is ignored; null, the default, for none.
@@ -13766,7 +13765,7 @@ export interface components {
              */
             quantity: number;
         };
-        /** @description What is bought, by whom, and where the browser goes afterwards. */
+        /** @description The products and the buyer, and where the browser goes afterwards. */
         ShowCheckoutInput: {
             /**
              * Format: email
@@ -13856,7 +13855,7 @@ export interface components {
         };
         /** @description The buyer's orders, newest first. */
         ShowOrderList: components["schemas"]["ShowOrder"][];
-        /** @description What is pinned now. */
+        /** @description The pinned product. */
         ShowPin: {
             /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
             productId: string | null;
@@ -14000,7 +13999,7 @@ export interface components {
              */
             projectId: string | null;
             /**
-             * @description Whether everybody who knows the id of a recording of this stream may watch it; see `getReplay`. null: only recordings with
+             * @description Whether the recordings of this stream are public: no token is needed to watch one by its id; see `getReplay`. null: only recordings with
              *     products in their timeline.
              */
             publicReplay: boolean | null;
@@ -14293,7 +14292,7 @@ export interface components {
              */
             projectId?: string;
             /**
-             * @description Whether everybody who knows the id of a recording of this stream may watch it; see `getReplay`. null, the default: only
+             * @description Whether the recordings of this stream are public: no token is needed to watch one by its id; see `getReplay`. null, the default: only
              *     recordings with products in their timeline.
              */
             publicReplay?: boolean | null;
@@ -14439,7 +14438,7 @@ export interface components {
              */
             productIds?: string[] | null;
             /**
-             * @description Whether everybody who knows the id of a recording of this stream may watch it; see `getReplay`. null: only
+             * @description Whether the recordings of this stream are public: no token is needed to watch one by its id; see `getReplay`. null: only
              *     recordings with products in their timeline.
              */
             publicReplay?: boolean | null;
@@ -22527,7 +22526,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What is pinned now. */
+            /** @description The pinned product. */
             200: {
                 headers: {
                     [name: string]: unknown;

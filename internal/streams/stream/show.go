@@ -18,7 +18,7 @@ type Show struct {
 	PosterURL *string
 	// ProductIDs are the products on the shelf, in their order; nil for the newest active ones.
 	ProductIDs []string
-	// PublicReplay reports whether everybody may watch the stream's recordings; nil for those with products.
+	// PublicReplay reports whether the stream's recordings can be watched without a token; nil for those with products.
 	PublicReplay *bool
 }
 

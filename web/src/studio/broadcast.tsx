@@ -10,7 +10,7 @@ import { useAct } from './act.js';
 import { useStudio } from './studio.js';
 import { s } from './texts/index.js';
 
-/** The state of this browser's camera. `preview`: the host sees it, nobody else. */
+/** The state of this browser's camera. `preview`: only the host sees it. */
 type Camera = 'off' | 'preview' | 'starting' | 'live';
 
 interface Media {

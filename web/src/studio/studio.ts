@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks';
 
 import type { HostApi, LiveShow } from '../shop/index.js';
 
-/** What the parts of the studio share. */
+/** The state that the parts of the studio share. */
 export interface Studio {
   show: LiveShow;
   host: HostApi;

@@ -14,7 +14,7 @@ export const en = {
   starting: 'Starting …',
   stopCamera: 'Stop the camera',
   liveFromHere: 'You are live from this browser.',
-  preview: 'Your camera. Nobody sees it yet.',
+  preview: 'Your camera. Viewers don’t see it yet.',
   cameraFailed: 'The camera or microphone can’t be opened. Allow both in the browser, and close other programs that use them.',
   roomFailed: 'The connection failed. Try again.',
   useEncoder: 'Use an encoder',
