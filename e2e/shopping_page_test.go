@@ -43,7 +43,7 @@ func (c *customer) enters(email string) {
 	browsertest.Run(c.t, c.tab, chromedp.SendKeys(chromedp.CSS("dialog input[type=email]"), email))
 }
 
-// pays pays on the sandbox's payment page and returns to the show.
+// pays completes the payment on the page of the sandbox, which leads back to the show.
 func (c *customer) pays() {
 	c.t.Helper()
 	pay := chromedp.CSS("button[name=action][value=pay]")
