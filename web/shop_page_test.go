@@ -47,16 +47,19 @@ func newShopper(t *testing.T, s *shopScript, size string) *shopper {
 		handlers["/hls/"] = film(t, size)
 	}
 	p := &shopper{viewer: viewer{t, browsertest.New(t)}, s: s, paying: make(chan struct{}, 8)}
-	handlers["/pay"] = func(w http.ResponseWriter, _ *http.Request) {
-		p.paying <- struct{}{}
-		_, _ = w.Write([]byte(`<!doctype html><link rel=icon href=data:,><title>Payment</title><h1 id=payment>Payment</h1>` + p.payPage))
-	}
+	handlers["/pay"] = p.payment
 	p.origin = serve(t, handlers)
 	p.log = browsertest.Watch(t, p.tab)
 	p.speaks("en-GB")
 	browsertest.Look(t, p.tab, phoneWidth, phoneHeight, true)
 
 	return p
+}
+
+// payment serves the payment page.
+func (p *shopper) payment(w http.ResponseWriter, _ *http.Request) {
+	p.paying <- struct{}{}
+	_, _ = w.Write([]byte(`<!doctype html><link rel=icon href=data:,><title>Payment</title><h1 id=payment>Payment</h1>` + p.payPage))
 }
 
 // speaks sets the browser's language.
@@ -398,7 +401,9 @@ func TestShopReplaysAShow(t *testing.T) {
 	folder := newRecording(t)
 	handlers := s.handlers()
 	handlers["/hls/"] = http.StripPrefix("/hls/", http.FileServer(http.Dir(folder))).ServeHTTP
-	p := &shopper{viewer: viewer{t, browsertest.New(t)}, s: s, origin: serve(t, handlers)}
+	p := &shopper{viewer: viewer{t, browsertest.New(t)}, s: s, paying: make(chan struct{}, 8)}
+	handlers["/pay"] = p.payment
+	p.origin = serve(t, handlers)
 	p.log = browsertest.Watch(t, p.tab)
 	p.speaks("de-DE")
 	browsertest.Look(t, p.tab, phoneWidth, phoneHeight, true)
@@ -423,6 +428,16 @@ func TestShopReplaysAShow(t *testing.T) {
 	p.clicks("Warenkorb, 1")
 	p.waits(`document.querySelector("dialog .primary")?.textContent.includes("24,00")`)
 	p.looks("replay-cart-de")
+	p.types("E-Mail", "ada@buyer.example")
+	p.clicks("24,00")
+	<-p.paying
+	browsertest.Run(t, p.tab, chromedp.WaitVisible(chromedp.CSS("#payment")), chromedp.Navigate(p.origin+"/scenarios/shopping/?vod="+replayID+"&checkout=success"))
+	p.reads("Wir warten auf Ihre Zahlung")
+	s.change(func() { s.orders = []message{anOrder("PAID", "")} })
+	p.reads("Ihre Bestellung ist bezahlt")
+	p.looks("replay-order-de")
+	p.waits(`showfloorShow.cart.units === 0`)
+	require.Len(t, s.seen("guest-token"), 1, "the guest is known again after the payment")
 	require.Empty(t, p.log.Complaints())
 }
 

@@ -9,6 +9,8 @@ import { type Call, call } from './request.js';
 export interface TokenSource {
   /** The token; undefined as long as there is none. */
   readonly token: string | undefined;
+  /** Whether the token is a replay guest's, or will be one: it buys, but it reads no replay. */
+  readonly guest: boolean;
   /** Returns the token, and requests one first if there is none. */
   obtain(): Promise<string>;
 }
@@ -37,18 +39,18 @@ export class ShopApi {
     return this.#timed(() => this.#open<Show>(`shows/${this.#id}`));
   }
 
-  /** The replay: for the token's participant if there is one, otherwise the public one. */
+  /** The replay: for the token's participant, or for a guest the public one. */
   async replay(): Promise<Replay> {
-    const { token } = this.holder;
+    const path = `replays/${this.#id}`;
 
-    return this.#timed(() => (token === undefined ? this.#open<Replay>(`replays/${this.#id}`) : this.#own<Replay>(`replays/${this.#id}`)));
+    return this.#timed(() => (this.holder.guest ? this.#open<Replay>(path) : this.#own<Replay>(path)));
   }
 
   /** Up to 200 chat messages of a replay from a second on, or after the message with an id. */
   replayChat(after: string): Promise<ReplayMessage[]> {
     const path = `replays/${this.#id}/chat?limit=200&after=${encodeURIComponent(after)}`;
 
-    return this.holder.token === undefined ? this.#open(path) : this.#own(path);
+    return this.holder.guest ? this.#open(path) : this.#own(path);
   }
 
   guestToken(): Promise<ReplayGuestToken> {

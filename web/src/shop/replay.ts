@@ -107,6 +107,7 @@ export class ReplayShow extends Emitter<{ change: Replay; closed: ApiError; chat
 
 /** The token of a replay's viewer: the given one, or a guest's that is requested when it is needed. */
 class Guest implements TokenSource {
+  readonly guest: boolean;
   #token: string | undefined;
   #obtaining: Promise<string> | undefined;
 
@@ -115,8 +116,9 @@ class Guest implements TokenSource {
     private readonly memory: Memory,
     private readonly request: () => Promise<{ token: string }>,
   ) {
+    this.guest = given === undefined;
     const kept = given ?? memory.get<string>(guestSlot);
-    if (kept !== undefined && isValid(kept)) this.#token = kept;
+    if (kept !== undefined && (!this.guest || isValid(kept))) this.#token = kept;
   }
 
   get token(): string | undefined {
@@ -124,7 +126,7 @@ class Guest implements TokenSource {
   }
 
   async obtain(): Promise<string> {
-    if (this.#token !== undefined && isValid(this.#token)) return this.#token;
+    if (this.#token !== undefined && (!this.guest || isValid(this.#token))) return this.#token;
     this.#obtaining ??= this.request().then(({ token }) => {
       this.#token = token;
       this.memory.set(guestSlot, token);

@@ -89,7 +89,7 @@ export class LiveShow extends Emitter<ShowEvents> {
     const { id, token, base } = options;
     this.ticket = readTicket(token);
     this.#recent = new Recent(this.clock);
-    this.api = new ShopApi(id, { token, obtain: () => Promise.resolve(token) }, this.clock, base);
+    this.api = new ShopApi(id, { token, guest: false, obtain: () => Promise.resolve(token) }, this.clock, base);
     const memory = options.memory ?? memoryOf(() => sessionStorage, `showfloor.${id}.`);
     this.#attempts = new Attempts(memory);
     this.cart = new Cart(this.api);

@@ -37,7 +37,7 @@ export function Messages({ lines, own, empty }: { lines: readonly Line[]; own?: 
       ref={list} class="messages" tabIndex={0} aria-label={t.messages}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => (follows.current = scrollHeight - scrollTop - clientHeight < nearEndPx)}
     >
-      {lines.length === 0 ? <li class="none">{empty}</li> : null}
+      {lines.length === 0 && empty ? <li class="none">{empty}</li> : null}
       {lines.map(({ id, authorId, authorName, body }) => (
         <li key={id} class={own !== undefined && authorId === own ? 'own' : undefined}>
           <bdi class="author" data-hue={hue(authorName)}>{authorName}</bdi> {body === null ? <span class="deleted">{t.deleted}</span> : <bdi class="body">{body}</bdi>}
