@@ -92,6 +92,7 @@ func toShowAuction(v auction.View) api.ShowAuction {
 		ID: a.ID, ProductID: a.ProductID, Currency: a.Currency, Status: api.AuctionStatus(a.Status), EndsAt: a.EndsAt,
 		AntiSnipeSec: int(a.AntiSnipeSec), MinimumBidCents: a.MinimumBidCents, BidIncrementCents: a.BidIncrementCents,
 		TopBidCents: orNull(a.TopBidCents), TopBidderName: orNull(a.TopBidderName), TopBidID: orNull(a.TopBidID),
+		WinningBidID: orNull(a.WinningBidID),
 	}
 }
 

@@ -130,3 +130,8 @@ SELECT i.product_id, count(*) AS orders, sum(i.quantity)::bigint AS units
 FROM orders o JOIN order_items i ON i.tenant_id = o.tenant_id AND i.order_id = o.id
 WHERE o.tenant_id = @tenant_id AND o.stream_id = @stream_id AND o.paid_at IS NOT NULL
 GROUP BY i.product_id ORDER BY units DESC, i.product_id;
+
+-- name: CountOpenOrders :one
+-- The orders of a customer in a stream that await payment, without those of auctions.
+SELECT count(*) FROM orders
+WHERE tenant_id = @tenant_id AND customer_external_id = @customer AND stream_id = @stream_id AND status = 'PENDING' AND auction_id IS NULL;

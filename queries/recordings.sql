@@ -30,8 +30,8 @@ SELECT * FROM recordings WHERE id = @id;
 
 -- name: FindPlayableRecording :one
 -- @sqlc-vet-disable tenant
--- A playback token names only the recording. Those of suspended tenants can't be played.
-SELECT r.* FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = @id AND t.status <> 'SUSPENDED';
+-- A playback token names only the recording. Those of suspended and cancelled tenants can't be played.
+SELECT r.* FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = @id AND t.status NOT IN ('SUSPENDED', 'CANCELLED');
 
 -- name: GetActiveRecording :one
 SELECT * FROM recordings WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status = 'RECORDING';
@@ -66,9 +66,10 @@ WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status <> 'DELETED'
 ORDER BY id DESC LIMIT @max_rows;
 
 -- name: GetNewestReplay :one
--- The newest READY recording of a stream that isn't a clip.
+-- The newest READY recording of a stream's broadcast that isn't a clip.
 SELECT * FROM recordings
-WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status = 'READY' AND clip_of IS NULL ORDER BY id DESC LIMIT 1;
+WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status = 'READY' AND clip_of IS NULL AND broadcast_at >= @broadcast_at
+ORDER BY id DESC LIMIT 1;
 
 -- name: ListAdminRecordings :many
 -- @sqlc-vet-disable tenant

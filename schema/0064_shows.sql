@@ -6,8 +6,12 @@ SET LOCAL lock_timeout = '200ms';
 ALTER TABLE streams
     ADD COLUMN scheduled_at  timestamptz,
     ADD COLUMN poster_url    text,
-    ADD COLUMN product_ids   text[],
-    ADD COLUMN public_replay boolean;
+    ADD COLUMN product_ids   text[] DEFAULT '{}',
+    ADD COLUMN public_replay boolean DEFAULT false;
+-- Streams from before show no products and have no public recordings: their ids may be known to viewers. New streams get NULL.
+ALTER TABLE streams
+    ALTER COLUMN product_ids DROP DEFAULT,
+    ALTER COLUMN public_replay DROP DEFAULT;
 
 -- How a tenant's pages look, and the websites that may frame them.
 ALTER TABLE tenants
@@ -27,6 +31,8 @@ CREATE TABLE carts (
     product_ids   text[] NOT NULL,
     quantities    integer[] NOT NULL,
     discount_code text,
+    -- Whether it has or had a line.
+    filled        boolean NOT NULL,
     created_at    timestamptz NOT NULL,
     updated_at    timestamptz NOT NULL,
     PRIMARY KEY (stream_id, user_id)

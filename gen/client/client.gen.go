@@ -3262,7 +3262,9 @@ type ClientInterface interface {
 	// CreateShowCheckoutWithBody Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+	// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
+	// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
 	//
@@ -3274,7 +3276,9 @@ type ClientInterface interface {
 	// CreateShowCheckout Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+	// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
+	// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
 	//
@@ -10289,7 +10293,9 @@ func (c *Client) UpdateShowCart(ctx context.Context, id ShowID, body UpdateShowC
 // CreateShowCheckoutWithBody Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
+// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.
 //
@@ -10311,7 +10317,9 @@ func (c *Client) CreateShowCheckoutWithBody(ctx context.Context, id ShowID, cont
 // CreateShowCheckout Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
+// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.
 //
@@ -28342,7 +28350,9 @@ type ClientWithResponsesInterface interface {
 	// CreateShowCheckoutWithBodyWithResponse Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+	// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
+	// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
 	//
@@ -28354,7 +28364,9 @@ type ClientWithResponsesInterface interface {
 	// CreateShowCheckoutWithResponse Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+	// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
+	// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
 	//
@@ -47886,7 +47898,9 @@ func (c *ClientWithResponses) UpdateShowCartWithResponse(ctx context.Context, id
 // CreateShowCheckoutWithBodyWithResponse Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
+// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.
 //
@@ -47904,7 +47918,9 @@ func (c *ClientWithResponses) CreateShowCheckoutWithBodyWithResponse(ctx context
 // CreateShowCheckoutWithResponse Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
+// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.
 //

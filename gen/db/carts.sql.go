@@ -11,7 +11,7 @@ import (
 )
 
 const CountCarts = `-- name: CountCarts :one
-SELECT count(*) FROM carts WHERE tenant_id = $1 AND stream_id = $2
+SELECT count(*) FROM carts WHERE tenant_id = $1 AND stream_id = $2 AND filled
 `
 
 type CountCartsParams struct {
@@ -46,7 +46,7 @@ func (q *Queries) DeleteCartsBefore(ctx context.Context, arg DeleteCartsBeforePa
 }
 
 const GetCart = `-- name: GetCart :one
-SELECT tenant_id, stream_id, user_id, product_ids, quantities, discount_code, created_at, updated_at FROM carts WHERE tenant_id = $1 AND stream_id = $2 AND user_id = $3
+SELECT tenant_id, stream_id, user_id, product_ids, quantities, discount_code, filled, created_at, updated_at FROM carts WHERE tenant_id = $1 AND stream_id = $2 AND user_id = $3
 `
 
 type GetCartParams struct {
@@ -65,6 +65,7 @@ func (q *Queries) GetCart(ctx context.Context, arg GetCartParams) (Cart, error) 
 		&i.ProductIds,
 		&i.Quantities,
 		&i.DiscountCode,
+		&i.Filled,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -72,11 +73,12 @@ func (q *Queries) GetCart(ctx context.Context, arg GetCartParams) (Cart, error) 
 }
 
 const StoreCart = `-- name: StoreCart :one
-INSERT INTO carts (tenant_id, stream_id, user_id, product_ids, quantities, discount_code, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+INSERT INTO carts (tenant_id, stream_id, user_id, product_ids, quantities, discount_code, filled, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, cardinality($4::text[]) > 0, $7, $7)
 ON CONFLICT (stream_id, user_id) DO UPDATE
-SET product_ids = excluded.product_ids, quantities = excluded.quantities, discount_code = excluded.discount_code, updated_at = excluded.updated_at
-RETURNING tenant_id, stream_id, user_id, product_ids, quantities, discount_code, created_at, updated_at
+SET product_ids = excluded.product_ids, quantities = excluded.quantities, discount_code = excluded.discount_code,
+    filled = carts.filled OR excluded.filled, updated_at = excluded.updated_at
+RETURNING tenant_id, stream_id, user_id, product_ids, quantities, discount_code, filled, created_at, updated_at
 `
 
 type StoreCartParams struct {
@@ -108,6 +110,7 @@ func (q *Queries) StoreCart(ctx context.Context, arg StoreCartParams) (Cart, err
 		&i.ProductIds,
 		&i.Quantities,
 		&i.DiscountCode,
+		&i.Filled,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)

@@ -133,6 +133,7 @@ type Cart struct {
 	ProductIds   []string
 	Quantities   []int32
 	DiscountCode *string
+	Filled       bool
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }

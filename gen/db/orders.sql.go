@@ -121,6 +121,25 @@ func (q *Queries) ClaimPage(ctx context.Context, arg ClaimPageParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
+const CountOpenOrders = `-- name: CountOpenOrders :one
+SELECT count(*) FROM orders
+WHERE tenant_id = $1 AND customer_external_id = $2 AND stream_id = $3 AND status = 'PENDING' AND auction_id IS NULL
+`
+
+type CountOpenOrdersParams struct {
+	TenantID string
+	Customer string
+	StreamID *string
+}
+
+// The orders of a customer in a stream that await payment, without those of auctions.
+func (q *Queries) CountOpenOrders(ctx context.Context, arg CountOpenOrdersParams) (int64, error) {
+	row := q.db.QueryRow(ctx, CountOpenOrders, arg.TenantID, arg.Customer, arg.StreamID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const CreateOrder = `-- name: CreateOrder :exec
 WITH made AS (
     INSERT INTO orders (id, tenant_id, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents,

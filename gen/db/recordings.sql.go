@@ -235,11 +235,11 @@ func (q *Queries) EndRecording(ctx context.Context, arg EndRecordingParams) (Rec
 }
 
 const FindPlayableRecording = `-- name: FindPlayableRecording :one
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = $1 AND t.status <> 'SUSPENDED'
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = $1 AND t.status NOT IN ('SUSPENDED', 'CANCELLED')
 `
 
 // @sqlc-vet-disable tenant
-// A playback token names only the recording. Those of suspended tenants can't be played.
+// A playback token names only the recording. Those of suspended and cancelled tenants can't be played.
 func (q *Queries) FindPlayableRecording(ctx context.Context, id string) (Recording, error) {
 	row := q.db.QueryRow(ctx, FindPlayableRecording, id)
 	var i Recording
@@ -440,17 +440,19 @@ func (q *Queries) GetAdminRecording(ctx context.Context, id string) (GetAdminRec
 
 const GetNewestReplay = `-- name: GetNewestReplay :one
 SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings
-WHERE tenant_id = $1 AND stream_id = $2 AND status = 'READY' AND clip_of IS NULL ORDER BY id DESC LIMIT 1
+WHERE tenant_id = $1 AND stream_id = $2 AND status = 'READY' AND clip_of IS NULL AND broadcast_at >= $3
+ORDER BY id DESC LIMIT 1
 `
 
 type GetNewestReplayParams struct {
-	TenantID string
-	StreamID string
+	TenantID    string
+	StreamID    string
+	BroadcastAt time.Time
 }
 
-// The newest READY recording of a stream that isn't a clip.
+// The newest READY recording of a stream's broadcast that isn't a clip.
 func (q *Queries) GetNewestReplay(ctx context.Context, arg GetNewestReplayParams) (Recording, error) {
-	row := q.db.QueryRow(ctx, GetNewestReplay, arg.TenantID, arg.StreamID)
+	row := q.db.QueryRow(ctx, GetNewestReplay, arg.TenantID, arg.StreamID, arg.BroadcastAt)
 	var i Recording
 	err := row.Scan(
 		&i.ID,

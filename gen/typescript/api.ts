@@ -4514,7 +4514,9 @@ export interface paths {
         /**
          * Buy in a show
          * @description As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-         *     user id, and `streamId` is the show's stream. The cart doesn't change. 400 `invalid_input` for a `returnUrl` that is neither a
+         *     user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
+         *     orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+         *     `createReplayGuestToken`, and for a `returnUrl` that is neither a
          *     page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
          *     second order.
          */
@@ -13568,7 +13570,7 @@ export interface components {
              */
             products: components["schemas"]["ShowProduct"][];
             /**
-             * @description The newest READY recording, if it is public (see `getReplay`); null otherwise.
+             * @description The READY recording of the last broadcast, if it is public (see `getReplay`); null otherwise, also until it is READY.
              * @example rec_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             replayId: string | null;
@@ -13640,6 +13642,8 @@ export interface components {
              * @example Bo
              */
             topBidderName: string | null;
+            /** @description The bid that won; null while the auction is LIVE, and if there is no winner, for example because of the reserve price. */
+            winningBidId: string | null;
         };
         /** @description An auction in this stream that starts now. */
         ShowAuctionInput: {
@@ -13752,7 +13756,7 @@ export interface components {
             lineCents: number;
             /**
              * @description Why the line can't be bought now. archived: the product isn't on sale. sold_out: no unit is left. insufficient_stock:
-             *     fewer units are left than wanted (`product.remaining`). mixed_currencies: another currency than that of the first line.
+             *     fewer units are left than wanted (`product.remaining`). mixed_currencies: another currency than that of the first line that can be bought.
              *     null if it can be bought. New values may be added.
              */
             problem: string | null;
@@ -14153,7 +14157,7 @@ export interface components {
         StreamFunnel: {
             /**
              * Format: int64
-             * @description Carts that have or had a line. Carts are deleted 30 days after their last change.
+             * @description Carts that have or had a line. They are deleted 30 days after their last change.
              * @example 190
              */
             carts: number;
@@ -22363,7 +22367,14 @@ export interface operations {
     countShowClick: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The id of a stream, or of a recording of it. */
                 id: components["parameters"]["ShowId"];
@@ -22541,7 +22552,14 @@ export interface operations {
     createShowPlaybackUrl: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
 	"showfloor/internal/base/netaddr"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/base/ratelimit"
@@ -235,10 +236,18 @@ func (l *limits) takeTenantCaller(e echo.Context, c tenancy.Caller) error {
 }
 
 // takeParticipant counts a participant's call for its user in the room, regardless of the token, and for the
-// tenant's audience.
+// tenant's audience. Guests of replays, whom anyone can create, are an audience of their own.
 func (l *limits) takeParticipant(e echo.Context, c tenancy.Caller) error {
 	user := ratelimit.Digest(c.Participant.RoomID + "/" + c.Participant.UserID)
-	return l.take(e, bucket(l.caller, user), bucket(l.audience, c.TenantID))
+	return l.take(e, bucket(l.caller, user), bucket(l.audience, audienceOf(c)))
+}
+
+// audienceOf is the group of a tenant's participants that share a budget: those of its rooms, or the guests of its replays.
+func audienceOf(c tenancy.Caller) string {
+	if id.Recording.Matches(c.Participant.RoomID) {
+		return c.TenantID + "/guests"
+	}
+	return c.TenantID
 }
 
 func inSeconds(d time.Duration) string {

@@ -127,7 +127,7 @@ func (s storage) budgets(ctx context.Context) ([]budget, error) {
 	}
 	if p := caller.Participant; p != nil {
 		return []budget{
-			newBudget("audience-written", caller.TenantID, quota.AudiencePart, sharedOverdraft,
+			newBudget("audience-written", audienceOf(caller), quota.AudiencePart, sharedOverdraft,
 				"KiB in requests of this tenant's participants together that store something"),
 			newBudget("participant-written", ratelimit.Digest(p.RoomID+"/"+p.UserID), quota.ParticipantPart, participantOverdraft,
 				"KiB in requests of this participant that store something"),

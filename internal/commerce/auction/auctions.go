@@ -223,7 +223,7 @@ func (s *Service) closeAs(ctx context.Context, tx pgx.Tx, a state, e ending) err
 	if err := db.New(tx).CloseAuction(ctx, p); err != nil {
 		return fmt.Errorf("close auction: %w", err)
 	}
-	s.publishAuction(ctx, tx, realtime.AuctionEnded, viewOf(a, e.status, e.top))
+	s.publishAuction(ctx, tx, realtime.AuctionEnded, viewOf(a, e))
 	return nil
 }
 

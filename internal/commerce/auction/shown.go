@@ -23,6 +23,8 @@ type Shown struct {
 	TopBidCents   *int64  `json:"topBidCents"`
 	TopBidderName *string `json:"topBidderName"`
 	TopBidID      *string `json:"topBidId"`
+	// WinningBidID is nil without a winner.
+	WinningBidID *string `json:"winningBidId"`
 }
 
 // ShownOf returns what viewers see of an auction.
@@ -30,6 +32,7 @@ func ShownOf(v View) Shown {
 	a := Shown{
 		ID: v.ID, ProductID: v.ProductID, Currency: strings.ToLower(v.Currency), Status: v.Status, EndsAt: timestamp.From(v.EndsAt),
 		AntiSnipeSec: v.AntiSnipeSec, BidIncrementCents: v.BidIncrementCents,
+		WinningBidID: v.WinningBidID,
 		MinimumBidCents: minBid(v.StartingBidCents, v.BidIncrementCents, v.TopBidCents),
 	}
 	if v.Top != nil {
@@ -39,11 +42,15 @@ func ShownOf(v View) Shown {
 	return a
 }
 
-// viewOf is a locked auction with a status and its top bid, which is nil if there is none.
-func viewOf(a state, status string, top *db.Bid) View {
-	return View{Auction: db.Auction{
+// viewOf is a locked auction after its end.
+func viewOf(a state, e ending) View {
+	v := View{Auction: db.Auction{
 		ID: a.ID, TenantID: a.TenantID, ProductID: a.ProductID, StreamID: a.StreamID, StartingBidCents: a.StartingBidCents,
 		BidIncrementCents: a.BidIncrementCents, TopBidCents: a.TopBidCents, Currency: a.Currency,
-		AntiSnipeSec: a.AntiSnipeSec, EndsAt: a.EndsAt, Status: status,
-	}, Top: top}
+		AntiSnipeSec: a.AntiSnipeSec, EndsAt: a.EndsAt, Status: e.status,
+	}, Top: e.top}
+	if e.orderID != nil {
+		v.WinningBidID = &e.top.ID
+	}
+	return v
 }

@@ -65,7 +65,7 @@ func (s *Service) GetCart(ctx context.Context, c tenancy.Caller, showID string) 
 // UpdateCart replaces the cart of the calling participant in a show. A code or a line that can't be bought now is stored
 // too. A product that isn't the tenant's is the problem not_found.
 func (s *Service) UpdateCart(ctx context.Context, c tenancy.Caller, showID string, lines []catalog.Line, code *string) (Cart, error) {
-	target, err := s.config.Shows.FindTarget(ctx, c, showID)
+	target, err := s.config.Shows.FindBuyer(ctx, c, showID)
 	if err != nil {
 		return Cart{}, err
 	}
@@ -106,7 +106,7 @@ func (s *Service) view(
 	if err != nil {
 		return Cart{}, err
 	}
-	if cart.Refusal = check.Refusal; cart.Refusal == "" {
+	if cart.Refusal = shownRefusal(check.Refusal); cart.Refusal == "" {
 		cart.DiscountCents = check.OffCents(cart.SubtotalCents)
 		cart.TotalCents -= cart.DiscountCents
 	}

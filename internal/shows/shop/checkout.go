@@ -25,8 +25,14 @@ type CheckoutInput struct {
 
 // CreateCheckout creates an order of the calling participant with a payment page, as order.CreateCheckout does.
 func (s *Service) CreateCheckout(ctx context.Context, c tenancy.Caller, showID string, in CheckoutInput) (order.Checkout, error) {
-	target, err := s.config.Shows.FindTarget(ctx, c, showID)
+	target, err := s.config.Shows.FindBuyer(ctx, c, showID)
 	if err != nil {
+		return order.Checkout{}, err
+	}
+	if err := checkGuest(c, in.Lines); err != nil {
+		return order.Checkout{}, err
+	}
+	if err := s.config.Orders.CheckOpen(ctx, c.TenantID, target.StreamID, c.Participant.UserID, maxOpen); err != nil {
 		return order.Checkout{}, err
 	}
 	back, err := s.returnURL(ctx, c, target, in.ReturnURL)

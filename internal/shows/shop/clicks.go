@@ -20,7 +20,7 @@ type clickKey struct{ tenantID, streamID string }
 // CountClick counts that the calling participant opened a product. Clicks in one stream that arrive during a write are written
 // together, so that thousands of viewers don't wait for the row of one product.
 func (s *Service) CountClick(ctx context.Context, c tenancy.Caller, showID, productID string) error {
-	target, err := s.config.Shows.FindTarget(ctx, c, showID)
+	target, err := s.config.Shows.FindBuyer(ctx, c, showID)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,11 @@ package shop
 
 import (
 	"showfloor/gen/db"
+	"showfloor/internal/base/id"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/commerce/catalog"
+	"showfloor/internal/commerce/discount"
+	"showfloor/internal/tenancy"
 )
 
 // LineProblem is why a line of a cart can't be bought now, as in the API; empty if it can.
@@ -15,6 +18,13 @@ const (
 	SoldOut           LineProblem = "sold_out"
 	InsufficientStock LineProblem = "insufficient_stock"
 	MixedCurrencies   LineProblem = "mixed_currencies"
+)
+
+const (
+	// maxOpen is the number of unpaid orders that a participant may have in a show at the same time. Each holds its units.
+	maxOpen = 3
+	// maxGuestQuantity is the number of units of one product that a guest of a replay may buy at once.
+	maxGuestQuantity = 10
 )
 
 // maxQuantity is the maximum number of units of one line, as in the API.
@@ -82,4 +92,31 @@ func lineProblem(p db.Product, quantity int64, currency string) LineProblem {
 		return MixedCurrencies
 	}
 	return ""
+}
+
+// checkGuest refuses a large order of a guest of a replay: anyone can be one, and an unpaid order keeps its units from others.
+func checkGuest(c tenancy.Caller, lines []catalog.Line) error {
+	if !id.Recording.Matches(c.Participant.RoomID) {
+		return nil
+	}
+	merged, err := merge(lines)
+	if err != nil {
+		return err
+	}
+	for _, l := range merged {
+		if l.Quantity > maxGuestQuantity {
+			return problem.BadField("items", "at most 10 units of one product with a guest's token")
+		}
+	}
+	return nil
+}
+
+// shownRefusal is a refusal as participants see it. It doesn't tell them which codes exist that they can't use yet, or elsewhere.
+func shownRefusal(r discount.Refusal) discount.Refusal {
+	switch r {
+	case discount.Inactive, discount.NotStarted, discount.OtherStream:
+		return discount.Unknown
+	default:
+		return r
+	}
 }

@@ -38,6 +38,15 @@ func (s *Service) FindTarget(ctx context.Context, c tenancy.Caller, showID strin
 	return Target{StreamID: row.StreamID, RecordingID: row.ID}, nil
 }
 
+// FindBuyer is FindTarget for acts that change something: a participant who is banned from the stream's room is refused.
+func (s *Service) FindBuyer(ctx context.Context, c tenancy.Caller, showID string) (Target, error) {
+	target, err := s.FindTarget(ctx, c, showID)
+	if err == nil && id.Stream.Matches(c.Participant.RoomID) {
+		_, err = s.grant(ctx, c, target.StreamID)
+	}
+	return target, err
+}
+
 // CheckViewer requires a participant of the stream's room who isn't banned. The pipeline has refused kicked ones. It returns
 // the participant's name, "" for none.
 func (s *Service) CheckViewer(ctx context.Context, c tenancy.Caller, streamID string) (displayName string, err error) {

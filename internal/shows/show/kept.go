@@ -2,6 +2,8 @@ package show
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -62,7 +64,7 @@ func (k *kept[T]) get(ctx context.Context, id string) (value T, err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(stored.Without(ctx)), loadTime)
 		defer cancel()
 		a := answer[T]{at: k.now()}
-		a.value, a.err = k.load(ctx, id)
+		a.value, a.err = k.loadSafely(ctx, id)
 		if _, isProblem := problem.As(a.err); isProblem || a.err == nil {
 			k.store(id, a)
 		}
@@ -75,6 +77,16 @@ func (k *kept[T]) get(ctx context.Context, id string) (value T, err error) {
 	case <-ctx.Done():
 		return value, ctx.Err()
 	}
+}
+
+// loadSafely returns a panic as an error: in singleflight's goroutine it would end the process.
+func (k *kept[T]) loadSafely(ctx context.Context, id string) (value T, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	return k.load(ctx, id)
 }
 
 func (k *kept[T]) find(id string) (answer[T], bool) {

@@ -157,6 +157,9 @@ func (s *Service) readReplay(ctx context.Context, recordingID string) (*Replay, 
 	if r.Tenant, err = s.config.Accounts.GetTenant(ctx, c); err != nil {
 		return nil, err
 	}
+	if tenancy.CheckTenant(r.Tenant.Status) != nil {
+		return nil, problem.Missing("replay")
+	}
 	if r.public, err = recording.IsPublic(r.Recording, r.Stream.PublicReplay); err != nil {
 		return nil, err
 	}

@@ -165,9 +165,12 @@ func shelved(shelf, extra []string) []string {
 	return list
 }
 
-// newestReplay is the stream's newest READY recording, if it is public; nil otherwise.
+// newestReplay is the READY recording of the stream's last broadcast, if it is public; nil otherwise.
 func (s *Service) newestReplay(ctx context.Context, c tenancy.Caller, st db.Stream) (*string, error) {
-	row, err := s.config.Recordings.NewestReplay(ctx, c, st.ID)
+	if st.StartedAt == nil {
+		return nil, nil //nolint:nilnil // no broadcast is not a fault
+	}
+	row, err := s.config.Recordings.NewestReplay(ctx, c, st.ID, *st.StartedAt)
 	if err != nil || row == nil {
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package show
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"showfloor/internal/base/id"
@@ -43,8 +45,13 @@ func (s *Service) RunUpdates(ctx context.Context, rooms Rooms, log *slog.Logger)
 }
 
 // PublishUpdates publishes the states of the streams with subscribers on this node that have changed. The viewers of a stream that
-// was not published yet get its state too, because the page's copy may be older.
-func (s *Service) PublishUpdates(ctx context.Context, rooms Rooms) error {
+// was not published yet get its state too, because the page's copy may be older. A panic becomes an error.
+func (s *Service) PublishUpdates(ctx context.Context, rooms Rooms) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
 	var ids []string
 	for _, room := range rooms.ListRooms() {
 		if id.Stream.Matches(room) {

@@ -53,9 +53,12 @@ func (s *Service) GetReplay(ctx context.Context, recordingID string) (Replay, er
 	return r, nil
 }
 
-// NewestReplay returns the newest READY recording of a stream that isn't a clip; nil if there is none.
-func (s *Service) NewestReplay(ctx context.Context, c tenancy.Caller, streamID string) (*db.Recording, error) {
-	row, err := db.New(s.config.Pool).GetNewestReplay(ctx, db.GetNewestReplayParams{TenantID: c.TenantID, StreamID: streamID})
+// NewestReplay returns the newest READY recording of the broadcast of a stream that began at a time, without clips; nil if there is
+// none.
+func (s *Service) NewestReplay(ctx context.Context, c tenancy.Caller, streamID string, broadcastAt time.Time) (*db.Recording, error) {
+	row, err := db.New(s.config.Pool).GetNewestReplay(ctx, db.GetNewestReplayParams{
+		TenantID: c.TenantID, StreamID: streamID, BroadcastAt: broadcastAt,
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // no recording is not a fault
 	}

@@ -8,7 +8,7 @@ interface Attempt {
 }
 
 const mostTries = 4;
-const validMs = 12 * 3_600_000; // the server keeps answers for a day
+const validMs = 25 * 60_000; // shorter than the life of a payment page, which a repeated checkout returns
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 /**

@@ -4,7 +4,7 @@ import type { Attempts } from './attempts.js';
 import type { Memory } from './memory.js';
 
 /** The viewer's part in an auction. `sending`: the answer to the own bid isn't known yet. */
-export type Part = 'none' | 'sending' | 'leading' | 'outbid' | 'won' | 'lost';
+export type Part = 'none' | 'sending' | 'leading' | 'outbid' | 'won' | 'lost' | 'unsold';
 
 const slot = 'bids';
 const most = 200; // own bids that are remembered
@@ -44,6 +44,8 @@ export class Bids {
     const isTop = own.some((bid) => bid.bidId === auction.topBidId);
     if (auction.status === 'LIVE') return isTop ? 'leading' : 'outbid';
 
-    return isTop ? 'won' : 'lost';
+    if (auction.winningBidId === null) return 'unsold';
+
+    return own.some((bid) => bid.bidId === auction.winningBidId) ? 'won' : 'lost';
   }
 }

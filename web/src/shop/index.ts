@@ -6,7 +6,7 @@ export { ApiError } from '../rooms/api.js';
 export { PlaybackAddress } from '../rooms/playback-address.js';
 export { type Ticket, readTicket } from '../rooms/ticket.js';
 export { ShopApi, type TokenSource } from './api.js';
-export { Attempts } from './attempts.js';
+export { Attempts, newKey } from './attempts.js';
 export { Bids, type Part } from './bids.js';
 export { Cart, type CartEvents, type CartView } from './cart.js';
 export { Clock, type Sample } from './clock.js';

@@ -130,6 +130,7 @@ function TopBid({ auction }: { auction: ShowAuction }): VNode {
 function PartLine({ part, over, auction }: { part: Part; over: boolean; auction: ShowAuction }): VNode | null {
   if (part === 'leading') return <p class="part good"><Icon name="check" /> {t.leading}</p>;
   if (part === 'outbid' && !over) return <p class="part bad"><Icon name="alert" /> {t.outbid}</p>;
+  if (part === 'unsold') return <p class="part">{t.endedUnsold}</p>;
   if (part === 'lost') return <p class="part">{t.lost}</p>;
   if (over && auction.status !== 'LIVE' && auction.topBidCents === null) return <p class="part">{t.endedUnsold}</p>;
 

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 
 import { explain } from '../shopping/problems.js';
-import { asApiError } from '../shop/index.js';
+import { asApiError, newKey } from '../shop/index.js';
 import { useStudio } from './studio.js';
 
 /**
@@ -17,7 +17,7 @@ export function useAct(): { busy: boolean; act: (run: (key: string) => Promise<u
     if (running.current) return false;
     running.current = true;
     setBusy(true);
-    key.current ??= crypto.randomUUID();
+    key.current ??= newKey();
     try {
       await run(key.current);
       key.current = undefined;
