@@ -250,12 +250,12 @@ func TestAGuestOfAReplayBuysAndDoesNothingElse(t *testing.T) {
 
 func TestGuestTokensAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, apitest.Options{Limits: pipeline.Limits{Limiter: inMemory(), Public: hourly(2)}})
+	s := apitest.New(t, apitest.Options{Limits: pipeline.Limits{Limiter: inMemory(), Auth: hourly(2)}})
 	at := "/v1/replays/rec_01m18qg1mhf2bsz1fk6m8v4jxe/guest-token"
 	for range 2 {
 		s.With(t, "").Call(t, http.MethodPost, at, nil).Problem(t, 404, "not_found")
 	}
-	limited(t, s.With(t, "").Call(t, http.MethodPost, at, nil), "public")
+	limited(t, s.With(t, "").Call(t, http.MethodPost, at, nil), "auth")
 }
 
 // TestAnUnpinnedProductHasNoEntry: pins of no product are no entries of the timeline.

@@ -286,3 +286,26 @@ func TestAShowIsClosedToOtherRooms(t *testing.T) {
 		}
 	}
 }
+
+func TestListsOfAShowPage(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	sh := newShow(t, s)
+	sh.owner.Seller(t)
+	for range 3 {
+		sh.viewer.Call(t, "POST", sh.path("/checkout"), map[string]any{"items": items(sh.mug.ID, 1), "customerEmail": "bo@buyer.example"}).Is(t, 201)
+	}
+	for _, list := range []struct {
+		guest *apitest.Guest
+		path  string
+	}{{sh.viewer, "/orders"}, {sh.host, "/sales"}} {
+		require.Len(t, follow(t, list.guest.Caller, sh.path(list.path)+"?limit=2", 2), 3)
+	}
+
+	// A fourth unpaid order would keep more units from others.
+	fourth := map[string]any{"items": items(sh.mug.ID, 1), "customerEmail": "bo@buyer.example"}
+	sh.viewer.Call(t, "POST", sh.path("/checkout"), fourth).Problem(t, 409, "conflict")
+	sh.owner.Call(t, "POST", "/v1/me/channels/"+sh.id+"/moderate/ban", map[string]any{"target": "bo", "by": "ada"}).Is(t, 201)
+	sh.viewer.Call(t, "PUT", sh.path("/cart"), map[string]any{"items": items()}).Problem(t, 403, "banned")
+	sh.viewer.Call(t, "GET", sh.path("/orders"), nil).Is(t, 200)
+}

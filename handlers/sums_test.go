@@ -138,7 +138,7 @@ func TestSumsWaitForOpenTransactions(t *testing.T) {
 		return at
 	}
 	require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
-		_, err := db.New(tx).UpdateTenant(t.Context(), db.UpdateTenantParams{ID: owner.TenantID, Now: s.Clock.Now()})
+		_, err := db.New(tx).UpdateTenant(t.Context(), db.UpdateTenantParams{ID: owner.TenantID, Name: "Acme", EmbedOrigins: []string{}, Now: s.Clock.Now()})
 		require.Equal(t, time.Unix(0, 0).UTC(), until())
 		return err
 	}))

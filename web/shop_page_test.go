@@ -332,6 +332,7 @@ func TestShopHoldsAnAuction(t *testing.T) {
 	p.reads("You have the top bid")
 	ended := anAuction(-time.Second)
 	ended["status"], ended["topBidId"], ended["topBidCents"], ended["topBidderName"] = "ENDED", "bid_6050", 6050, "Ada O."
+	ended["winningBidId"] = "bid_6050"
 	s.change(func() {
 		s.show["auctions"] = []message{ended}
 		won := anOrder("PENDING", p.origin+"/pay")

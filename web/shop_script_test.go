@@ -297,7 +297,7 @@ func anOrder(status, url string) message {
 func anAuction(left time.Duration) message {
 	return message{
 		"id": "auc_1", "productId": "prod_vase", "currency": "eur", "status": "LIVE", "endsAt": instant(left), "antiSnipeSec": 10, "minimumBidCents": 4300,
-		"bidIncrementCents": 100, "topBidCents": 4200, "topBidderName": "Cleo M.", "topBidId": "bid_0",
+		"bidIncrementCents": 100, "topBidCents": 4200, "topBidderName": "Cleo M.", "topBidId": "bid_0", "winningBidId": nil,
 	}
 }
 

@@ -16,7 +16,7 @@ const mug: ShowProduct = {
 };
 const auction: ShowAuction = {
   id: 'auc_1', productId: 'prod_mug', currency: 'usd', status: 'LIVE', endsAt: '2026-01-01T00:01:00Z', antiSnipeSec: 10, minimumBidCents: 1000,
-  bidIncrementCents: 100, topBidCents: null, topBidderName: null, topBidId: null,
+  bidIncrementCents: 100, topBidCents: null, topBidderName: null, topBidId: null, winningBidId: null,
 };
 const show: Show = {
   id: 'str_1', name: 'Launch', status: 'LIVE', scheduledAt: null, startedAt: null, endedAt: null, serverTime: '2026-01-01T00:00:00Z', viewerCount: 3,
