@@ -32,7 +32,7 @@ func ShownOf(v View) Shown {
 	a := Shown{
 		ID: v.ID, ProductID: v.ProductID, Currency: strings.ToLower(v.Currency), Status: v.Status, EndsAt: timestamp.From(v.EndsAt),
 		AntiSnipeSec: v.AntiSnipeSec, BidIncrementCents: v.BidIncrementCents,
-		WinningBidID: v.WinningBidID,
+		WinningBidID:    v.WinningBidID,
 		MinimumBidCents: minBid(v.StartingBidCents, v.BidIncrementCents, v.TopBidCents),
 	}
 	if v.Top != nil {
