@@ -3386,7 +3386,7 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/shows/{id}/sales (the `ListShowSales` operationId).
 	ListShowSales(ctx context.Context, id ID, params *ListShowSalesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateShowStreamKey Replace the stream key of a show
+	// CreateShowStreamKey Create an encoder's key as the host
 	//
 	// As `rotateStreamKey`, by the host of the stream's room; 403 `forbidden` for all others. This is the only answer with the whole
 	// new key. A running broadcast continues.
@@ -10547,7 +10547,7 @@ func (c *Client) ListShowSales(ctx context.Context, id ID, params *ListShowSales
 	return c.Client.Do(req)
 }
 
-// CreateShowStreamKey Replace the stream key of a show
+// CreateShowStreamKey Create an encoder's key as the host
 //
 // As `rotateStreamKey`, by the host of the stream's room; 403 `forbidden` for all others. This is the only answer with the whole
 // new key. A running broadcast continues.
@@ -28484,7 +28484,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/shows/{id}/sales (the `ListShowSales` operationId).
 	ListShowSalesWithResponse(ctx context.Context, id ID, params *ListShowSalesParams, reqEditors ...RequestEditorFn) (*ListShowSalesResponse, error)
 
-	// CreateShowStreamKeyWithResponse Replace the stream key of a show
+	// CreateShowStreamKeyWithResponse Create an encoder's key as the host
 	//
 	// As `rotateStreamKey`, by the host of the stream's room; 403 `forbidden` for all others. This is the only answer with the whole
 	// new key. A running broadcast continues.
@@ -48110,7 +48110,7 @@ func (c *ClientWithResponses) ListShowSalesWithResponse(ctx context.Context, id 
 	return ParseListShowSalesResponse(rsp)
 }
 
-// CreateShowStreamKeyWithResponse Replace the stream key of a show
+// CreateShowStreamKeyWithResponse Create an encoder's key as the host
 //
 // As `rotateStreamKey`, by the host of the stream's room; 403 `forbidden` for all others. This is the only answer with the whole
 // new key. A running broadcast continues.

@@ -4733,7 +4733,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace the stream key of a show
+         * Create an encoder's key as the host
          * @description As `rotateStreamKey`, by the host of the stream's room; 403 `forbidden` for all others. This is the only answer with the whole
          *     new key. A running broadcast continues.
          */
