@@ -135,7 +135,9 @@ async function bids(): Promise<void> {
   const placed = b.place('auc_1', 1000, 'Bo');
   equal(b.partIn(top), 'sending', 'the publication of the own bid arrives before the answer');
   await placed;
-  equal([b.partIn(top), b.partIn({ ...top, topBidId: 'bid_2' }), b.partIn({ ...top, status: 'ENDED' })], ['leading', 'outbid', 'won'], 'own bids are known by id');
+  equal([b.partIn(top), b.partIn({ ...top, topBidId: 'bid_2' })], ['leading', 'outbid'], 'own bids are known by id');
+  const ends = [null, 'bid_1', 'bid_2'].map((winningBidId) => b.partIn({ ...top, status: 'ENDED', winningBidId }));
+  equal(ends, ['unsold', 'won', 'lost'], 'a top bid below the reserve price wins nothing');
 }
 
 reducer();
