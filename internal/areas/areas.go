@@ -369,7 +369,8 @@ func (a *Areas) openShows(c Config) {
 		Catalog: a.Catalog, Auctions: a.Auctions, Discounts: a.Discounts, Realtime: c.Realtime, Now: c.Now,
 	})
 	a.Shop = shop.New(shop.Config{
-		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Shows: a.Shows, Catalog: a.Catalog, Discounts: a.Discounts, Orders: a.Orders, Auctions: a.Auctions,
+		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Shows: a.Shows,
+		Catalog: a.Catalog, Discounts: a.Discounts, Orders: a.Orders, Auctions: a.Auctions,
 		PublicURL: c.PublicURL, Now: c.Now,
 	})
 }

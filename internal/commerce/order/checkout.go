@@ -72,7 +72,9 @@ func (s *Service) CreateCheckout(ctx context.Context, c tenancy.Caller, in Cart)
 
 // CheckOpen returns a conflict if a customer has at least most unpaid orders in a stream. Parallel checkouts can exceed it by a few.
 func (s *Service) CheckOpen(ctx context.Context, tenantID, streamID, customer string, most int64) error {
-	open, err := db.New(s.config.Pool).CountOpenOrders(ctx, db.CountOpenOrdersParams{TenantID: tenantID, Customer: customer, StreamID: &streamID})
+	open, err := db.New(s.config.Pool).CountOpenOrders(ctx, db.CountOpenOrdersParams{
+		TenantID: tenantID, Customer: customer, StreamID: &streamID,
+	})
 	if err != nil {
 		return fmt.Errorf("count open orders: %w", err)
 	}
