@@ -152,45 +152,44 @@ func TestTheChatOfAReplay(t *testing.T) {
 	s := apitest.New(t, apitest.Options{})
 	r := tape(t, s, s.Register(t))
 	anonymous, at := s.With(t, ""), "/v1/replays/"+r.rec.ID+"/chat"
-	list := func(query string) (bodies string, seconds []float64, messages []api.ReplayMessage, link string) {
+	var seconds []float64
+	var messages []api.ReplayMessage
+	var link string
+	list := func(query string) (bodies string) { // and sets the variables above
 		t.Helper()
+		seconds, messages = nil, nil
 		answer := anonymous.Call(t, "GET", at+query, nil)
 		answer.Into(t, 200, &messages)
+		link = answer.Header.Get("Link")
 		for _, m := range messages {
 			bodies, seconds = bodies+strings.TrimPrefix(m.Body, "m"), append(seconds, m.TS)
 		}
-		return bodies, seconds, messages, answer.Header.Get("Link")
+		return bodies
 	}
-	bodies, seconds, messages, link := list("")
-	require.Equal(t, "abcdefghijklmnopqr", bodies)
+	require.Equal(t, "abcdefghijklmnopqr", list(""))
 	require.Equal(t, []float64{0, 1, 2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 6, 7}, seconds)
 	require.Empty(t, link)
-	bodies, _, _, _ = list("?after=2.5") //nolint:dogsled // only the bodies matter
-	require.Equal(t, "defghijklmnopqr", bodies)
-	bodies, _, _, _ = list("?after=4") //nolint:dogsled // those of the gap are at second 4
-	require.Equal(t, "efghijklmnopqr", bodies)
-	bodies, _, _, _ = list("?after=4.5") //nolint:dogsled // only the bodies matter
-	require.Equal(t, "pqr", bodies)
-	bodies, _, _, _ = list("?after=1e9") //nolint:dogsled // behind the end
-	require.Empty(t, bodies)
-	bodies, _, _, link = list("?limit=2&after=" + messages[1].ID)
-	require.Equal(t, "cd", bodies)
-	require.Equal(t, `<`+apitest.PublicURL+at+`?after=`+messages[3].ID+`&limit=2>; rel="next"`, link)
+	all := messages
+	require.Equal(t, "defghijklmnopqr", list("?after=2.5"))
+	require.Equal(t, "efghijklmnopqr", list("?after=4"), "those of the gap are at second 4")
+	require.Equal(t, "pqr", list("?after=4.5"))
+	require.Empty(t, list("?after=1e9"), "behind the end")
+	require.Equal(t, "cd", list("?limit=2&after="+all[1].ID))
+	require.Equal(t, `<`+apitest.PublicURL+at+`?after=`+all[3].ID+`&limit=2>; rel="next"`, link)
 	for _, wrong := range []string{"x", "-1", "NaN", "msg_1"} {
 		anonymous.Call(t, "GET", at+"?after="+wrong, nil).Problem(t, 400, "invalid_input")
 	}
 
 	// Deleted messages, and those before and after the recording, aren't listed.
-	r.owner.Call(t, "DELETE", "/v1/me/channels/"+r.st.ID+"/messages/"+messages[2].ID, nil).Is(t, 200)
-	_, err := s.Pool.Exec(t.Context(), "UPDATE channel_messages SET created_at = created_at - interval '1 hour' WHERE id = $1", messages[0].ID)
+	r.owner.Call(t, "DELETE", "/v1/me/channels/"+r.st.ID+"/messages/"+all[2].ID, nil).Is(t, 200)
+	_, err := s.Pool.Exec(t.Context(), "UPDATE channel_messages SET created_at = created_at - interval '1 hour' WHERE id = $1", all[0].ID)
 	require.NoError(t, err)
-	_, err = s.Pool.Exec(t.Context(), "UPDATE channel_messages SET created_at = created_at + interval '1 hour' WHERE id = $1", messages[17].ID)
+	_, err = s.Pool.Exec(t.Context(), "UPDATE channel_messages SET created_at = created_at + interval '1 hour' WHERE id = $1", all[17].ID)
 	require.NoError(t, err)
-	bodies, _, _, _ = list("") //nolint:dogsled // only the bodies matter
-	require.Equal(t, "bdefghijklmnopq", bodies)
+	require.Equal(t, "bdefghijklmnopq", list(""))
 	var own []api.ReplayMessage
 	r.viewer.Call(t, "GET", "/v1/me/replays/"+r.rec.ID+"/chat", nil).Into(t, 200, &own)
-	require.Len(t, own, len(bodies))
+	require.Equal(t, messages, own)
 }
 
 func TestAGuestOfAReplayBuysAndDoesNothingElse(t *testing.T) {

@@ -3328,7 +3328,8 @@ type ClientInterface interface {
 	// EndShow End a show
 	//
 	// Ends the broadcast, disconnects the encoder, and refuses the stream key for 5 minutes, so that an encoder that reconnects by
-	// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. Ending again has no effect.
+	// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. It has no effect on a stream
+	// that is neither on air nor being published.
 	//
 	// Corresponds with POST /v1/me/shows/{id}/end (the `EndShow` operationId).
 	EndShow(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3372,9 +3373,9 @@ type ClientInterface interface {
 
 	// CreateShowPlaybackURL Create a URL to watch a show
 	//
-	// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
-	// 10 minutes; who watches then can continue to the end of the broadcast. 403 `banned` for a participant who is
-	// banned. 404 `not_found` for any other stream than the token's.
+	// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URLs, which expire in 5 to
+	// 10 minutes. Viewers who play `url` then can continue to the end of the broadcast, also after they are banned or kicked. `dvrUrl`
+	// and `thumbnailUrl` end: create new ones. 403 `banned` for a participant who is banned. 404 `not_found` for any other stream than the token's.
 	//
 	// Corresponds with POST /v1/me/shows/{id}/playback-url (the `CreateShowPlaybackURL` operationId).
 	CreateShowPlaybackURL(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10419,7 +10420,8 @@ func (c *Client) DropShowDiscount(ctx context.Context, id ID, body DropShowDisco
 // EndShow End a show
 //
 // Ends the broadcast, disconnects the encoder, and refuses the stream key for 5 minutes, so that an encoder that reconnects by
-// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. Ending again has no effect.
+// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. It has no effect on a stream
+// that is neither on air nor being published.
 //
 // Corresponds with POST /v1/me/shows/{id}/end (the `EndShow` operationId).
 func (c *Client) EndShow(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10513,9 +10515,9 @@ func (c *Client) PinShowProduct(ctx context.Context, id ID, body PinShowProductJ
 
 // CreateShowPlaybackURL Create a URL to watch a show
 //
-// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
-// 10 minutes; who watches then can continue to the end of the broadcast. 403 `banned` for a participant who is
-// banned. 404 `not_found` for any other stream than the token's.
+// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URLs, which expire in 5 to
+// 10 minutes. Viewers who play `url` then can continue to the end of the broadcast, also after they are banned or kicked. `dvrUrl`
+// and `thumbnailUrl` end: create new ones. 403 `banned` for a participant who is banned. 404 `not_found` for any other stream than the token's.
 //
 // Corresponds with POST /v1/me/shows/{id}/playback-url (the `CreateShowPlaybackURL` operationId).
 func (c *Client) CreateShowPlaybackURL(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -28416,7 +28418,8 @@ type ClientWithResponsesInterface interface {
 	// EndShowWithResponse End a show
 	//
 	// Ends the broadcast, disconnects the encoder, and refuses the stream key for 5 minutes, so that an encoder that reconnects by
-	// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. Ending again has no effect.
+	// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. It has no effect on a stream
+	// that is neither on air nor being published.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28466,9 +28469,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateShowPlaybackURLWithResponse Create a URL to watch a show
 	//
-	// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
-	// 10 minutes; who watches then can continue to the end of the broadcast. 403 `banned` for a participant who is
-	// banned. 404 `not_found` for any other stream than the token's.
+	// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URLs, which expire in 5 to
+	// 10 minutes. Viewers who play `url` then can continue to the end of the broadcast, also after they are banned or kicked. `dvrUrl`
+	// and `thumbnailUrl` end: create new ones. 403 `banned` for a participant who is banned. 404 `not_found` for any other stream than the token's.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -48000,7 +48003,8 @@ func (c *ClientWithResponses) DropShowDiscountWithResponse(ctx context.Context, 
 // EndShowWithResponse End a show
 //
 // Ends the broadcast, disconnects the encoder, and refuses the stream key for 5 minutes, so that an encoder that reconnects by
-// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. Ending again has no effect.
+// itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. It has no effect on a stream
+// that is neither on air nor being published.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -48080,9 +48084,9 @@ func (c *ClientWithResponses) PinShowProductWithResponse(ctx context.Context, id
 
 // CreateShowPlaybackURLWithResponse Create a URL to watch a show
 //
-// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
-// 10 minutes; who watches then can continue to the end of the broadcast. 403 `banned` for a participant who is
-// banned. 404 `not_found` for any other stream than the token's.
+// As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URLs, which expire in 5 to
+// 10 minutes. Viewers who play `url` then can continue to the end of the broadcast, also after they are banned or kicked. `dvrUrl`
+// and `thumbnailUrl` end: create new ones. 403 `banned` for a participant who is banned. 404 `not_found` for any other stream than the token's.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -4589,7 +4589,8 @@ export interface paths {
         /**
          * End a show
          * @description Ends the broadcast, disconnects the encoder, and refuses the stream key for 5 minutes, so that an encoder that reconnects by
-         *     itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. Ending again has no effect.
+         *     itself doesn't start it again. By the host of the stream's room; 403 `forbidden` for all others. It has no effect on a stream
+         *     that is neither on air nor being published.
          */
         post: operations["endShow"];
         delete?: never;
@@ -4686,9 +4687,9 @@ export interface paths {
         put?: never;
         /**
          * Create a URL to watch a show
-         * @description As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URL, which expires in 5 to
-         *     10 minutes; who watches then can continue to the end of the broadcast. 403 `banned` for a participant who is
-         *     banned. 404 `not_found` for any other stream than the token's.
+         * @description As `createPlaybackUrl`, for the participants of the stream's room. All participants get the same URLs, which expire in 5 to
+         *     10 minutes. Viewers who play `url` then can continue to the end of the broadcast, also after they are banned or kicked. `dvrUrl`
+         *     and `thumbnailUrl` end: create new ones. 403 `banned` for a participant who is banned. 404 `not_found` for any other stream than the token's.
          */
         post: operations["createShowPlaybackUrl"];
         delete?: never;

@@ -45,12 +45,13 @@ func (s *Service) EnqueueOverdue(ctx context.Context) error {
 
 // overdueBefore returns the time before which a delivery was due whose job counts as lost. A delivery that shares a job has had it
 // since it was written, so the oldest of these jobs that is open is the limit: otherwise a delivery that waits in it would get a
-// second job. Transactions that write deliveries at the same time may get the jobs' ids in another order, so a second is subtracted.
+// second job. If its first delivery was deleted, the job's own time counts. Transactions that write deliveries at the same time may get the jobs' ids in another order, so a second is subtracted.
 func (s *Service) overdueBefore(ctx context.Context) (time.Time, error) {
 	before := s.config.Now().Add(-overdue)
 	var oldest *time.Time
 	err := s.config.Pool.QueryRow(ctx, `
-		SELECT (SELECT d.created_at FROM webhook_deliveries d WHERE d.id = j.args->'deliveryIds'->>0) FROM river_job j
+		SELECT coalesce((SELECT d.created_at FROM webhook_deliveries d WHERE d.id = j.args->'deliveryIds'->>0), j.created_at)
+		FROM river_job j
 		WHERE j.state IN ('available', 'running', 'retryable', 'scheduled') AND j.queue = $1 AND j.kind = $2 ORDER BY j.id LIMIT 1`,
 		Queue, DeliverBatchArgs{}.Kind()).Scan(&oldest)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {

@@ -72,7 +72,10 @@ func (k *kept[T]) get(ctx context.Context, id string) (value T, err error) {
 	})
 	select {
 	case r := <-read:
-		a := r.Val.(answer[T]) //nolint:forcetypeassert,errcheck // the function above returns nothing else
+		a, ok := r.Val.(answer[T])
+		if !ok {
+			return value, fmt.Errorf("a shared read returned %T", r.Val)
+		}
 		return a.value, a.err
 	case <-ctx.Done():
 		return value, ctx.Err()

@@ -58,7 +58,8 @@ const overdueMs = 3_000; // after an auction's end without its publication
  * const show = new LiveShow({ id, token });
  * show.on('change', ({ show, chat }) => draw(show.products, show.pinnedProductId, chat));
  * show.start();
- * await show.cart.add(productId, 1);
+ * show.cart.add(product, 1);
+ * await show.cart.flush();
  * ```
  */
 export class LiveShow extends Emitter<ShowEvents> {

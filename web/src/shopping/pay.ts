@@ -34,6 +34,7 @@ export function preparePayment(returns = true): PaymentPlace {
   return {
     go: (url) => {
       if (!opened || opened.closed) return false;
+      opened.opener = null; // a site to which the payment page leads must not navigate this one
       opened.location.href = url;
 
       return true;
