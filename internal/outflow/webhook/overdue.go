@@ -45,7 +45,8 @@ func (s *Service) EnqueueOverdue(ctx context.Context) error {
 
 // overdueBefore returns the time before which a delivery was due whose job counts as lost. A delivery that shares a job has had it
 // since it was written, so the oldest of these jobs that is open is the limit: otherwise a delivery that waits in it would get a
-// second job. If its first delivery was deleted, the job's own time counts. Transactions that write deliveries at the same time may get the jobs' ids in another order, so a second is subtracted.
+// second job. If its first delivery was deleted, the job's own time counts. Transactions that write deliveries at the same time may
+// get the jobs' ids in another order, so a second is subtracted.
 func (s *Service) overdueBefore(ctx context.Context) (time.Time, error) {
 	before := s.config.Now().Add(-overdue)
 	var oldest *time.Time
