@@ -152,8 +152,9 @@ func toProductFunnel(p shop.ProductFunnel) api.ProductFunnel {
 // toShowProduct converts a product as buyers see it.
 func toShowProduct(p db.Product) api.ShowProduct {
 	out := api.ShowProduct{
-		ID: p.ID, Name: p.Name, Description: p.Description, ImageURL: orNull(p.ImageURL), PriceCents: p.PriceCents,
-		CompareAtCents: orNull(p.CompareAtCents), Currency: strings.ToLower(p.Currency), Remaining: -1, Active: p.Active,
+		ID: p.ID, ExternalID: p.ExternalID, Name: p.Name, Description: p.Description, ImageURL: orNull(p.ImageURL),
+		PriceCents: p.PriceCents, CompareAtCents: orNull(p.CompareAtCents), Currency: strings.ToLower(p.Currency), Remaining: -1,
+		Active: p.Active,
 	}
 	if free, counted := catalog.Free(p); counted {
 		out.Remaining, out.Low = free, free <= p.LowStockAt

@@ -65,6 +65,12 @@ const { metafile } = await build({
   plugins: [asOthersDo, withPlayer],
 });
 
+// A shop's page loads embed.js as a plain script.
+await build({
+  absWorkingDir: web, entryPoints: { embed: join(web, 'src/embed/embed.ts') }, outdir: assets, bundle: true, minify: true, format: 'iife',
+  target: 'es2022', legalComments: 'none', logLevel: 'warning',
+});
+
 // media-chrome's elements contain <style> elements, which the player page's policy would forbid. It allows those with these
 // hashes, which pages.go adds to it. The elements can make their HTML in Node as well, so the hashes come from the package itself.
 const hashes = new Set();

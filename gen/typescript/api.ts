@@ -13886,6 +13886,11 @@ export interface components {
             currency: components["schemas"]["Currency"];
             /** @example Stoneware, 350 ml */
             description: string;
+            /**
+             * @description The tenant's own SKU, with which a shop finds the product in its own catalog.
+             * @example MUG-BLUE
+             */
+            externalId: string;
             /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /** @example https://cdn.acme.example/mug-blue.jpg */

@@ -4,7 +4,7 @@
  *
  *     node dist/test/shop.js
  */
-import { ApiError, Attempts, Bids, Cart, Clock, apply, memoryOf, type LiveState, type Memory } from '../src/shop/index.js';
+import { ApiError, Attempts, Bids, Cart, Clock, Renewal, apply, memoryOf, type LiveState, type Memory } from '../src/shop/index.js';
 import type { Show, ShowAuction, ShowCart, ShowProduct } from '../src/gen/api.js';
 
 function equal(got: unknown, want: unknown, what: string): void {
@@ -12,7 +12,7 @@ function equal(got: unknown, want: unknown, what: string): void {
 }
 
 const mug: ShowProduct = {
-  id: 'prod_mug', name: 'Mug', description: '', imageUrl: null, priceCents: 1999, compareAtCents: null, currency: 'usd', remaining: 5, low: false, active: true,
+  id: 'prod_mug', externalId: 'MUG', name: 'Mug', description: '', imageUrl: null, priceCents: 1999, compareAtCents: null, currency: 'usd', remaining: 5, low: false, active: true,
 };
 const auction: ShowAuction = {
   id: 'auc_1', productId: 'prod_mug', currency: 'usd', status: 'LIVE', endsAt: '2026-01-01T00:01:00Z', antiSnipeSec: 10, minimumBidCents: 1000,
@@ -67,6 +67,47 @@ function clock(): void {
   c.forget();
   c.learn({ server: at(3600), sent: 6000, received: 6000 });
   equal(c.now(), at(3600), 'after sleep the next answer alone counts');
+}
+
+/** A token whose signature is not checked here. */
+function ticket(sub: string, exp: number, name = sub): string {
+  return `e30.${btoa(JSON.stringify({ room: 'str_1', sub, name, exp: exp / 1000 }))}.sig`;
+}
+
+async function renewal(): Promise<void> {
+  let local = 0;
+  const start = Date.UTC(2026, 0, 1);
+  const minute = 60_000;
+  const c = new Clock(() => local);
+  let next: string | undefined;
+  const asked: string[] = [];
+  const got: string[] = [];
+  const holder = new Renewal(ticket('bo', start + 60 * minute), c, (expiresAt) => {
+    asked.push(expiresAt.toISOString());
+
+    return next === undefined ? Promise.reject(new Error('the shop is away')) : Promise.resolve(next);
+  }, (token) => got.push(token));
+  holder.look();
+  equal(asked.length, 0, 'without the server\'s time nothing is renewed');
+  c.learn({ server: start, sent: 0, received: 0 });
+  holder.look();
+  local = 49 * minute;
+  holder.look();
+  equal(asked.length, 0, '11 minutes before the end the token stays');
+  local = 51 * minute;
+  holder.look();
+  holder.look();
+  await new Promise((done) => setTimeout(done));
+  equal(asked, ['2026-01-01T01:00:00.000Z'], 'the shop is asked once in 15 seconds');
+  local += 20_000;
+  next = ticket('cleo', start + 600 * minute);
+  holder.look();
+  await new Promise((done) => setTimeout(done));
+  equal([got.length, holder.ticket?.userId], [0, 'bo'], 'another viewer\'s token is ignored');
+  local = 61 * minute;
+  next = ticket('bo', start + 420 * minute, 'Bo');
+  equal(await holder.obtain(), next, 'an expired token is renewed before it is used');
+  equal([got.length, holder.ticket?.displayName], [1, 'Bo'], 'and announced');
 }
 
 function blockedMemory(): Memory {
@@ -142,6 +183,7 @@ async function bids(): Promise<void> {
 
 reducer();
 clock();
+await renewal();
 await attempts();
 await cart();
 await bids();

@@ -165,6 +165,11 @@ export class Realtime extends Emitter<{
     if (subscription) this.#client.removeSubscription(subscription);
   }
 
+  /** Sets the token of later connections. The current one goes on until the server ends it, when its own token expires. */
+  renew(token: string): void {
+    this.#client.setToken(token);
+  }
+
   /** Ends all subscriptions and the connection. */
   close(): void {
     // Disconnects first, so that leave() sends nothing on a socket that is closing.

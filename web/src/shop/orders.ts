@@ -10,6 +10,8 @@ const openSlot = 'order';
 
 /** The buyer's checkouts and orders in a show. */
 export class Orders {
+  readonly #looks = new Set<() => void>(); // of the orders that are watched
+
   constructor(
     private readonly api: Pick<ShopApi, 'checkout' | 'order' | 'orders'>,
     private readonly attempts: Attempts,
@@ -38,6 +40,11 @@ export class Orders {
     return (await this.api.orders()).find((order) => order.auctionId === auctionId);
   }
 
+  /** Reads the watched orders at once, for example when a payment window has returned. */
+  look(): void {
+    for (const look of this.#looks) look();
+  }
+
   /**
    * Reads an order again and again, until it is no longer PENDING, at intervals from 1 to 10 seconds.
    *
@@ -61,21 +68,26 @@ export class Orders {
       interval = Math.min(longestPollMs, interval * 1.3);
       if (!stopped) timer = setTimeout(() => void read(), interval);
     };
-    // A buyer who returns from the payment page sees the result at once.
-    const seen = (): void => {
-      if (document.visibilityState !== 'visible' || stopped) return;
+    const look = (): void => {
+      if (stopped) return;
       clearTimeout(timer);
       interval = firstPollMs;
       timer = setTimeout(() => void read(), 100);
     };
+    // A buyer who returns from the payment page sees the result at once.
+    const seen = (): void => {
+      if (document.visibilityState === 'visible') look();
+    };
     const stop = (): void => {
       stopped = true;
       clearTimeout(timer);
+      this.#looks.delete(look);
       document.removeEventListener('visibilitychange', seen);
       removeEventListener('focus', seen);
     };
     document.addEventListener('visibilitychange', seen);
     addEventListener('focus', seen);
+    this.#looks.add(look);
     void read();
 
     return stop;

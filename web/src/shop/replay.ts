@@ -8,6 +8,7 @@ import { Cart } from './cart.js';
 import { Clock } from './clock.js';
 import { type Memory, memoryOf } from './memory.js';
 import { Orders } from './orders.js';
+import { type RenewToken, Renewal } from './renewal.js';
 import { asApiError } from './request.js';
 
 /** The options of a ReplayShow. */
@@ -16,6 +17,8 @@ export interface ReplayOptions {
   id: string;
   /** A participant token; without it a guest's token is requested at the first change of the cart. */
   token?: string | undefined;
+  /** Gets a new token 10 minutes before the given one expires. A guest's token is renewed without it. */
+  renewToken?: RenewToken | undefined;
   /** The API's base URL without a trailing slash; empty, the default, for the page's own server. */
   base?: string;
   /** Where the guest's token and keys are kept over a reload; sessionStorage by default. */
@@ -32,7 +35,7 @@ export class ReplayShow extends Emitter<{ change: Replay; closed: ApiError; chat
   readonly api: ShopApi;
   readonly cart: Cart;
   readonly orders: Orders;
-  readonly #holder: Guest;
+  readonly #holder: Guest | Renewal;
   #replay: Replay | undefined;
   #messages: ReplayMessage[] = [];
   #from = 0; // the second from which messages are loaded
@@ -42,7 +45,9 @@ export class ReplayShow extends Emitter<{ change: Replay; closed: ApiError; chat
   constructor(options: ReplayOptions) {
     super();
     const memory = options.memory ?? memoryOf(() => sessionStorage, `showfloor.${options.id}.`);
-    this.#holder = new Guest(options.token, memory, () => this.api.guestToken());
+    this.#holder = options.token === undefined
+      ? new Guest(memory, () => this.api.guestToken())
+      : new Renewal(options.token, this.clock, options.renewToken);
     this.api = new ShopApi(options.id, this.#holder, this.clock, options.base);
     this.cart = new Cart(this.api);
     this.orders = new Orders(this.api, new Attempts(memory), memory);
@@ -54,6 +59,7 @@ export class ReplayShow extends Emitter<{ change: Replay; closed: ApiError; chat
 
   /** Reads the replay. Call it again to refresh prices, stock and the playlist's URL, which expires. */
   async load(): Promise<void> {
+    this.#holder.look();
     try {
       this.#replay = await this.api.replay();
       this.emit('change', this.#replay);
@@ -105,28 +111,29 @@ export class ReplayShow extends Emitter<{ change: Replay; closed: ApiError; chat
   }
 }
 
-/** The token of a replay's viewer: the given one, or a guest's that is requested when it is needed. */
+/** The token of a replay's guest, which is requested when it is needed. */
 class Guest implements TokenSource {
-  readonly guest: boolean;
+  readonly guest = true;
   #token: string | undefined;
   #obtaining: Promise<string> | undefined;
 
   constructor(
-    given: string | undefined,
     private readonly memory: Memory,
     private readonly request: () => Promise<{ token: string }>,
   ) {
-    this.guest = given === undefined;
-    const kept = given ?? memory.get<string>(guestSlot);
-    if (kept !== undefined && (!this.guest || isValid(kept))) this.#token = kept;
+    const kept = memory.get<string>(guestSlot);
+    if (kept !== undefined && isValid(kept)) this.#token = kept;
   }
 
   get token(): string | undefined {
     return this.#token;
   }
 
+  /** A guest's token is renewed by obtain alone. */
+  look(): void {}
+
   async obtain(): Promise<string> {
-    if (this.#token !== undefined && (!this.guest || isValid(this.#token))) return this.#token;
+    if (this.#token !== undefined && isValid(this.#token)) return this.#token;
     this.#obtaining ??= this.request().then(({ token }) => {
       this.#token = token;
       this.memory.set(guestSlot, token);

@@ -3,7 +3,7 @@ import { ApiError } from '../rooms/api.js';
 import { Backoff } from '../rooms/backoff.js';
 import { Emitter } from '../rooms/emitter.js';
 import { type Publication, Realtime, type RealtimeRoom } from '../rooms/realtime.js';
-import { type Ticket, readTicket } from '../rooms/ticket.js';
+import type { Ticket } from '../rooms/ticket.js';
 import { ShopApi } from './api.js';
 import { Attempts } from './attempts.js';
 import { Bids } from './bids.js';
@@ -12,6 +12,7 @@ import { Clock } from './clock.js';
 import { type Memory, memoryOf } from './memory.js';
 import { Orders } from './orders.js';
 import { Recent } from './recent.js';
+import { type RenewToken, Renewal } from './renewal.js';
 import { asApiError } from './request.js';
 import { type LiveState, apply, withAuction, withMessages } from './state.js';
 import { watchSleep } from './wake.js';
@@ -22,6 +23,8 @@ export interface ShowOptions {
   id: string;
   /** A participant token for the stream's room. */
   token: string;
+  /** Gets a new token 10 minutes before the token expires; without it, the show ends for the viewer with the token. */
+  renewToken?: RenewToken | undefined;
   /** The API's base URL without a trailing slash; empty, the default, for the page's own server. */
   base?: string;
   /** The realtime channel's WebSocket, if it isn't on the page's own server. */
@@ -68,8 +71,6 @@ export class LiveShow extends Emitter<ShowEvents> {
   readonly cart: Cart;
   readonly orders: Orders;
   readonly bids: Bids;
-  /** The content of the token; undefined for a text that is no token. */
-  readonly ticket: Ticket | undefined;
   #state: LiveState | undefined;
   #realtime: Realtime | undefined;
   #room: RealtimeRoom | undefined;
@@ -82,15 +83,16 @@ export class LiveShow extends Emitter<ShowEvents> {
   #replayPolls = 0;
   #loadedAt = 0; // the server's time in milliseconds
   readonly #backoff = new Backoff(1000, 15_000);
+  readonly #holder: Renewal;
   readonly #recent: Recent;
   readonly #attempts: Attempts;
 
   constructor(private readonly options: ShowOptions) {
     super();
     const { id, token, base } = options;
-    this.ticket = readTicket(token);
+    this.#holder = new Renewal(token, this.clock, options.renewToken, (renewed) => this.#realtime?.renew(renewed));
     this.#recent = new Recent(this.clock);
-    this.api = new ShopApi(id, { token, guest: false, obtain: () => Promise.resolve(token) }, this.clock, base);
+    this.api = new ShopApi(id, this.#holder, this.clock, base);
     const memory = options.memory ?? memoryOf(() => sessionStorage, `showfloor.${id}.`);
     this.#attempts = new Attempts(memory);
     this.cart = new Cart(this.api);
@@ -101,6 +103,16 @@ export class LiveShow extends Emitter<ShowEvents> {
   /** The show as last read, with later publications; undefined until it was read. */
   get state(): LiveState | undefined {
     return this.#state;
+  }
+
+  /** The content of the token; undefined for a text that is no token. */
+  get ticket(): Ticket | undefined {
+    return this.#holder.ticket;
+  }
+
+  /** The participant token, which is replaced when it is renewed. */
+  get token(): string {
+    return this.#holder.token;
   }
 
   /** Reads the show and connects. Errors become the event `closed`, or another attempt. */
@@ -175,8 +187,8 @@ export class LiveShow extends Emitter<ShowEvents> {
   }
 
   #connect(): void {
-    const { id, token, realtimeUrl } = this.options;
-    this.#realtime = new Realtime({ token, ...(realtimeUrl ? { url: realtimeUrl } : {}) });
+    const { id, realtimeUrl } = this.options;
+    this.#realtime = new Realtime({ token: this.token, ...(realtimeUrl ? { url: realtimeUrl } : {}) });
     this.#realtime.on('disconnected', ({ code, reason }) => this.#refused(code, reason));
     this.#room = this.#realtime.room(id);
     this.#room.on('publication', (publication) => this.#take(publication));
@@ -233,6 +245,7 @@ export class LiveShow extends Emitter<ShowEvents> {
   }
 
   #look(): void {
+    this.#holder.look();
     const { show, connection } = this.#state ?? {};
     const overdue = show?.auctions.some(({ status, endsAt }) => status === 'LIVE' && Date.parse(endsAt) < this.clock.now() - overdueMs);
     if ((connection !== 'connected' && document.visibilityState === 'visible') || overdue) this.#soon();

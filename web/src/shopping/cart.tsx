@@ -55,7 +55,9 @@ export function CartSheet({ note, close, browse }: { note?: string | undefined; 
       const made = await shop.orders.checkout({
         items: items.map(({ productId, quantity }) => ({ productId, quantity })), discountCode: discountRefusal ? null : discountCode,
         customerEmail: email.trim(), customerName: name.trim() || null,
+        ...(shop.embedding?.hello.returnUrl ? { returnUrl: shop.embedding.hello.returnUrl } : {}),
       });
+      shop.embedding?.send('checkout', { orderId: made.orderId });
       if (place.go(made.url)) shop.open({ kind: 'order', orderId: made.orderId });
       else setBlockedUrl(made.url);
     } catch (thrown) {

@@ -9,7 +9,7 @@ import { t } from './texts/index.js';
 
 /** The banner of a discount code with a short validity. "Apply" puts the code into the cart. */
 export function DropBanner({ drop }: { drop: ShowDrop }): VNode | null {
-  const { cart, notify } = useShop();
+  const { cart, notify, applyCode } = useShop();
   useChanges(cart);
   if (usePassed(drop.endsAt)) return null;
   const applied = cart.view.discountCode?.toUpperCase() === drop.code.toUpperCase();
@@ -24,7 +24,7 @@ export function DropBanner({ drop }: { drop: ShowDrop }): VNode | null {
       <button
         type="button" class="drop-apply" disabled={applied}
         onClick={() => {
-          cart.setCode(drop.code);
+          applyCode(drop.code);
           notify(`${t.applied}: ${drop.code}`);
         }}
       >

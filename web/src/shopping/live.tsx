@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 
 import type { Brand, Show } from '../gen/api.js';
 import { type ApiError, LiveShow } from '../shop/index.js';
-import type { Address } from './address.js';
+import { type Address, renewal } from './address.js';
 import { AuctionCard } from './auction.js';
 import { Composer, HeartButton, Messages } from './chat.js';
 import { paint } from './colours.js';
@@ -29,13 +29,17 @@ const ownHearts = { pending: 0 };
 
 /** The page of a live show: before, during and after it. */
 export function Live({ address, token }: { address: Address; token: string }): VNode {
-  const show = useMemo(() => new LiveShow({ id: address.id, token }), []);
+  const { embedding } = address;
+  const show = useMemo(() => new LiveShow({ id: address.id, token, renewToken: renewal(address) }), []);
   const [refused, setRefused] = useState<ApiError>();
   useChanges(show);
   useEffect(() => {
-    const off = show.on('closed', setRefused);
+    const off = show.on('closed', (error) => {
+      embedding?.send('closed', { code: error.code });
+      setRefused(error);
+    });
     show.start();
-    const timer = setTimeout(() => void show.cart.load().catch(() => undefined), Math.random() * cartMs);
+    const timer = embedding?.ownCart ? undefined : setTimeout(() => void show.cart.load().catch(() => undefined), Math.random() * cartMs);
     Object.assign(globalThis, { showfloorShow: show }); // for browser tests
 
     return () => {
@@ -48,7 +52,7 @@ export function Live({ address, token }: { address: Address; token: string }): V
   const { ticket } = show;
   const name = ticket && ticket.displayName !== ticket.userId ? ticket.displayName : undefined;
   const { shop, sheet } = useShopState(show, {
-    id: address.id, name, canBuy: state?.show.canBuy ?? true, products: state?.show.products ?? noProducts, returned: address.returned,
+    id: address.id, name, canBuy: state?.show.canBuy ?? true, products: state?.show.products ?? noProducts, returned: address.returned, embedding,
   });
   useEffect(() => {
     if (!state) return;

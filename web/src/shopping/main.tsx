@@ -4,7 +4,8 @@ import { useEffect, useState } from 'preact/hooks';
 
 import { call, readTicket } from '../shop/index.js';
 import type { Show } from '../gen/api.js';
-import { type Address, readAddress } from './address.js';
+import { type Address, readAddress, replayHref } from './address.js';
+import { connectParent } from './embedding.js';
 import { Live } from './live.js';
 import { reportReturn } from './pay.js';
 import { Recorded } from './replay.js';
@@ -33,17 +34,19 @@ function WithoutToken({ id, title, text }: { id: string; title: string; text: st
 
   return (
     <Closed icon="lock" title={title} text={text}>
-      {replay ? <a class="button primary" href={`?vod=${encodeURIComponent(replay)}`}>{t.openReplayInstead}</a> : null}
+      {replay ? <a class="button primary" href={replayHref(replay)}>{t.openReplayInstead}</a> : null}
     </Closed>
   );
 }
 
 async function start(): Promise<void> {
   document.documentElement.lang = t.language;
-  const address = readAddress();
   const root = document.getElementById('page');
   if (!root) return;
-  const closes = address.returned !== undefined && (await reportReturn(address.id));
+  const address = readAddress(await connectParent());
+  // A payment window of a frame has no token, because it shares no storage with the frame.
+  const isPayment = address.returned !== undefined && address.kind === 'room' && address.token === undefined;
+  const closes = address.returned !== undefined && ((await reportReturn(address.id)) || isPayment);
   render(closes ? <Closed icon="check" title={t.order} text={t.closeWindow} /> : <Page address={address} />, root);
 }
 

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 import type { ShowProduct } from '../gen/api.js';
 import type { ApiError, Cart, Clock, Orders, ShopApi } from '../shop/index.js';
+import { type Embedding, describe } from './embedding.js';
 import { awaitReturn } from './pay.js';
 import { explain } from './problems.js';
 import type { Sheet, Shop } from './shop.js';
@@ -70,10 +71,18 @@ interface Seller {
 }
 
 /** Makes what the parts of the page share, with the open dialog and the current message. */
-export function useShopState(seller: Seller, more: { id: string; name: string | undefined; canBuy: boolean; products: readonly ShowProduct[]; returned: 'success' | 'cancelled' | undefined }): {
-  shop: Shop; sheet: Sheet | undefined;
-} {
-  const [sheet, open] = useState<Sheet>();
+export function useShopState(seller: Seller, more: {
+  id: string; name: string | undefined; canBuy: boolean; products: readonly ShowProduct[]; returned: 'success' | 'cancelled' | undefined;
+  embedding: Embedding | undefined;
+}): { shop: Shop; sheet: Sheet | undefined } {
+  const { embedding } = more;
+  const [sheet, setSheet] = useState<Sheet>();
+  const open = useCallback((next: Sheet | undefined): void => {
+    if (next?.kind === 'product') embedding?.send('product.click', describe(next.product));
+    if (next?.kind !== 'cart' || !embedding?.ownCart) return setSheet(next);
+    embedding.send('checkout', { orderId: null });
+    setSheet(undefined);
+  }, []);
   const { text: notice, notify } = useNotice();
   const refuse = useCallback((error: ApiError) => notify(explain(error)), []);
   useEffect(() => seller.cart.on('refused', refuse), [seller]);
@@ -86,7 +95,11 @@ export function useShopState(seller: Seller, more: { id: string; name: string | 
     const stop = current && !more.returned
       ? seller.orders.watch(current, ({ status }) => (status === 'PENDING' ? undefined : status === 'EXPIRED' ? (seller.orders.current = undefined) : open({ kind: 'order', orderId: current })))
       : undefined;
-    const end = awaitReturn(more.id, () => undefined);
+    const end = awaitReturn(more.id, () => seller.orders.look());
+    embedding?.onReturned((result) => {
+      seller.orders.look();
+      if (result === 'cancelled') open({ kind: 'cart', note: t.cancelled });
+    });
 
     return () => {
       stop?.();
@@ -96,6 +109,15 @@ export function useShopState(seller: Seller, more: { id: string; name: string | 
   const { id, name, canBuy, products } = more;
   const shop = useMemo<Shop>(() => ({
     id, name, canBuy, products, api: seller.api, cart: seller.cart, orders: seller.orders, clock: seller.clock, open, notice, notify, refuse,
+    embedding,
+    take: (product, units) => {
+      if (!embedding?.ownCart) seller.cart.add(product, units);
+      embedding?.send('cart.add', { ...describe(product), quantity: units });
+    },
+    applyCode: (code) => {
+      if (embedding?.ownCart) embedding.send('cart.code', { code });
+      else seller.cart.setCode(code);
+    },
   }), [seller, id, name, canBuy, products, notice]);
 
   return { shop, sheet };

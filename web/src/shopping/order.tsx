@@ -12,7 +12,7 @@ import { SheetFrame } from './ui.js';
 
 /** The state of an order after its payment page was opened, and its receipt once it is paid. */
 export function OrderSheet({ orderId, returned, close }: { orderId: string; returned: boolean; close: () => void }): VNode {
-  const { orders, cart, open } = useShop();
+  const { orders, cart, open, embedding } = useShop();
   const [order, setOrder] = useState<ShowOrder>();
   useEffect(() => orders.watch(orderId, (now) => {
     setOrder(now);
@@ -21,6 +21,10 @@ export function OrderSheet({ orderId, returned, close }: { orderId: string; retu
     orders.current = undefined;
     if (isNews && isPaid(now) && !now.auctionId) void cart.bought(now.items);
   }), [orderId]);
+  const status = order?.status;
+  useEffect(() => {
+    if (status) embedding?.send('order', { orderId, status });
+  }, [status]);
   const state = stateOf(order, returned);
   const expired = order?.status === 'EXPIRED';
 

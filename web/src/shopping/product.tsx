@@ -76,7 +76,7 @@ export function ProductSheet({ product: opened, close }: { product: ShowProduct;
     if (shop.api.identified) void shop.api.click(product.id).catch(() => undefined);
   }, [product.id]);
   const take = (pay: boolean): void => {
-    shop.cart.add(product, chosen);
+    shop.take(product, chosen);
     if (!pay) shop.notify(`${t.added}: ${product.name}`);
     shop.open(pay ? { kind: 'cart' } : undefined);
   };

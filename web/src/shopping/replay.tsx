@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import type { Replay, Show } from '../gen/api.js';
 import { type ApiError, ReplayShow, readTicket } from '../shop/index.js';
-import type { Address } from './address.js';
+import { type Address, renewal } from './address.js';
 import { Messages } from './chat.js';
 import { paint } from './colours.js';
 import { Chapters, Controls, type Player, usePlayer } from './controls.js';
@@ -26,11 +26,14 @@ const noProducts: Show['products'] = [];
 
 /** The page of a recorded show. */
 export function Recorded({ address }: { address: Address }): VNode {
-  const show = useMemo(() => new ReplayShow({ id: address.id, token: address.token }), []);
+  const show = useMemo(() => new ReplayShow({ id: address.id, token: address.token, renewToken: renewal(address) }), []);
   const [refused, setRefused] = useState<ApiError>();
   useChanges(show);
   useEffect(() => {
-    const off = show.on('closed', setRefused);
+    const off = show.on('closed', (error) => {
+      address.embedding?.send('closed', { code: error.code });
+      setRefused(error);
+    });
     void show.load();
     if (show.api.identified) void show.cart.load().catch(() => undefined);
     const timer = setInterval(() => {
@@ -46,6 +49,7 @@ export function Recorded({ address }: { address: Address }): VNode {
   const { replay } = show;
   const { shop, sheet } = useShopState(show, {
     id: address.id, name: undefined, canBuy: replay?.canBuy ?? true, products: replay?.products ?? noProducts, returned: address.returned,
+    embedding: address.embedding,
   });
   useEffect(() => {
     if (!replay) return;

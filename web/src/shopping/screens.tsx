@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 import type { Show } from '../gen/api.js';
 import type { ApiError } from '../shop/index.js';
+import { replayHref } from './address.js';
 import { saveCalendar } from './calendar.js';
 import { Countdown, usePassed } from './countdown.js';
 import { startTime } from './dates.js';
@@ -29,7 +30,7 @@ export function Closed({ icon, title, text, children }: { icon: IconName; title:
 
 /** The page for a show that the server refuses. `expired`: the token's time is over. */
 export function Refused({ error, expired, replay, kind }: { error: ApiError; expired: boolean; replay: string | null; kind: 'room' | 'vod' }): VNode {
-  const instead = replay ? <a class="button primary" href={`?vod=${encodeURIComponent(replay)}`}>{t.openReplayInstead}</a> : null;
+  const instead = replay ? <a class="button primary" href={replayHref(replay)}>{t.openReplayInstead}</a> : null;
   if (expired || error.status === 401) return <Closed icon="clock" title={t.expiredLinkTitle} text={t.expiredLinkText}>{instead}</Closed>;
   if (error.status === 403) return <Closed icon="lock" title={t.bannedTitle} text={t.bannedText} />;
   if (error.status === 404 || error.status === 400) {
@@ -80,7 +81,7 @@ export function After({ show, browse }: { show: Show; browse: (() => void) | und
     <div class="between">
       <h1>{t.thanks}</h1>
       <p>{show.products.length > 0 && show.canBuy ? t.thanksText : ''}</p>
-      {show.replayId ? <a class="button primary" href={`?vod=${encodeURIComponent(show.replayId)}`}><Icon name="play" filled /> {t.watchReplay}</a> : null}
+      {show.replayId ? <a class="button primary" href={replayHref(show.replayId)}><Icon name="play" filled /> {t.watchReplay}</a> : null}
       {browse ? <button type="button" class="plain" onClick={browse}>{t.previewProducts}</button> : null}
     </div>
   );

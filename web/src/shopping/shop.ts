@@ -3,6 +3,7 @@ import { useContext } from 'preact/hooks';
 
 import type { ApiError, Cart, Clock, Orders, ShopApi } from '../shop/index.js';
 import type { ShowProduct } from '../gen/api.js';
+import type { Embedding } from './embedding.js';
 
 /** The dialogs of the page; one is open at a time. */
 export type Sheet =
@@ -28,6 +29,12 @@ export interface Shop {
   notice: string;
   /** Shows a message for some seconds; screen readers read it. */
   notify: (text: string) => void;
+  /** The shop's page around this one; undefined if there is none. */
+  embedding: Embedding | undefined;
+  /** Puts units into the cart: the page's, or the shop's own one. */
+  take: (product: ShowProduct, units: number) => void;
+  /** Uses a discount code for the cart. */
+  applyCode: (code: string) => void;
   /** Shows why the server has refused something. */
   refuse: (error: ApiError) => void;
 }

@@ -46,7 +46,7 @@ function Live({ id, token, ticket }: { id: string; token: string; ticket: Ticket
     };
   }, []);
   const { state } = show;
-  const { shop } = useShopState(show, { id, name: undefined, canBuy: true, products: state?.show.products ?? [], returned: undefined });
+  const { shop } = useShopState(show, { id, name: undefined, canBuy: true, products: state?.show.products ?? [], returned: undefined, embedding: undefined });
   const studio = useMemo<Studio>(() => ({ show, host, token, hosts: ticket.role === 'host', notify: shop.notify }), []);
   useEffect(() => {
     if (!state) return;
@@ -104,6 +104,6 @@ function Panel({ title, kind, children }: { title: string; kind: string; childre
 }
 
 document.documentElement.lang = t.language;
-const { id, token } = readAddress();
+const { id, token } = readAddress(undefined);
 const root = document.getElementById('page');
 if (root) render(<Page id={id} token={token} />, root);

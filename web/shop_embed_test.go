@@ -1,0 +1,52 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/testkit/browsertest"
+)
+
+// TestAFrameRenewsItsToken: the token of a frame expires soon, so the page asks the shop for a new one. It ignores one of another
+// viewer, asks again, and uses the third.
+func TestAFrameRenewsItsToken(t *testing.T) {
+	t.Parallel()
+	s := newShopScript(t)
+	var asked atomic.Int32
+	handlers := s.handlers()
+	handlers["/token"] = func(w http.ResponseWriter, _ *http.Request) {
+		token := ticketFor(t, showID, "ada", message{"role": "viewer", "exp": time.Now().Add(20 * time.Second).Unix()})
+		switch asked.Add(1) {
+		case 1:
+		case 2:
+			token = ticketFor(t, showID, "bo", message{"role": "viewer"})
+		default:
+			token = ticketFor(t, showID, "ada", message{"role": "viewer", "name": "renewed"})
+		}
+		_ = json.NewEncoder(w).Encode(message{"token": token})
+	}
+	handlers["/shop"] = func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `<!doctype html><link rel=icon href=data:,><script src="/assets/embed.js" data-room="%s" data-token-url="/token" data-title="Evening show"></script>`, showID)
+	}
+	origin := serve(t, handlers)
+	tab := browsertest.New(t)
+	log := browsertest.Watch(t, tab)
+	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
+
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/shop"))
+	const show = `document.querySelector("iframe[title='Evening show']")?.contentWindow.showfloorShow`
+	browsertest.WaitFor(t, tab, show+`?.state?.connection === "connected"`)
+	require.EqualValues(t, 1, asked.Load())
+	browsertest.WaitFor(t, tab, show+`.ticket.displayName === "renewed"`)
+	require.EqualValues(t, 3, asked.Load(), "the second token was another viewer's")
+	require.Equal(t, "ada", browsertest.Value[string](t, tab, show+`.ticket.userId`))
+	require.Len(t, log.Complaints(), 1, "%v", log.Complaints())
+	require.Contains(t, log.Complaints()[0], "another participant")
+}
