@@ -287,6 +287,42 @@ func TestAShowIsClosedToOtherRooms(t *testing.T) {
 	}
 }
 
+// TestAnotherCheckoutClosesUnpaidOrders: a buyer leaves payment pages without paying. His units are free for his next checkout, and
+// his fourth unpaid order closes the first one.
+func TestAnotherCheckoutClosesUnpaidOrders(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	sh := newShow(t, s)
+	sh.owner.Seller(t)
+	var last api.Product
+	sh.owner.Call(t, "POST", "/v1/me/catalog/products", map[string]any{"externalId": "last", "name": "Last", "priceCents": 500, "stock": 1}).Into(t, 201, &last)
+	buy := func(productID string) (made api.Checkout) {
+		t.Helper()
+		order := map[string]any{"items": items(productID, 1), "customerEmail": "bo@buyer.example"}
+		sh.viewer.Call(t, "POST", sh.path("/checkout"), order).Into(t, 201, &made)
+		return made
+	}
+	status := func(made api.Checkout) (o api.ShowOrder) {
+		t.Helper()
+		sh.viewer.Call(t, "GET", sh.path("/orders/"+made.OrderID), nil).Into(t, 200, &o)
+		return o
+	}
+
+	left, again := buy(last.ID), buy(last.ID)
+	require.Equal(t, api.OrderStatusEXPIRED, status(left).Status)
+	require.Equal(t, api.OrderStatusPENDING, status(again).Status)
+	cleo := sh.owner.Viewer(t, sh.id, "cleo", nil)
+	order := map[string]any{"items": items(last.ID, 1), "customerEmail": "cleo@buyer.example"}
+	cleo.Call(t, "POST", sh.path("/checkout"), order).Problem(t, 400, "insufficient_stock")
+	require.Equal(t, api.OrderStatusPENDING, status(again).Status, "another buyer's order stays")
+
+	second, third, fourth := buy(sh.mug.ID), buy(sh.mug.ID), buy(sh.mug.ID)
+	require.Equal(t, api.OrderStatusEXPIRED, status(again).Status, "the oldest of four")
+	for _, open := range []api.Checkout{second, third, fourth} {
+		require.Equal(t, api.OrderStatusPENDING, status(open).Status)
+	}
+}
+
 func TestListsOfAShowPage(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -302,9 +338,6 @@ func TestListsOfAShowPage(t *testing.T) {
 		require.Len(t, follow(t, list.guest.Caller, sh.path(list.path)+"?limit=2", 2), 3)
 	}
 
-	// A fourth unpaid order would keep more units from others.
-	fourth := map[string]any{"items": items(sh.mug.ID, 1), "customerEmail": "bo@buyer.example"}
-	sh.viewer.Call(t, "POST", sh.path("/checkout"), fourth).Problem(t, 409, "conflict")
 	sh.owner.Call(t, "POST", "/v1/me/channels/"+sh.id+"/moderate/ban", map[string]any{"target": "bo", "by": "ada"}).Is(t, 201)
 	sh.viewer.Call(t, "PUT", sh.path("/cart"), map[string]any{"items": items()}).Problem(t, 403, "banned")
 	sh.viewer.Call(t, "GET", sh.path("/orders"), nil).Is(t, 200)

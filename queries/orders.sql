@@ -131,7 +131,10 @@ FROM orders o JOIN order_items i ON i.tenant_id = o.tenant_id AND i.order_id = o
 WHERE o.tenant_id = @tenant_id AND o.stream_id = @stream_id AND o.paid_at IS NOT NULL
 GROUP BY i.product_id ORDER BY units DESC, i.product_id;
 
--- name: CountOpenOrders :one
--- The orders of a customer in a stream that await payment, without those of auctions.
-SELECT count(*) FROM orders
-WHERE tenant_id = @tenant_id AND customer_external_id = @customer AND stream_id = @stream_id AND status = 'PENDING' AND auction_id IS NULL;
+-- name: ListUnpaidOrders :many
+-- The newest 50 orders of a customer in a stream that await payment, without those of auctions, with their products.
+SELECT o.id, o.processor_account_id, o.checkout_session_id,
+    ARRAY(SELECT i.product_id FROM order_items i WHERE i.tenant_id = o.tenant_id AND i.order_id = o.id)::text[] AS product_ids
+FROM orders o
+WHERE o.tenant_id = @tenant_id AND o.customer_external_id = @customer AND o.stream_id = @stream_id AND o.status = 'PENDING' AND o.auction_id IS NULL
+ORDER BY o.id DESC LIMIT 50;

@@ -3262,8 +3262,9 @@ type ClientInterface interface {
 	// CreateShowCheckoutWithBody Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
-	// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+	// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
+	// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
+	// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
 	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
@@ -3276,8 +3277,9 @@ type ClientInterface interface {
 	// CreateShowCheckout Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
-	// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+	// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
+	// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
+	// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
 	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
@@ -10294,8 +10296,9 @@ func (c *Client) UpdateShowCart(ctx context.Context, id ShowID, body UpdateShowC
 // CreateShowCheckoutWithBody Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
-// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
+// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
+// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
 // `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.
@@ -10318,8 +10321,9 @@ func (c *Client) CreateShowCheckoutWithBody(ctx context.Context, id ShowID, cont
 // CreateShowCheckout Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
-// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
+// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
+// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
 // `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.
@@ -28352,8 +28356,9 @@ type ClientWithResponsesInterface interface {
 	// CreateShowCheckoutWithBodyWithResponse Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
-	// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+	// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
+	// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
+	// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
 	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
@@ -28366,8 +28371,9 @@ type ClientWithResponsesInterface interface {
 	// CreateShowCheckoutWithResponse Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
-	// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+	// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
+	// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
+	// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
 	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
@@ -47901,8 +47907,9 @@ func (c *ClientWithResponses) UpdateShowCartWithResponse(ctx context.Context, id
 // CreateShowCheckoutWithBodyWithResponse Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
-// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
+// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
+// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
 // `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.
@@ -47921,8 +47928,9 @@ func (c *ClientWithResponses) CreateShowCheckoutWithBodyWithResponse(ctx context
 // CreateShowCheckoutWithResponse Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
-// orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
+// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
+// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
 // `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.

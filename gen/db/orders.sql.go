@@ -121,25 +121,6 @@ func (q *Queries) ClaimPage(ctx context.Context, arg ClaimPageParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
-const CountOpenOrders = `-- name: CountOpenOrders :one
-SELECT count(*) FROM orders
-WHERE tenant_id = $1 AND customer_external_id = $2 AND stream_id = $3 AND status = 'PENDING' AND auction_id IS NULL
-`
-
-type CountOpenOrdersParams struct {
-	TenantID string
-	Customer string
-	StreamID *string
-}
-
-// The orders of a customer in a stream that await payment, without those of auctions.
-func (q *Queries) CountOpenOrders(ctx context.Context, arg CountOpenOrdersParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountOpenOrders, arg.TenantID, arg.Customer, arg.StreamID)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const CreateOrder = `-- name: CreateOrder :exec
 WITH made AS (
     INSERT INTO orders (id, tenant_id, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents,
@@ -527,6 +508,53 @@ func (q *Queries) ListOrders(ctx context.Context, arg ListOrdersParams) ([]Order
 			&i.PaymentAnswered,
 			&i.Metadata,
 			&i.CustomerName,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListUnpaidOrders = `-- name: ListUnpaidOrders :many
+SELECT o.id, o.processor_account_id, o.checkout_session_id,
+    ARRAY(SELECT i.product_id FROM order_items i WHERE i.tenant_id = o.tenant_id AND i.order_id = o.id)::text[] AS product_ids
+FROM orders o
+WHERE o.tenant_id = $1 AND o.customer_external_id = $2 AND o.stream_id = $3 AND o.status = 'PENDING' AND o.auction_id IS NULL
+ORDER BY o.id DESC LIMIT 50
+`
+
+type ListUnpaidOrdersParams struct {
+	TenantID string
+	Customer string
+	StreamID *string
+}
+
+type ListUnpaidOrdersRow struct {
+	ID                 string
+	ProcessorAccountID *string
+	CheckoutSessionID  *string
+	ProductIds         []string
+}
+
+// The newest 50 orders of a customer in a stream that await payment, without those of auctions, with their products.
+func (q *Queries) ListUnpaidOrders(ctx context.Context, arg ListUnpaidOrdersParams) ([]ListUnpaidOrdersRow, error) {
+	rows, err := q.db.Query(ctx, ListUnpaidOrders, arg.TenantID, arg.Customer, arg.StreamID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListUnpaidOrdersRow{}
+	for rows.Next() {
+		var i ListUnpaidOrdersRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.ProcessorAccountID,
+			&i.CheckoutSessionID,
+			&i.ProductIds,
 		); err != nil {
 			return nil, err
 		}

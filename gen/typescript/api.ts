@@ -4514,8 +4514,9 @@ export interface paths {
         /**
          * Buy in a show
          * @description As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-         *     user id, and `streamId` is the show's stream. The cart doesn't change. 409 `conflict` for a participant with 3 unpaid
-         *     orders in this show; each expires after half an hour. 400 `invalid_input` for more than 10 units of one product with a token of
+         *     user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
+         *     orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
+         *     participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
          *     `createReplayGuestToken`, and for a `returnUrl` that is neither a
          *     page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
          *     second order.

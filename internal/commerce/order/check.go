@@ -139,9 +139,14 @@ func (s *Service) look(ctx context.Context, o db.Order, now time.Time) (processo
 	if err != nil || page.Status != processor.Open || now.Before(page.ExpiresAt) {
 		return page, err
 	}
-	closed, err := s.config.Processor.ExpirePage(ctx, account, sessionID)
-	if err != nil && processor.OutcomeOf(err) == processor.Refused { // the page was paid or closed in between
-		return s.config.Processor.GetPage(ctx, account, sessionID)
+	return s.closePage(ctx, account, sessionID)
+}
+
+// closePage closes a payment page and returns its state. A page that was paid or closed before stays as it is.
+func (s *Service) closePage(ctx context.Context, accountID, sessionID string) (processor.PaymentPage, error) {
+	closed, err := s.config.Processor.ExpirePage(ctx, accountID, sessionID)
+	if err != nil && processor.OutcomeOf(err) == processor.Refused {
+		return s.config.Processor.GetPage(ctx, accountID, sessionID)
 	}
 	return closed, err
 }

@@ -10,7 +10,6 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/postgres"
-	"showfloor/internal/base/problem"
 	"showfloor/internal/commerce/catalog"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/tenancy"
@@ -68,20 +67,6 @@ func (s *Service) CreateCheckout(ctx context.Context, c tenancy.Caller, in Cart)
 		s.config.Log.Error("a payment page is not stored yet", "order", o.ID, "error", err)
 	}
 	return Checkout{URL: page.URL, SessionID: page.ID, OrderID: o.ID, ExpiresAt: page.ExpiresAt}, nil
-}
-
-// CheckOpen returns a conflict if a customer has at least most unpaid orders in a stream. Parallel checkouts can exceed it by a few.
-func (s *Service) CheckOpen(ctx context.Context, tenantID, streamID, customer string, most int64) error {
-	open, err := db.New(s.config.Pool).CountOpenOrders(ctx, db.CountOpenOrdersParams{
-		TenantID: tenantID, Customer: customer, StreamID: &streamID,
-	})
-	if err != nil {
-		return fmt.Errorf("count open orders: %w", err)
-	}
-	if open >= most {
-		return problem.Conflicting("you have %d unpaid orders: pay one, or wait until one expires", open)
-	}
-	return nil
 }
 
 // noPage handles a checkout whose page was not made, or may not have been. The

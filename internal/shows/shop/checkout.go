@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -23,7 +24,8 @@ type CheckoutInput struct {
 	ReturnURL *string
 }
 
-// CreateCheckout creates an order of the calling participant with a payment page, as order.CreateCheckout does.
+// CreateCheckout creates an order of the calling participant with a payment page, as order.CreateCheckout does. The participant's oldest
+// unpaid order is closed if there are too many of them, and those that hold units that are missing for this one.
 func (s *Service) CreateCheckout(ctx context.Context, c tenancy.Caller, showID string, in CheckoutInput) (order.Checkout, error) {
 	target, err := s.config.Shows.FindBuyer(ctx, c, showID)
 	if err != nil {
@@ -32,18 +34,35 @@ func (s *Service) CreateCheckout(ctx context.Context, c tenancy.Caller, showID s
 	if err := checkGuest(c, in.Lines); err != nil {
 		return order.Checkout{}, err
 	}
-	if err := s.config.Orders.CheckOpen(ctx, c.TenantID, target.StreamID, c.Participant.UserID, maxOpen); err != nil {
-		return order.Checkout{}, err
-	}
 	back, err := s.returnURL(ctx, c, target, in.ReturnURL)
 	if err != nil {
 		return order.Checkout{}, err
 	}
-	return s.config.Orders.CreateCheckout(ctx, c, order.Cart{
+	buyer := order.Buyer{TenantID: c.TenantID, StreamID: target.StreamID, CustomerID: c.Participant.UserID}
+	if err := s.config.Orders.LimitUnpaid(ctx, buyer, maxUnpaid); err != nil {
+		return order.Checkout{}, err
+	}
+	cart := order.Cart{
 		Lines: in.Lines, StreamID: &target.StreamID, CustomerEmail: in.CustomerEmail, CustomerExternalID: c.Participant.UserID,
 		CustomerName: in.CustomerName, DiscountCode: in.DiscountCode,
 		SuccessURL: withResult(back, "success"), CancelURL: withResult(back, "cancelled"),
-	})
+	}
+	made, err := s.config.Orders.CreateCheckout(ctx, c, cart)
+	if !problem.Is(err, "insufficient_stock") {
+		return made, err
+	}
+	if closed, closeErr := s.config.Orders.CloseUnpaid(ctx, buyer, productIDs(in.Lines)); closeErr != nil || !closed {
+		return made, cmp.Or(closeErr, err)
+	}
+	return s.config.Orders.CreateCheckout(ctx, c, cart)
+}
+
+func productIDs(lines []catalog.Line) []string {
+	ids := make([]string, len(lines))
+	for i, l := range lines {
+		ids[i] = l.ProductID
+	}
+	return ids
 }
 
 // returnURL is the page to which the buyer returns. Others than this server's and those of the tenant's websites are refused:

@@ -21,8 +21,8 @@ const (
 )
 
 const (
-	// maxOpen is the number of unpaid orders that a participant may have in a show at the same time. Each holds its units.
-	maxOpen = 3
+	// maxUnpaid is the number of unpaid orders that a participant may have in a show at the same time. Each holds its units.
+	maxUnpaid = 3
 	// maxGuestQuantity is the number of units of one product that a guest of a replay may buy at once.
 	maxGuestQuantity = 10
 )
