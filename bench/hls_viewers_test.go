@@ -151,6 +151,8 @@ type hlsCrowdPlan struct {
 	For     time.Duration `json:"for"`
 	// Replay is set if Root is a recording; then segments are counted as parts.
 	Replay bool `json:"replay"`
+	// Nice gives the viewers less of the CPU than the server and the other clients.
+	Nice bool `json:"-"`
 }
 
 // hlsCrowd is a process that runs viewers.
@@ -172,7 +174,11 @@ func startHLSCrowd(b *testing.B, what hlsCrowdPlan) *hlsCrowd {
 	require.NoError(b, err)
 	exe, err := os.Executable()
 	require.NoError(b, err)
-	c := &hlsCrowd{cmd: exec.Command(exe, "-test.run=^TestHLSViewersProcess$")}
+	args := []string{exe, "-test.run=^TestHLSViewersProcess$"}
+	if what.Nice {
+		args = append([]string{"nice", "-n", "10"}, args...)
+	}
+	c := &hlsCrowd{cmd: exec.Command(args[0], args[1:]...)}
 	c.cmd.Env = append(os.Environ(), hlsCrowdEnv+"="+string(plan))
 	c.cmd.Stderr = os.Stderr
 	c.in, err = c.cmd.StdinPipe()

@@ -24,12 +24,21 @@ const (
 	// Hearts of a client that are counted; more are discarded.
 	heartsPerSecond, heartsBurst = 50, 100
 
+	// From mergedFrom subscribers of a room on this node, publications for further viewers are merged over mergedOver.
+	mergedFrom = 100
+	mergedOver = 60 * time.Millisecond
+	// allMessages puts all waiting messages into one write.
+	allMessages = -1
+
 	connsPerParticipant = 10
 	connsPerHolder      = 1000
 	// pendingPerNetwork is the maximum number of unauthenticated connections of one
 	// network.
 	pendingPerNetwork = 200
 )
+
+// viewerRole is the role of a participant who only watches.
+const viewerRole = "viewer"
 
 type connKey struct{}
 
@@ -63,7 +72,20 @@ func (s *Server) connecting(ctx context.Context, e centrifuge.ConnectEvent) (cen
 	return centrifuge.ConnectReply{
 		Context:     context.WithValue(ctx, connKey{}, newConn(e.Token, who, st)),
 		Credentials: &centrifuge.Credentials{UserID: who.UserID + who.Holder},
+		WriteDelay:  s.writeDelay(who, st), WriteWithTimer: true, MaxMessagesInFrame: allMessages,
 	}, nil
+}
+
+// writeDelay is the time over which publications for a client are merged into one write; 0 for none. In a room with many
+// viewers, most of the CPU goes into writes.
+func (s *Server) writeDelay(who Identity, st Participant) time.Duration {
+	if !who.participant() || st.Role != viewerRole {
+		return 0
+	}
+	if s.engine.Load().node.Hub().NumSubscribers(channelPrefix+who.Room) < mergedFrom {
+		return 0
+	}
+	return mergedOver
 }
 
 // roomIn is the room in a connect command's data, {"room": id}; empty for none.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/outflow/realtime"
@@ -63,6 +64,40 @@ func TestAThousandConnections(t *testing.T) {
 	stats, err := viewers[0].PresenceStats(t.Context(), "room:str_1")
 	require.NoError(t, err)
 	require.Equal(t, many, stats.NumUsers)
+}
+
+// TestAViewerOfACrowdReceivesPublicationsInOneFrame: the 102nd viewer of a room receives publications of one moment together, the
+// host each at once.
+func TestAViewerOfACrowdReceivesPublicationsInOneFrame(t *testing.T) {
+	const many, messages = 101, 30
+	r := newSoleRig(t, realtime.Config{})
+	_, _ = crowd(t, r, "str_1", many)
+	frames := map[string]int{}
+	for user, role := range map[string]string{"late": "viewer", "ada": "host"} {
+		r.gate.who[user] = realtime.Identity{TenantID: "ten_1", Room: "str_1", UserID: user}
+		r.gate.set("str_1/"+user, realtime.Participant{State: realtime.Inside, Role: role})
+		ws, _, err := websocket.Dial(t.Context(), r.url, nil)
+		require.NoError(t, err)
+		defer ws.CloseNow()
+		hello := fmt.Sprintf(`{"id":1,"connect":{"token":%q}}`, user) + "\n" + `{"id":2,"subscribe":{"channel":"room:str_1"}}`
+		require.NoError(t, ws.Write(t.Context(), websocket.MessageText, []byte(hello)))
+		read := func() string {
+			_, text, err := ws.Read(t.Context())
+			require.NoError(t, err)
+			return string(text)
+		}
+		for !strings.Contains(read(), `"id":2`) {
+		}
+		for n := range messages {
+			r.bid(t, "str_1", n)
+			<-time.After(time.Millisecond)
+		}
+		for got := 0; got < messages; frames[user]++ {
+			got += strings.Count(read(), `"auction-bid"`)
+		}
+	}
+	require.Less(t, frames["late"], messages/2, "%v", frames)
+	require.Greater(t, frames["ada"], messages/2, "%v", frames)
 }
 
 // BenchmarkFanOut measures chat messages in a room of 1000 on one server. The
