@@ -76,7 +76,7 @@ func TestHeadOfAPage(t *testing.T) {
 	require.Equal(t, "<p>", get("/").Body.String())
 	require.Contains(t, get("/purchase?room=1").Body.String(), `content="Acme&#39;1"`)
 	require.Contains(t, get("/player?src=3").Body.String(), `content="Acme&#39;3"`)
-	require.Contains(t, get("/player?src=3").Body.String(), "<i><title>", "what stands before the marker stays")
+	require.Contains(t, get("/player?src=3").Body.String(), "<i><title>", "the elements before the marker stay")
 	require.NotContains(t, get("/player?room=1&vod=2").Body.String(), "Acme", "the player plays nothing of it")
 }
 
