@@ -15,7 +15,8 @@ import (
 
 const (
 	// namesUs reports whether the page shows the platform's name or icon.
-	namesUs = `/showfloor/i.test(document.title + document.body.innerText) || document.querySelector("body [src*=favicon]") !== null`
+	namesUs = `/showfloor/i.test(document.title + document.body.innerText) || 
+		[...document.querySelectorAll("body [src*=favicon]")].some((one) => one.checkVisibility())`
 	// yellowButton reports that a button has the brand's colour, and a text that is readable on it.
 	yellowButton = `(({ backgroundColor, color }) => backgroundColor + color)(getComputedStyle(document.getElementById("join-button"))) ===
 		"rgb(255, 238, 0)rgb(0, 0, 0)"`
@@ -68,19 +69,34 @@ func looksAcross(t *testing.T, tab context.Context, name string) {
 	require.False(t, browsertest.Value[bool](t, tab, namesUs), name)
 }
 
+// announced returns the handler, and a channel that receives each of its requests. A page that has just reloaded can be asked
+// for its state once it makes requests: before, the reload ends the question.
+func announced(handler http.HandlerFunc) (announcing http.HandlerFunc, asked chan struct{}) {
+	asked = make(chan struct{}, 16)
+
+	return func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		handler(w, r)
+	}, asked
+}
+
 func titleIs(title string) string { return `document.title === "` + title + `"` }
 
 func TestRoomPageHasTheTenantsBrand(t *testing.T) {
 	t.Parallel()
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
-	origin := serveBranded(t, s.handlers())
+	handlers := s.handlers()
+	session, asked := announced(handlers["/v1/me/sessions/{id}"])
+	handlers["/v1/me/sessions/{id}"] = session
+	origin := serveBranded(t, handlers)
 	tab := browsertest.NewWithDevices(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, 1440, 900, false)
 
-	// The token names the room, too.
+	// The token names the room, too: the page reloads with it.
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?camera=on&token="+ticketFor(t, "sess_1", "ada")))
+	<-asked
 	browsertest.WaitFor(t, tab, lobbyIsReady)
 	require.Equal(t, "?camera=on&room=sess_1", browsertest.Value[string](t, tab, `location.search`))
 	browsertest.WaitFor(t, tab, titleIs("Room · Acme <Ceramics> & Söhne"))
@@ -138,7 +154,8 @@ func TestRoomPageWithoutABrand(t *testing.T) {
 func TestPlayerPageHasTheTenantsBrand(t *testing.T) {
 	t.Parallel()
 	files := http.StripPrefix("/hls/", http.FileServer(http.Dir(newRecording(t)))).ServeHTTP
-	origin := serveBranded(t, map[string]http.HandlerFunc{"/hls/": files, "/other/": http.RedirectHandler("/hls/index.m3u8", http.StatusFound).ServeHTTP})
+	other, asked := announced(http.RedirectHandler("/hls/index.m3u8", http.StatusFound).ServeHTTP)
+	origin := serveBranded(t, map[string]http.HandlerFunc{"/hls/": files, "/other/": other})
 	tab := browsertest.New(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, 1440, 900, false)
@@ -159,8 +176,9 @@ func TestPlayerPageHasTheTenantsBrand(t *testing.T) {
 	browsertest.Run(t, tab, chromedp.Reload())
 	shows(true)
 
-	// Another address in the same tab has another brand, or none.
+	// Another address in the same tab has another brand, or none: the page reloads.
 	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`location.hash = "/other/index.m3u8"; undefined`))
+	<-asked
 	shows(false)
 	browsertest.Screenshot(t, tab, "brand-none-player")
 	browsertest.Run(t, tab, chromedp.Navigate("about:blank"), chromedp.Navigate(origin+"/player?room=sess_1"))

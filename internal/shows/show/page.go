@@ -46,9 +46,8 @@ type PageHead struct {
 }
 
 // PageHead returns the head of a page; the zero PageHead for an unknown address, or if the database doesn't answer in time. Of a
-// session, and of a recording that is not public, only the tenant is named. The tenant of a playback URL is shown only if this server
-// has signed the URL, otherwise an attacker could show
-// his own video under a tenant's name.
+// session, and of a recording that is not public, only the tenant is named. The tenant of a playback URL is named only if this server
+// has signed the URL: otherwise an attacker could show his own video under a tenant's name.
 func (s *Service) PageHead(ctx context.Context, page PageAddress) PageHead {
 	ctx, cancel := context.WithTimeout(ctx, headTime)
 	defer cancel()
