@@ -307,7 +307,7 @@ func TestHeadOfThePlayer(t *testing.T) {
 	r.setPublic(t, s, false)
 	var live api.PlaybackURL
 	var recorded api.RecordingPlaybackURL
-	r.owner.Call(t, "GET", "/v1/me/streams/"+r.st.ID+"/playback-url", nil).Into(t, 200, &live)
+	r.owner.Call(t, "POST", "/v1/me/streams/"+r.st.ID+"/playback-url", nil).Into(t, 201, &live)
 	r.owner.Call(t, "GET", "/v1/me/recordings/"+r.rec.ID+"/playback-url", nil).Into(t, 200, &recorded)
 	pathOf := func(playback string) string {
 		u, err := url.Parse(playback)
