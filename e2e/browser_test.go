@@ -62,6 +62,7 @@ func TestAlonePlayerPageWithLowLatency(t *testing.T) {
 	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](watchErrors))
 	plays(t, tab, "5")
 	browsertest.WaitFor(t, tab, lowLatency)
+	require.True(t, browsertest.Value[bool](t, tab, `!document.querySelector(".brand").hidden && document.title.includes(" · ")`), "the tenant's brand")
 	require.Equal(t, "1280 × 720", browsertest.Value[string](t, tab, `document.getElementById("resolution").textContent`))
 	require.Equal(t, 1, a.stream(stream.ID).ViewerCount)
 	t.Logf("hls.js latency %.2f s, target %.2f s, at most %.2f s, %d stalls",

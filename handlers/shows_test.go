@@ -3,6 +3,8 @@ package handlers_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -265,25 +267,70 @@ func TestHeadOfThePages(t *testing.T) {
 	s := apitest.New(t, apitest.Options{})
 	r := tape(t, s, s.Register(t))
 	r.owner.Call(t, "PATCH", "/v1/me/tenant", map[string]any{
-		"name": "Acme", "brand": map[string]any{"primaryColor": "#7a2048"}, "embedOrigins": []string{"https://shop.example"},
+		"name": "Acme", "brand": map[string]any{"primaryColor": "#7a2048", "logoUrl": "https://cdn.example/l.svg"},
+		"embedOrigins": []string{"https://shop.example"},
 	}).Is(t, 200)
 	r.owner.Call(t, "PATCH", "/v1/me/streams/"+r.st.ID, map[string]any{"posterUrl": "https://cdn.example/p.jpg"}).Is(t, 200)
+	sess := r.owner.Session(t, nil)
 	s.Clock.Advance(time.Second)
-	tenant := shows.PageHead{SiteName: "Acme", ThemeColor: "#7a2048", FrameOrigins: []string{"https://shop.example"}}
+	head := func(page shows.PageAddress) shows.PageHead { return s.Shows.PageHead(t.Context(), page) }
+	tenant := shows.PageHead{
+		SiteName: "Acme", LogoURL: "https://cdn.example/l.svg", ThemeColor: "#7a2048", FrameOrigins: []string{"https://shop.example"},
+	}
 	live, replay := tenant, tenant
 	live.Title, live.Description, live.Image = "Launch", "A live show by Acme", "https://cdn.example/p.jpg"
 	replay.Title, replay.Description, replay.Image = "Launch", "A replay by Acme", "https://cdn.example/p.jpg"
-	require.Equal(t, live, s.Shows.PageHead(t.Context(), r.st.ID, ""))
-	require.Equal(t, replay, s.Shows.PageHead(t.Context(), "", r.rec.ID))
+	require.Equal(t, live, head(shows.PageAddress{Room: r.st.ID}))
+	require.Equal(t, replay, head(shows.PageAddress{Recording: r.rec.ID}))
+	require.Equal(t, tenant, head(shows.PageAddress{Room: sess.ID}), "a session's name is only for its participants")
 	r.setPublic(t, s, false)
-	require.Equal(t, tenant, s.Shows.PageHead(t.Context(), "", r.rec.ID), "it is not public")
-	for _, unknown := range []string{"", "x", "str_01m18qg1mhf2bsz1fk6m8v4jxe", "rec_01m18qg1mhf2bsz1fk6m8v4jxe"} {
-		require.Zero(t, s.Shows.PageHead(t.Context(), unknown, ""))
-		require.Zero(t, s.Shows.PageHead(t.Context(), "", unknown))
+	require.Equal(t, tenant, head(shows.PageAddress{Recording: r.rec.ID}), "it is not public")
+	for _, unknown := range []string{"", "x", "str_01m18qg1mhf2bsz1fk6m8v4jxe", "rec_01m18qg1mhf2bsz1fk6m8v4jxe", "sess_01m18qg1mhf2bsz1fk6m8v4jxe"} {
+		require.Zero(t, head(shows.PageAddress{Room: unknown}))
+		require.Zero(t, head(shows.PageAddress{Recording: unknown}))
+		require.Zero(t, head(shows.PageAddress{Playlist: unknown}))
 	}
+	other := s.Register(t)
+	require.NotEqual(t, "Acme", head(shows.PageAddress{Room: other.Session(t, nil).ID}).SiteName)
 	r.owner.SetTenantStatus(t, tenancy.Suspended)
 	s.Clock.Advance(time.Second)
-	require.Zero(t, s.Shows.PageHead(t.Context(), r.st.ID, ""))
+	require.Zero(t, head(shows.PageAddress{Room: r.st.ID}))
+	require.Zero(t, head(shows.PageAddress{Room: sess.ID}))
+}
+
+// TestHeadOfThePlayer checks that only a URL that this server has signed shows the brand of its tenant.
+func TestHeadOfThePlayer(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	r := tape(t, s, s.Register(t))
+	r.owner.Call(t, "PATCH", "/v1/me/tenant", map[string]any{"name": "Acme"}).Is(t, 200)
+	r.setPublic(t, s, false)
+	var live api.PlaybackURL
+	var recorded api.RecordingPlaybackURL
+	r.owner.Call(t, "POST", "/v1/me/streams/"+r.st.ID+"/playback-url", nil).Into(t, 201, &live)
+	r.owner.Call(t, "GET", "/v1/me/recordings/"+r.rec.ID+"/playback-url", nil).Into(t, 200, &recorded)
+	pathOf := func(playback string) string {
+		u, err := url.Parse(playback)
+		require.NoError(t, err)
+		return u.Path
+	}
+	inRoom, _ := s.Streams.RoomPlaybackURL(r.st.ID)
+	s.Clock.Advance(2 * time.Hour) // they have expired
+	name := func(playlist string) string {
+		return s.Shows.PageHead(t.Context(), shows.PageAddress{Playlist: playlist}).SiteName
+	}
+	for _, known := range []string{live.URL, inRoom, recorded.URL, live.URL + "?viewer=1", pathOf(live.URL)} {
+		require.Equal(t, "Acme", name(known), known)
+	}
+	path := pathOf(recorded.URL)
+	for _, foreign := range []string{
+		"https://evil.example" + path, "//evil.example" + path, `/\evil.example` + path, "/\t/evil.example" + path, "javascript:" + path,
+		strings.Replace(recorded.URL, "://", "://evil@", 1), strings.Replace(recorded.URL, r.rec.ID, r.rec.ID+"/..", 1),
+		strings.Replace(recorded.URL, r.rec.ID, "rec_01m18qg1mhf2bsz1fk6m8v4jxe", 1), strings.Replace(recorded.URL, "/vod/", "/live/", 1),
+		strings.Replace(live.URL, "/live/", "/live/A", 1), path + "/../../x", strings.TrimSuffix(path, "index.m3u8"),
+	} {
+		require.Empty(t, name(foreign), foreign)
+	}
 }
 
 func TestViewersGetTheStateOfAShow(t *testing.T) {

@@ -28,6 +28,11 @@ UPDATE sessions SET name = @name, capacity = @capacity, recording_enabled = @rec
     metadata = @metadata, started_at = @started_at, ended_at = @ended_at, updated_at = @updated_at
 WHERE tenant_id = @tenant_id AND id = @id;
 
+-- name: GetSessionTenant :one
+-- @sqlc-vet-disable tenant
+-- The room page's URL names only the session.
+SELECT tenant_id FROM sessions WHERE id = @id;
+
 -- name: GetSessionForEntry :one
 -- The columns that are checked before the session is locked.
 SELECT sqlc.embed(s), t.status AS tenant_status,

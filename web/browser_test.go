@@ -38,8 +38,14 @@ func builtPages(t *testing.T) *web.Pages {
 func serve(t *testing.T, more map[string]http.HandlerFunc) string {
 	t.Helper()
 
+	return servePages(t, builtPages(t), more)
+}
+
+func servePages(t *testing.T, pages *web.Pages, more map[string]http.HandlerFunc) string {
+	t.Helper()
+
 	mux := http.NewServeMux()
-	mux.Handle("/", builtPages(t))
+	mux.Handle("/", pages)
 	for pattern, handler := range more {
 		mux.HandleFunc(pattern, handler)
 	}

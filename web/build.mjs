@@ -1,6 +1,6 @@
 // Fills web/dist, which the server embeds: our pages from web/src and the few files
 // of web/node_modules that they load. The pages load files only from this server.
-// Most files are copied. TypeScript (the libraries of rooms and shows, and the pages of rooms, shows and the player) is bundled.
+// Most files are copied. TypeScript (the libraries of rooms and shows, and the pages of rooms, shows, purchases and the player) is bundled.
 // Large files are also stored gzipped.
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -54,6 +54,7 @@ const { metafile } = await build({
   entryPoints: {
     rooms: join(web, 'src/rooms/index.ts'), shop: join(web, 'src/shop/index.ts'), conference: join(web, 'src/conference/main.ts'),
     player: join(web, 'src/player/main.ts'), shopping: join(web, 'src/shopping/main.tsx'), studio: join(web, 'src/studio/main.tsx'),
+    purchase: join(web, 'src/purchase/main.ts'),
   },
   outdir: assets,
   bundle: true,

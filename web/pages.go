@@ -21,15 +21,18 @@ import (
 // server, nothing is inline, and other origins can't frame the page.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 
+// brandPolicy is the policy of pages with a tenant's logo, which may come from any host.
+const brandPolicy = policy + "; img-src 'self' http: https:"
+
 // roomPolicy is the room page's policy. A room's SFU, and the playlist of a stream that a room can't
 // show, may be on another node than the page. The room's own video has no URL.
-const roomPolicy = policy + "; connect-src 'self' ws: wss: https:; media-src 'self' blob: https:"
+const roomPolicy = brandPolicy + "; connect-src 'self' ws: wss: https:; media-src 'self' blob: https:"
 
 // playerPolicy returns the player page's policy. Streams, and the pictures on the seek bar, come from any https host. The media
 // element plays streams as blob:, and hls.js gives each track of captions an empty file as data:. The controls' style elements
 // are allowed by the hashes that build.mjs has written.
 func playerPolicy(files fs.FS) string {
-	list := policy + "; connect-src 'self' https:; img-src 'self' https:; media-src 'self' https: blob: data:"
+	list := brandPolicy + "; connect-src 'self' https:; media-src 'self' https: blob: data:"
 	if styles, err := fs.ReadFile(files, "player-styles.txt"); err == nil {
 		list += "; style-src 'self' " + string(styles)
 	}
@@ -37,15 +40,18 @@ func playerPolicy(files fs.FS) string {
 	return list
 }
 
-// shopPolicy is the shopping page's policy. Pictures of products and logos, and a show's video, may come from any host; the SFU and
-// the realtime channel may be on another node.
-const shopPolicy = policy + "; connect-src 'self' ws: wss: https:; img-src 'self' http: https:; media-src 'self' blob: https:"
+// shopPolicy is the shopping page's policy. Pictures of products, and a show's video, may come from any host; the SFU and the
+// realtime channel may be on another node.
+const shopPolicy = brandPolicy + "; connect-src 'self' ws: wss: https:; media-src 'self' blob: https:"
 
 // The devices that pages may ask for: none, except for the microphone, camera and screen of rooms and of the studio.
 const (
 	noDevices   = "camera=(), microphone=(), display-capture=(), geolocation=()"
 	roomDevices = "camera=(self), microphone=(self), display-capture=(self), autoplay=(self), fullscreen=(self), geolocation=()"
 )
+
+// playerPath is the path of the page that plays one playback URL.
+const playerPath = "/player"
 
 // roomPath is the path of the page for joining a session.
 const roomPath = "/scenarios/conference/"
@@ -65,7 +71,7 @@ const missingPath = "404"
 type Pages struct {
 	source fs.FS
 	files  map[string]page // by request path
-	// heads finds the heads of shows' pages; nil for none.
+	// heads finds the heads of pages with a tenant's brand; nil for none.
 	heads Heads
 }
 
@@ -92,10 +98,10 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{"/", "index.html", policy},
 		// The viewer's stylesheet contains its icons as data: images.
 		{"/docs", "docs.html", policy + "; img-src 'self' data:"},
-		{"/player", "player.html", playerPolicy(files)},
+		{playerPath, "player.html", playerPolicy(files)},
 		{"/accept-invite", "accept-invite.html", policy},
 		{"/reset-password", "reset-password.html", policy},
-		{"/purchase", "purchase.html", policy},
+		{"/purchase", "purchase.html", brandPolicy},
 		{"/mailbox", "mailbox.html", policy},
 		{missingPath, "404.html", policy},
 		{roomPath, "conference.html", roomPolicy},
@@ -123,7 +129,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 // among them, because only callers on this machine may open it.
 func Paths() []string {
 	return []string{
-		"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", roomPath, strings.TrimSuffix(roomPath, "/"),
+		"/", "/docs", playerPath, "/accept-invite", "/reset-password", "/purchase", roomPath, strings.TrimSuffix(roomPath, "/"),
 		shopPath, strings.TrimSuffix(shopPath, "/"), studioPath, strings.TrimSuffix(studioPath, "/"),
 		"/assets/*", "/favicon.ico",
 	}
@@ -207,7 +213,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	if file.headed {
-		p.serveShow(w, r, file)
+		p.serveHeaded(w, r, file)
 
 		return
 	}

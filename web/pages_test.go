@@ -136,7 +136,7 @@ func TestEmbeddedPagesAreWhole(t *testing.T) {
 	t.Parallel()
 
 	pages := builtPages(t)
-	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/scenarios/shopping/", "/assets/account.js", "/assets/player.js", "/assets/rooms.js", "/assets/shop.js", "/assets/shopping.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js", "/assets/licences.txt"} {
+	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/scenarios/shopping/", "/assets/account.js", "/assets/player.js", "/assets/purchase.js", "/assets/rooms.js", "/assets/shop.js", "/assets/shopping.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js", "/assets/licences.txt"} {
 		require.Equal(t, http.StatusOK, get(t, pages, http.MethodGet, path).StatusCode, path)
 	}
 

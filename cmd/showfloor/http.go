@@ -11,6 +11,7 @@ import (
 
 	"showfloor/handlers"
 	"showfloor/handlers/pipeline"
+	"showfloor/internal/shows/show"
 	"showfloor/web"
 )
 
@@ -19,8 +20,8 @@ func (s *server) startHTTP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pages.UseHeads(func(ctx context.Context, room, vod string) web.Head {
-		return web.Head(s.areas.Shows.PageHead(ctx, room, vod))
+	pages.UseHeads(func(ctx context.Context, page web.Address) web.Head {
+		return web.Head(s.areas.Shows.PageHead(ctx, show.PageAddress(page)))
 	})
 	var paths []string
 	if pages.Built() {

@@ -199,6 +199,19 @@ func (q *Queries) GetSessionForEntry(ctx context.Context, arg GetSessionForEntry
 	return i, err
 }
 
+const GetSessionTenant = `-- name: GetSessionTenant :one
+SELECT tenant_id FROM sessions WHERE id = $1
+`
+
+// @sqlc-vet-disable tenant
+// The room page's URL names only the session.
+func (q *Queries) GetSessionTenant(ctx context.Context, id string) (string, error) {
+	row := q.db.QueryRow(ctx, GetSessionTenant, id)
+	var tenant_id string
+	err := row.Scan(&tenant_id)
+	return tenant_id, err
+}
+
 const ListAbandonedCalls = `-- name: ListAbandonedCalls :many
 SELECT s.tenant_id, s.id FROM sessions s
 WHERE s.type = 'call' AND s.state = 'live' AND s.started_at < $1::timestamptz AND s.present = 0

@@ -366,7 +366,8 @@ func (a *Areas) openCommerce(c Config) {
 func (a *Areas) openShows(c Config) {
 	a.Shows = show.New(show.Config{
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Recordings: a.Recordings, Sessions: a.Sessions, Chat: a.Chat,
-		Catalog: a.Catalog, Auctions: a.Auctions, Discounts: a.Discounts, Realtime: c.Realtime, Now: c.Now,
+		Catalog: a.Catalog, Auctions: a.Auctions, Discounts: a.Discounts, Tokens: a.Playback, Realtime: c.Realtime,
+		PublicURL: c.PublicURL, Now: c.Now,
 	})
 	a.Shop = shop.New(shop.Config{
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Shows: a.Shows,

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -202,6 +203,18 @@ func (s *Service) GetSession(ctx context.Context, c tenancy.Caller, sessionID st
 		return v, fmt.Errorf("list breakout rooms: %w", err)
 	}
 	return v, nil
+}
+
+// FindSessionTenant returns the id of the tenant that a session, or a breakout room, belongs to.
+func (s *Service) FindSessionTenant(ctx context.Context, sessionID string) (string, error) {
+	tenantID, err := db.New(s.config.Pool).GetSessionTenant(ctx, sessionID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", problem.Missing("session")
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the session's tenant: %w", err)
+	}
+	return tenantID, nil
 }
 
 // ViewOf is the tenant's view of a session, read by queries that may belong to a

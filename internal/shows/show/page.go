@@ -2,9 +2,13 @@ package show
 
 import (
 	"context"
+	"net/url"
+	"strings"
 	"time"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy"
 )
 
@@ -13,18 +17,38 @@ const (
 	maxHeads = 16
 	// headTime is how long a page waits for its head.
 	headTime = 2 * time.Second
+	// playlistName is the file at the end of each playback URL.
+	playlistName = "index.m3u8"
 )
 
-// PageHead is what a show's page says about itself before its scripts run. Unknown fields are empty.
+// PlaybackTokens reads the tokens of playback URLs. An expired token is not an error.
+type PlaybackTokens interface {
+	CheckPlayback(ctx context.Context, token string) (streamID string, expires time.Time, err error)
+	CheckRoomPlayback(ctx context.Context, token string) (streamID string, expires time.Time, err error)
+	CheckRecording(ctx context.Context, token string) (recordingID string, expires time.Time, err error)
+}
+
+// PageAddress is what a page's URL says about its content. Each field may be any text, or empty.
+type PageAddress struct {
+	// Room is the id of a stream or of a session, Recording the id of a recording.
+	Room, Recording string
+	// Playlist is a playback URL.
+	Playlist string
+}
+
+// PageHead is what a page for viewers and guests says about itself before its scripts run. Unknown fields are empty.
 type PageHead struct {
-	Title, Description, Image, SiteName, ThemeColor string
+	Title, Description, Image string
+	// SiteName, LogoURL, ThemeColor and AccentColor are the tenant's brand.
+	SiteName, LogoURL, ThemeColor, AccentColor string
 	// FrameOrigins are the websites that may frame the page.
 	FrameOrigins []string
 }
 
-// PageHead returns the head of the page of a stream (room) or of a recording (vod); the zero PageHead for unknown ones, or if the
-// database doesn't answer in time. Of a recording that is not public, only the tenant is named.
-func (s *Service) PageHead(ctx context.Context, room, vod string) PageHead {
+// PageHead returns the head of a page; the zero PageHead for an unknown address, or if the database doesn't answer in time. Of a
+// session, and of a recording that is not public, only the tenant is named. The tenant of a playback URL is named only if this server
+// has signed the URL: otherwise an attacker could show his own video under a tenant's name.
+func (s *Service) PageHead(ctx context.Context, page PageAddress) PageHead {
 	ctx, cancel := context.WithTimeout(ctx, headTime)
 	defer cancel()
 	select {
@@ -33,21 +57,20 @@ func (s *Service) PageHead(ctx context.Context, room, vod string) PageHead {
 	case <-ctx.Done():
 		return PageHead{}
 	}
-	if vod != "" {
-		r, err := s.findReplay(ctx, vod)
-		if err != nil || tenancy.CheckTenant(r.Tenant.Status) != nil {
+	if page.Playlist != "" {
+		page.Room, page.Recording = s.signedFor(ctx, page.Playlist)
+	}
+	switch {
+	case page.Recording != "":
+		return s.replayHead(ctx, page.Recording)
+	case id.Session.Matches(page.Room):
+		tenant, err := s.tenants.get(ctx, page.Room)
+		if err != nil {
 			return PageHead{}
 		}
-		h := headOf(r.Tenant)
-		if r.public {
-			h.Title, h.Description, h.Image = r.Title(), "A replay by "+r.Tenant.Name, text(r.PosterURL)
-			if h.Image == "" {
-				h.Image = text(r.Stream.PosterURL)
-			}
-		}
-		return h
+		return headOf(tenant)
 	}
-	v, err := s.GetShow(ctx, room)
+	v, err := s.GetShow(ctx, page.Room)
 	if err != nil {
 		return PageHead{}
 	}
@@ -56,8 +79,62 @@ func (s *Service) PageHead(ctx context.Context, room, vod string) PageHead {
 	return h
 }
 
+func (s *Service) replayHead(ctx context.Context, recordingID string) PageHead {
+	r, err := s.findReplay(ctx, recordingID)
+	if err != nil || tenancy.CheckTenant(r.Tenant.Status) != nil {
+		return PageHead{}
+	}
+	h := headOf(r.Tenant)
+	if r.public {
+		h.Title, h.Description, h.Image = r.Title(), "A replay by "+r.Tenant.Name, text(r.PosterURL)
+		if h.Image == "" {
+			h.Image = text(r.Stream.PosterURL)
+		}
+	}
+	return h
+}
+
+// signedFor returns the stream or the recording that a playback URL of this server plays, expired or not. Both are empty for any
+// other URL.
+func (s *Service) signedFor(ctx context.Context, playlist string) (streamID, recordingID string) {
+	u, err := url.Parse(strings.TrimPrefix(playlist, s.config.PublicURL))
+	if err != nil || u.IsAbs() || u.Host != "" || u.RawPath != "" {
+		return "", ""
+	}
+	switch parts := strings.Split(u.Path, "/"); {
+	case len(parts) == 4 && parts[0] == "" && parts[1] == "live" && parts[3] == playlistName:
+		if streamID, _, err = s.config.Tokens.CheckPlayback(ctx, parts[2]); err != nil {
+			streamID, _, err = s.config.Tokens.CheckRoomPlayback(ctx, parts[2])
+		}
+	case len(parts) == 5 && parts[0] == "" && parts[1] == "vod" && parts[4] == playlistName:
+		if recordingID, _, err = s.config.Tokens.CheckRecording(ctx, parts[2]); recordingID != parts[3] {
+			recordingID = ""
+		}
+	}
+	if err != nil {
+		return "", ""
+	}
+	return streamID, recordingID
+}
+
+// readSessionTenant reads the tenant of a session. A suspended one is the problem not_found.
+func (s *Service) readSessionTenant(ctx context.Context, sessionID string) (db.Tenant, error) {
+	tenantID, err := s.config.Sessions.FindSessionTenant(ctx, sessionID)
+	if err != nil {
+		return db.Tenant{}, err
+	}
+	tenant, err := s.config.Accounts.GetTenant(ctx, tenancy.Caller{TenantID: tenantID})
+	if err == nil && tenancy.CheckTenant(tenant.Status) != nil {
+		err = problem.Missing("session")
+	}
+	return tenant, err
+}
+
 func headOf(t db.Tenant) PageHead {
-	return PageHead{SiteName: t.Name, ThemeColor: text(t.PrimaryColor), FrameOrigins: t.EmbedOrigins}
+	return PageHead{
+		SiteName: t.Name, LogoURL: text(t.LogoURL), ThemeColor: text(t.PrimaryColor), AccentColor: text(t.AccentColor),
+		FrameOrigins: t.EmbedOrigins,
+	}
 }
 
 func text(s *string) string {

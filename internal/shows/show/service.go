@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/gen/db"
 	"showfloor/internal/commerce/auction"
 	"showfloor/internal/commerce/catalog"
 	"showfloor/internal/commerce/discount"
@@ -28,8 +29,12 @@ type Config struct {
 	Catalog    *catalog.Service
 	Auctions   *auction.Service
 	Discounts  *discount.Service
+	// Tokens checks the playback URLs that the player page is asked to play.
+	Tokens PlaybackTokens
 	// Realtime publishes the states of shows.
 	Realtime realtime.Publisher
+	// PublicURL begins the playback URLs, without a slash at the end.
+	PublicURL string
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -42,6 +47,8 @@ type Service struct {
 	replays *kept[*Replay]
 	// playback has the URLs at which participants play streams.
 	playback *kept[stream.PlaybackURL]
+	// tenants are the tenants of sessions, by the session's id.
+	tenants *kept[db.Tenant]
 	// heads has a token for each page head that is being read.
 	heads chan struct{}
 }
@@ -53,6 +60,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{config: c, heads: make(chan struct{}, maxHeads)}
 	s.shows, s.replays, s.playback = keep(c.Now, s.readShow), keep(c.Now, s.readReplay), keep(c.Now, s.readPlayback)
+	s.tenants = keep(c.Now, s.readSessionTenant)
 	return s
 }
 

@@ -3,6 +3,7 @@
 // link has no server address, because a forged one could send camera pictures to an
 // attacker's server. With &camera=off the page asks for no camera: a voice call.
 import { Api, ApiError, type Closed, Room, RoomError, type Session, type Ticket, capture, readTicket } from '../rooms/index.js';
+import { readBrand, showBrand } from '../brand/page.js';
 import { byId, icon } from './dom.js';
 import { type Luggage, Lobby } from './lobby.js';
 import { Meeting } from './meeting.js';
@@ -212,6 +213,14 @@ class Visit {
 
 const token = (history.state as { token?: string } | null)?.token ?? '';
 const ticket = readTicket(token);
-if (!token) explain();
+const room = asked.get('room');
+showBrand(readBrand());
+if (!token && !room) explain();
 else if (!ticket) void door(farewell({ code: 'unauthenticated', message: '' }, false), 'lock');
-else void new Visit(token, ticket, asked.get('room') || ticket.room).run();
+else if (room) void new Visit(token, ticket, room).run();
+else {
+  // The server finds the tenant's brand by the room in the URL.
+  asked.set('room', ticket.room);
+  keepToken(token, asked);
+  location.reload();
+}

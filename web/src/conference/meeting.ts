@@ -1,6 +1,7 @@
 import {
   type Api, type Closed, type ConnectionQuality, type LocalSource, type Participant, QualityMeter, Realtime, type RealtimeRoom, Room, type Session, RoomError,
 } from '../rooms/index.js';
+import { readBrand, titled } from '../brand/page.js';
 import type { Layout } from './arrange.js';
 import { type Breakout, BreakoutsDialog, ask } from './breakouts.js';
 import { Chat } from './chat.js';
@@ -405,7 +406,7 @@ export class Meeting {
     const { session } = room;
     const name = session.name ?? 'Live room';
     byId('room-name').textContent = name;
-    document.title = `${name} · Showfloor`;
+    document.title = titled(name, readBrand());
     const back = byId('back');
     back.hidden = !session.parentSessionId;
     if (!back.hidden && !back.hasChildNodes()) back.append(icon('back'), 'Main room');

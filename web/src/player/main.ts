@@ -4,6 +4,7 @@ import type Hls from 'hls.js';
 import type { ManifestLoadedData } from 'hls.js';
 import type MediaController from 'media-chrome/dist/media-controller.js';
 
+import { showBrand } from '../brand/page.js';
 import { remember, requested, type Request } from './address.js';
 import { connect } from './controls.js';
 import { type Chapter, loadChapters, loadStoryboard, named, setStoryboard } from './extras.js';
@@ -155,11 +156,20 @@ byId('open').addEventListener('submit', (event) => {
   remember(request);
   open(request);
 });
-addEventListener('hashchange', () => open(requested()));
+addEventListener('hashchange', () => {
+  const request = requested();
+  if (initial.brand) location.reload(); // the other address has another brand, or none
+  else open(request);
+});
 
 function open(request: Request): void {
   byId<HTMLInputElement>('src').value = request.src;
   player.open(request);
 }
 
-open(requested());
+const initial = requested();
+showBrand(initial.brand);
+if (initial.title) document.title = initial.title;
+byId('nav').hidden = initial.src !== ''; // only for developers, who open the page itself
+byId('open').hidden = initial.brand !== undefined;
+open(initial);

@@ -6,7 +6,7 @@ import { type ApiError, LiveShow } from '../shop/index.js';
 import { type Address, renewal } from './address.js';
 import { AuctionCard } from './auction.js';
 import { Composer, HeartButton, Messages } from './chat.js';
-import { paint } from './colours.js';
+import { paint } from '../brand/colours.js';
 import { DropBanner } from './drop.js';
 import { Hearts, rise } from './hearts.js';
 import { useChanges, useMedia, useOnline } from './hooks.js';

@@ -5,7 +5,7 @@ import type { Replay, Show } from '../gen/api.js';
 import { type ApiError, ReplayShow, readTicket } from '../shop/index.js';
 import { type Address, renewal } from './address.js';
 import { Messages } from './chat.js';
-import { paint } from './colours.js';
+import { paint } from '../brand/colours.js';
 import { Chapters, Controls, type Player, usePlayer } from './controls.js';
 import { useChanges, useMedia, useOnline } from './hooks.js';
 import { Icon } from './icons.js';

@@ -4,7 +4,7 @@ import { useEffect, useId, useMemo, useState } from 'preact/hooks';
 
 import { type ApiError, HostApi, LiveShow, type Ticket, readTicket } from '../shop/index.js';
 import { readAddress } from '../shopping/address.js';
-import { paint } from '../shopping/colours.js';
+import { paint } from '../brand/colours.js';
 import { useChanges, useOnline } from '../shopping/hooks.js';
 import { Icon } from '../shopping/icons.js';
 import { count } from '../shopping/money.js';
