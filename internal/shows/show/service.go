@@ -17,6 +17,9 @@ import (
 	"showfloor/internal/tenancy/account"
 )
 
+// h264 is the video codec that all browsers decode by WebRTC, as stream.Media names it.
+const h264 = "H264"
+
 // Config of a Service.
 type Config struct {
 	Pool       *pgxpool.Pool
@@ -30,6 +33,9 @@ type Config struct {
 	Discounts  *discount.Service
 	// Realtime publishes the states of shows.
 	Realtime realtime.Publisher
+	// RealtimeViewers is how many viewers of pages the SFU of a node accepts. A show with as many viewers or more
+	// offers no WebRTC.
+	RealtimeViewers int
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -54,6 +60,13 @@ func New(c Config) *Service {
 	s := &Service{config: c, heads: make(chan struct{}, maxHeads)}
 	s.shows, s.replays, s.playback = keep(c.Now, s.readShow), keep(c.Now, s.readReplay), keep(c.Now, s.readPlayback)
 	return s
+}
+
+// OffersRealtime reports whether viewers' pages may play a show by WebRTC. It refuses what would fail for all of them: pictures that
+// the room can't show, and a node without a free place.
+func (s *Service) OffersRealtime(v *Show) bool {
+	m := v.Health.Media
+	return v.Status == stream.Live && m.VideoCodec == h264 && !m.BFrames && v.Viewers < s.config.RealtimeViewers
 }
 
 // Now is the service's clock.
