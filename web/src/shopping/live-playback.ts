@@ -62,6 +62,11 @@ export class LivePlayback implements Playback {
     return this.#feed?.frames ?? 0;
   }
 
+  /** Failed attempts since WebRTC has worked for a minute. */
+  get failures(): number {
+    return this.#failures;
+  }
+
   start(): void {
     document.addEventListener('visibilitychange', this.#resume);
     addEventListener('pagehide', this.#leave);
