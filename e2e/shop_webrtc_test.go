@@ -22,9 +22,10 @@ const (
 	firstFrameMs = `globalThis.firstFrame ?? 0`
 )
 
-// observe runs in the page before its scripts. It keeps the page's peer connections, notes when the first frame is shown, and
+// observe runs in the page before its scripts. It makes the page try WebRTC a second after the first frame. It keeps the page's peer connections, notes when the first frame is shown, and
 // counts the frames of the screen in which neither a picture nor the held one was to be seen after that.
 const observe = `
+	Math.random = () => 0;
 	globalThis.peers = [];
 	globalThis.RTCPeerConnection = class extends RTCPeerConnection {
 		constructor(...args) { super(...args); peers.push(this); }

@@ -18,8 +18,9 @@ const minute = 60_000;
 const failurePauses = [minute / 2, minute, 2 * minute, 5 * minute];
 const fullMs = 5 * minute;
 const briefMs = 5000;
-const leastSpreadMs = 1000;
-const mostSpreadMs = 15_000;
+const firstMs = 1000;
+const leastSpreadMs = 10_000; // at the start of a show nobody is counted yet, although thousands may have waited for it
+const mostSpreadMs = 30_000;
 const perViewerMs = 20;
 
 /** The browser's data about its network, where it has any (Network Information API). */
@@ -55,7 +56,7 @@ export function mayTry({ show, role, capable, visible, online, network }: Condit
 
 /** Milliseconds until the first attempt. Viewers who came with the same link don't connect in the same second. */
 export function firstPause(viewers: number, random = Math.random()): number {
-  return leastSpreadMs + random * Math.min(mostSpreadMs, leastSpreadMs + viewers * perViewerMs);
+  return firstMs + random * Math.min(mostSpreadMs, leastSpreadMs + viewers * perViewerMs);
 }
 
 /**

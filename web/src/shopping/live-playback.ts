@@ -6,6 +6,7 @@ import { RoomFeed } from './room-feed.js';
 
 const provenMs = 60_000; // a feed that ran for this long has worked: the next pause is the first one again
 const checkMs = 5000; // before the conditions are checked again
+const statusMs = 1500; // from the end of the tracks until the show's new status is known
 
 /** Where a live show's video comes from. */
 export interface LiveOptions {
@@ -31,6 +32,7 @@ export class LivePlayback implements Playback {
   #hls: HlsPlayback | undefined;
   #feed: RoomFeed | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #statusTimer: ReturnType<typeof setTimeout> | undefined;
   #planned = false;
   #started = false; // a picture was shown
   #failures = 0;
@@ -76,6 +78,7 @@ export class LivePlayback implements Playback {
 
   stop(): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#statusTimer);
     document.removeEventListener('visibilitychange', this.#resume);
     removeEventListener('pagehide', this.#leave);
     this.#network?.removeEventListener?.('change', this.#networkChanged);
@@ -95,11 +98,9 @@ export class LivePlayback implements Playback {
 
   #hlsChanged(state: PlaybackState): void {
     if (state === 'loading' && this.#started) return; // the last picture stays
-    if (state === 'playing') {
-      this.#started = true;
-      // The first frame by HLS doesn't wait for anything of WebRTC.
-      if (!this.#planned) this.#plan(firstPause(this.options.show()?.viewerCount ?? 0));
-    }
+    if (state === 'playing') this.#started = true;
+    // The first frame by HLS doesn't wait for anything of WebRTC.
+    if (!this.#planned && (state === 'playing' || state === 'failed')) this.#plan(firstPause(this.options.show()?.viewerCount ?? 0));
     this.options.changed(state);
   }
 
@@ -127,6 +128,7 @@ export class LivePlayback implements Playback {
   }
 
   #playFeed(media: MediaStream): void {
+    clearTimeout(this.#statusTimer);
     this.#cover.hold();
     this.#hls?.stop();
     this.#hls = undefined;
@@ -142,9 +144,8 @@ export class LivePlayback implements Playback {
     this.#feed = undefined;
     if (this.#kind === 'webrtc') {
       this.#cover.hold();
-      this.video.srcObject = null;
-      this.#playHls();
-      this.#cover.lift();
+      if (why === 'over') this.#awaitStatus();
+      else this.#return();
     }
     if (why === 'unsuited') this.#unsuited = this.options.show()?.startedAt;
     if (performance.now() - this.#feedAt > provenMs) this.#failures = 0;
@@ -152,6 +153,23 @@ export class LivePlayback implements Playback {
     // The room can show the next broadcast, perhaps.
     const pause = why === 'unsuited' ? checkMs : nextPause(why, this.#failures);
     if (pause !== undefined) this.#plan(pause);
+  }
+
+  #return(): void {
+    this.video.srcObject = null;
+    this.#playHls();
+    this.#cover.lift();
+  }
+
+  /** awaitStatus plays HLS again if the show isn't over. At its end HLS would repeat the last seconds. */
+  #awaitStatus(): void {
+    clearTimeout(this.#statusTimer);
+    this.#statusTimer = setTimeout(() => {
+      const status = this.options.show()?.status;
+      if (status === 'LIVE' || status === 'RECONNECTING') return this.#return();
+      this.options.changed('ended');
+      this.#awaitStatus();
+    }, statusMs);
   }
 
   /** resume plays a picture again that the browser has paused in the background. HLS does it by itself. */
