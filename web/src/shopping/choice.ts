@@ -51,7 +51,8 @@ export function isFast(network: Network | undefined): boolean {
  * broadcast from the studio.
  */
 export function mayTry({ show, role, capable, visible, online, network }: Conditions): boolean {
-  return show.status === 'LIVE' && show.realtimeVideo && role === 'viewer' && capable && visible && online && isFast(network);
+  // A server of the former version sends no realtimeVideo.
+  return show.status === 'LIVE' && show.realtimeVideo === true && role === 'viewer' && capable && visible && online && isFast(network);
 }
 
 /** Milliseconds until the first attempt. Viewers who came with the same link don't connect in the same second. */

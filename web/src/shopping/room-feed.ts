@@ -126,12 +126,12 @@ export class RoomFeed {
     }
     this.#hiddenAt = undefined;
     if (!this.#ready && now - this.#startedAt > startMs) return this.#end('failed');
-    const { subscribe } = (await this.#room?.stats()) ?? {};
-    if (this.#ended) return;
-    this.#measure(subscribe);
     // Then HLS has no pictures either. A host's camera that is switched off is muted.
     if (this.#shown?.video.muted || this.options.paused()) this.#movedAt = now;
     if (this.#ready && now - this.#movedAt > stallMs) return this.#end('failed');
+    const { subscribe } = (await this.#room?.stats()) ?? {}; // a closed connection has none, and rejects
+    if (this.#ended) return;
+    this.#measure(subscribe);
     if (this.#ready || !this.#media || this.#frames < enoughFrames) return;
     this.#ready = true;
     this.options.ready(this.#media);
