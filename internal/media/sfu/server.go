@@ -166,7 +166,8 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Stats{
-		Rooms: len(s.open), Tracks: s.tracks, Watchers: s.watchers, Accepted: s.accepted, Refused: maps.Clone(s.refused), Fallbacks: maps.Clone(s.fallbacks),
+		Rooms: len(s.open), Tracks: s.tracks, Watchers: s.watchers,
+		Accepted: s.accepted, Refused: maps.Clone(s.refused), Fallbacks: maps.Clone(s.fallbacks),
 		PacketsIn: s.packets.Load(), BytesIn: s.bytes.Load(), Dropped: s.dropped.Load(),
 		Malformed: s.malformed.Load(), Nacks: s.nacks.Load(), KeyFrames: s.keyFrames.Load(), Panics: s.faults.count.Load(),
 	}

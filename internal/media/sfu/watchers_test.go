@@ -23,7 +23,7 @@ func TestWatchersAreLimited(t *testing.T) {
 	vic := sfutest.Connect(t, r.options(t, "vic:viewer", watches))
 	require.False(t, vic.ExpectBye(t, "session_full").Retry)
 	require.Empty(t, r.grant("vic").UserID, "the gate was not asked")
-	vic = r.join(t, "vic:viewer")
+	r.join(t, "vic:viewer")
 	cleo := r.join(t, "cleo:guest")
 	cleo.Publish(t, sfutest.Microphone())
 	require.Equal(t, 1, r.server.Stats().Watchers)
