@@ -51,6 +51,7 @@ func TestStudioRunsAShow(t *testing.T) {
 		host.reads("You are live from this browser.")
 		host.reads("On air")
 		viewer.waits(`document.querySelector("video")?.currentTime > 1`)
+		viewer.waits(byWebRTC + ` && showfloorPlayback.frames > 25`)
 	})
 	flowtest.Step(t, "show and hide a product", func(t *testing.T) {
 		host.t, viewer.t = t, t

@@ -20,7 +20,7 @@ func (s *Server) GetShow(ctx context.Context, r api.GetShowRequestObject) (api.G
 	if err != nil {
 		return nil, err
 	}
-	text, err := v.Encoded(func() ([]byte, error) { return encodeShared(toShow(v)) })
+	text, err := v.Encoded(func() ([]byte, error) { return encodeShared(toShow(v, s.areas.Shows.OffersRealtime(v))) })
 	return sharedAnswer{text: text, now: s.areas.Shows.Now(), public: true}, err
 }
 
@@ -76,11 +76,11 @@ func (s *Server) EndShow(ctx context.Context, r api.EndShowRequestObject) (api.E
 	return api.EndShow201JSONResponse{ID: v.ID, Status: api.StreamStatus(v.Status)}, nil
 }
 
-func toShow(v *show.Show) api.Show {
+func toShow(v *show.Show, realtime bool) api.Show {
 	return api.Show{
 		ID: v.ID, Name: v.Name, Status: api.StreamStatus(v.Status), ScheduledAt: timeOrNull(v.ScheduledAt),
 		StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt), ViewerCount: v.Viewers, PosterURL: orNull(v.PosterURL),
-		Brand: toBrand(v.Tenant), CanBuy: v.Tenant.ChargesEnabled, PinnedProductID: orNull(v.Pinned),
+		Brand: toBrand(v.Tenant), CanBuy: v.Tenant.ChargesEnabled, RealtimeVideo: realtime, PinnedProductID: orNull(v.Pinned),
 		Products: each(v.Products, toShowProduct), Auctions: each(v.Auctions, toShowAuction), Drops: each(v.Drops, toShowDrop),
 		ReplayID: orNull(v.ReplayID),
 	}

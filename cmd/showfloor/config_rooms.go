@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,6 +16,7 @@ type RoomSettings struct {
 	SFUAddr         string `env:"SFU_ADDR" envDefault:":7882"`
 	SFUExternalIPs  string `env:"SFU_EXTERNAL_IPS"`
 	SFUURL          string `env:"SFU_URL"`
+	SFUMaxViewers   string `env:"SFU_MAX_VIEWERS" envDefault:"200"`
 	TURNAddr        string `env:"TURN_ADDR"`
 	TURNExternalIP  string `env:"TURN_EXTERNAL_IP"`
 	CallRingTimeout string `env:"CALL_RING_TIMEOUT" envDefault:"45s"`
@@ -59,6 +61,11 @@ func (c *config) readRooms() error {
 	if r.TURNAddr != "" && r.TURNAddr == r.SFUAddr {
 		return errors.New("TURN_ADDR and SFU_ADDR must not be the same")
 	}
+	viewers, err := strconv.ParseInt(r.SFUMaxViewers, 10, 32)
+	if err != nil || viewers < 0 {
+		return fmt.Errorf("SFU_MAX_VIEWERS: %q is not a number of at least 0", r.SFUMaxViewers)
+	}
+	c.areas.RealtimeViewers = int(viewers)
 	d, err := time.ParseDuration(r.CallRingTimeout)
 	if err != nil || d < time.Second || d > 10*time.Minute {
 		return fmt.Errorf("CALL_RING_TIMEOUT: %q is not a time between 1s and 10m; write a duration such as 45s", r.CallRingTimeout)

@@ -139,6 +139,8 @@ func (m *metrics) watchCluster(cluster *embedded.Server) {
 func (m *metrics) watchSFU(rooms *sfu.Server) {
 	m.gauge("sfu_rooms", "Rooms with participants on this node.", func() float64 { return float64(rooms.Stats().Rooms) })
 	m.gauge("sfu_participants", "Participants in rooms on this node.", func() float64 { return float64(rooms.Stats().Participants) })
+	m.gauge("sfu_watchers", "Viewers of shopping pages in rooms on this node, see SFU_MAX_VIEWERS.",
+		func() float64 { return float64(rooms.Stats().Watchers) })
 	m.gauge("sfu_tracks", "Tracks that are published in rooms on this node.", func() float64 { return float64(rooms.Stats().Tracks) })
 	m.counter("sfu_accepted_total", "Connections that were admitted to rooms.", func() float64 { return float64(rooms.Stats().Accepted) })
 	m.counter("sfu_refused_total", "Connections that the server refused or ended.", func() float64 {

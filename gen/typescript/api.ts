@@ -13572,6 +13572,11 @@ export interface components {
              */
             products: components["schemas"]["ShowProduct"][];
             /**
+             * @description Whether viewers' pages may play the video by WebRTC from the stream's room, with `watch=1` (see docs/signalling.md): the stream
+             *     is LIVE, its room can show it, and it has fewer viewers than the server sends WebRTC to. Otherwise play HLS.
+             */
+            realtimeVideo: boolean;
+            /**
              * @description The READY recording of the last broadcast, if it is public (see `getReplay`); null otherwise, also until it is READY.
              * @example rec_01m18qg1mhf2bsz1fk6m8v4jxe
              */

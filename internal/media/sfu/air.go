@@ -63,10 +63,26 @@ func (r *room) watch() {
 		}
 	}
 	if r.screening != nil {
-		r.screening.stream.AddViewers(r.audience - r.watching)
-		r.watching = r.audience
+		now := r.viewers()
+		r.screening.stream.AddViewers(now - r.watching)
+		r.watching = now
 		r.measure()
 	}
+}
+
+// hlsCountsOn is how long the stream counts a watcher that has come as its HLS player: up to three target durations
+// after the player's last request, and 2 s.
+const hlsCountsOn = 8 * time.Second
+
+// viewers returns how many viewers in the room the stream doesn't count otherwise.
+func (r *room) viewers() int {
+	n, now := r.audience, r.server.config.Now()
+	for _, m := range r.members {
+		if m.p.watches && !m.grant.waits() && !m.grant.Perms.any() && now.Sub(m.p.since) < hlsCountsOn {
+			n--
+		}
+	}
+	return n
 }
 
 // unwatch stops showing the stream.

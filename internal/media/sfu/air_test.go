@@ -39,8 +39,16 @@ func newStudio(t *testing.T) *studio {
 
 func newStudioWith(t *testing.T, meter *metering.Meter) *studio {
 	t.Helper()
+	return newStudioFor(t, meter, nil)
+}
+
+func newStudioFor(t *testing.T, meter *metering.Meter, change func(*sfu.Config)) *studio {
+	t.Helper()
 	s := &studio{hub: hub.New(hub.Config{Meter: meter}), life: time.Hour}
 	s.rig = newRig(t, func(c *sfu.Config) {
+		if change != nil {
+			change(c)
+		}
 		c.Meter = meter
 		c.Air = &sfu.Air{
 			Hub: s.hub, Converters: bridge.NewConverters(1),

@@ -32,6 +32,9 @@ type Config struct {
 	Air *Air
 	// Meter measures the usage of each room; nil measures nothing.
 	Meter *metering.Meter
+	// Watchers is how many watchers the server has at a time, over all rooms. A watcher is a viewer of a page that
+	// can also play the stream by HLS. Beyond the limit it is refused with CodeSessionFull.
+	Watchers int
 	// Log receives errors and warnings. Tokens and session descriptions are never logged. nil
 	// discards all.
 	Log *slog.Logger
@@ -148,11 +151,13 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Stats are totals since the start, except for Rooms, Participants, Tracks and RelaySockets.
+// Stats are totals since the start, except for Rooms, Participants, Tracks, Watchers and
+// RelaySockets.
 type Stats struct {
 	// Rooms is the number of rooms with participants, Participants the number of their
-	// connections, and Tracks the number of tracks in these rooms.
-	Rooms, Participants, Tracks int
+	// connections, Tracks the number of tracks in these rooms, and Watchers that of watchers, which
+	// are participants too.
+	Rooms, Participants, Tracks, Watchers int
 	// Accepted counts connections that were let into a room.
 	Accepted uint64
 	// Refused counts connections that the server refused or ended, by the code of their bye;

@@ -23,6 +23,7 @@ const (
 type entrance struct {
 	token, roomID string
 	ip, from      netip.Addr // from is the part of ip that rate limits count
+	watches       bool       // see Config.Watchers
 	// back is the peer that the client resumes after a message, nil for a new join.
 	back  *peer
 	after uint64
@@ -30,7 +31,7 @@ type entrance struct {
 
 func (s *Server) newEntrance(r *http.Request) entrance {
 	query := r.URL.Query()
-	e := entrance{token: query.Get("token"), roomID: query.Get("room"), ip: s.config.ClientIP(r)}
+	e := entrance{token: query.Get("token"), roomID: query.Get("room"), ip: s.config.ClientIP(r), watches: query.Get("watch") == "1"}
 	e.from = netaddr.Network(e.ip)
 	if after, err := strconv.ParseUint(query.Get("after"), 10, 64); err == nil {
 		e.back, e.after = s.resumable(query.Get("resume"), e.roomID), after
@@ -91,8 +92,14 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *ClientError) {
 	ctx, cancel := context.WithTimeout(x.ctx, enterTime)
 	defer cancel()
 	p := newPeer(s, e.token)
+	p.watches, p.since = e.watches, s.config.Now()
+	// Before the gate is asked: a full server must not cost a transaction for each refusal.
+	if !s.addWatcher(p) {
+		return nil, &ClientError{Code: CodeSessionFull, Message: "this server sends no more viewers WebRTC; play HLS"}
+	}
 	g, err := s.config.Gate.Enter(ctx, Entry{Token: p.token, RoomID: e.roomID, ConnID: p.connID})
 	if err != nil {
+		s.removeWatcher(p)
 		if g.UserID != "" {
 			s.wg.Go(func() {
 				s.leave(Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID})
@@ -104,6 +111,7 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *ClientError) {
 	p.grant, p.ip, p.from = g, e.ip.String(), e.from
 	p.socket = x
 	if !s.join(p, g) {
+		s.removeWatcher(p)
 		s.leave(p.connection)
 		return nil, &ClientError{Code: CodeShutdown}
 	}

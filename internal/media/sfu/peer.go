@@ -41,6 +41,9 @@ type peer struct {
 	connection            Connection
 	// ip is the address of its first socket.
 	ip string
+	// watches: it is a watcher, see Config.Watchers. since is when it came.
+	watches bool
+	since   time.Time
 	// from is the part of ip that rate limits count.
 	from netip.Addr
 

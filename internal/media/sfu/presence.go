@@ -15,7 +15,8 @@ func (r *room) count(m *member, delta int) {
 
 // place decides which members are informed of m. A member that can publish is announced to all,
 // from then on. One that can't, or waits, is shown to moderators only; of the audience, the first
-// maxShown and all who have raised their hand.
+// maxShown and all who have raised their hand. Watchers count in the audience only: they come and go
+// with each change between WebRTC and HLS, and viewers by HLS aren't shown either.
 func (r *room) place(m *member) {
 	switch {
 	case m.announced:
@@ -26,7 +27,7 @@ func (r *room) place(m *member) {
 			r.shown--
 		}
 	case m.shown:
-	case m.grant.waits() || m.grant.HandRaised || r.shown < maxShown:
+	case m.grant.waits() || m.grant.HandRaised || r.shown < maxShown && !m.p.watches:
 		m.shown = true
 		r.shown++
 	}

@@ -58,6 +58,7 @@ type Server struct {
 	fallbacks map[string]uint64
 	stopping  bool
 	tracks    int
+	watchers  int
 }
 
 // New returns a server that doesn't listen yet.
@@ -165,7 +166,8 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Stats{
-		Rooms: len(s.open), Tracks: s.tracks, Accepted: s.accepted, Refused: maps.Clone(s.refused), Fallbacks: maps.Clone(s.fallbacks),
+		Rooms: len(s.open), Tracks: s.tracks, Watchers: s.watchers,
+		Accepted: s.accepted, Refused: maps.Clone(s.refused), Fallbacks: maps.Clone(s.fallbacks),
 		PacketsIn: s.packets.Load(), BytesIn: s.bytes.Load(), Dropped: s.dropped.Load(),
 		Malformed: s.malformed.Load(), Nacks: s.nacks.Load(), KeyFrames: s.keyFrames.Load(), Panics: s.faults.count.Load(),
 	}
@@ -257,9 +259,35 @@ func (s *Server) left(p *peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.resumes, p.resume)
+	if p.watches {
+		s.watchers--
+	}
 	if p.room.peers--; p.room.peers == 0 {
 		delete(s.open, p.room.id)
 		close(p.room.ended)
+	}
+}
+
+// addWatcher counts a watcher until it has left; false at the limit. Other participants aren't counted.
+func (s *Server) addWatcher(p *peer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !p.watches {
+		return true
+	}
+	if s.watchers >= s.config.Watchers {
+		return false
+	}
+	s.watchers++
+	return true
+}
+
+// removeWatcher takes back addWatcher for a peer that didn't join.
+func (s *Server) removeWatcher(p *peer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.watches {
+		s.watchers--
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/streams/stream"
 )
 
 func TestPinned(t *testing.T) {
@@ -102,5 +103,26 @@ func TestKept(t *testing.T) {
 	now.Store(2 * int64(keepFor))
 	if _, err = k.get(gone, "a"); err != nil {
 		require.ErrorIs(t, err, context.Canceled)
+	}
+}
+
+func TestOffersRealtime(t *testing.T) {
+	t.Parallel()
+	s := &Service{config: Config{RealtimeViewers: 2}}
+	for name, c := range map[string]struct {
+		status  string
+		viewers int
+		media   stream.Media
+		offered bool
+	}{
+		"live":                {"LIVE", 1, stream.Media{VideoCodec: "H264"}, true},
+		"as many as places":   {"LIVE", 2, stream.Media{VideoCodec: "H264"}, false},
+		"B-frames":            {"LIVE", 0, stream.Media{VideoCodec: "H264", BFrames: true}, false},
+		"H.265":               {"LIVE", 0, stream.Media{VideoCodec: "H265"}, false},
+		"on an SRS server":    {"LIVE", 0, stream.Media{}, false},
+		"the encoder is gone": {"RECONNECTING", 0, stream.Media{VideoCodec: "H264"}, false},
+	} {
+		v := &Show{View: stream.View{Stream: db.Stream{Status: c.status}, Viewers: c.viewers, Health: stream.Health{Media: c.media}}}
+		require.Equal(t, c.offered, s.OffersRealtime(v), name)
 	}
 }

@@ -18,6 +18,9 @@ import (
 	"showfloor/internal/tenancy/account"
 )
 
+// h264 is the video codec that all browsers decode by WebRTC, as stream.Media names it.
+const h264 = "H264"
+
 // Config of a Service.
 type Config struct {
 	Pool       *pgxpool.Pool
@@ -35,6 +38,9 @@ type Config struct {
 	Realtime realtime.Publisher
 	// PublicURL begins the playback URLs, without a slash at the end.
 	PublicURL string
+	// RealtimeViewers is how many viewers of pages the SFU of a node accepts. A show with as many viewers or more
+	// offers no WebRTC.
+	RealtimeViewers int
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -62,6 +68,13 @@ func New(c Config) *Service {
 	s.shows, s.replays, s.playback = keep(c.Now, s.readShow), keep(c.Now, s.readReplay), keep(c.Now, s.readPlayback)
 	s.tenants = keep(c.Now, s.readSessionTenant)
 	return s
+}
+
+// OffersRealtime reports whether viewers' pages may play a show by WebRTC. It refuses what would fail for all of them: pictures that
+// the room can't show, and a node without a free place.
+func (s *Service) OffersRealtime(v *Show) bool {
+	m := v.Health.Media
+	return v.Status == stream.Live && m.VideoCodec == h264 && !m.BFrames && v.Viewers < s.config.RealtimeViewers
 }
 
 // Now is the service's clock.

@@ -18,6 +18,14 @@ export interface RoomOptions {
    * packets are then not audible, at twice the bitrate of the sound.
    */
   red?: boolean;
+  /**
+   * Whether the participant only watches, on a page that can also play the stream by HLS; false by default. The server accepts a
+   * limited number of such participants (`SFU_MAX_VIEWERS`) and refuses further ones with `session_full`. Moderators don't see them
+   * one by one.
+   */
+  watch?: boolean;
+  /** Whether the room plays the sound of its tracks; true by default. With false the page plays mediaOf() itself. */
+  playSound?: boolean;
 }
 
 /**

@@ -58,7 +58,7 @@ export class Room extends Emitter<RoomEvents> {
     this.#views = new Views((tracks) => this.#signal.send({ type: 'view', tracks }));
     this.#pictures = new Pictures(this.#views);
     this.#sound = new Sound(() => this.emit('silenced', undefined));
-    this.#signal = new Signal(options.url, options.token, options.room, {
+    this.#signal = new Signal(options.url, options.token, options.room, options.watch ?? false, {
       welcome: (message) => void this.#welcomed(message),
       message: (message) => void this.#hear(message),
       lost: () => this.#enter('reconnecting'),
@@ -191,6 +191,16 @@ export class Room extends Emitter<RoomEvents> {
   /** Stops showing a track in the element. */
   detach(element: HTMLVideoElement): void {
     this.#pictures.detach(element);
+  }
+
+  /** Reports to the server that the element shows a video track, as attach() does, for a page that sets `srcObject` itself. */
+  observe(trackId: string, element: HTMLVideoElement): void {
+    this.#views.observe(element, trackId);
+  }
+
+  /** Ends observe(). */
+  unobserve(element: HTMLVideoElement): void {
+    this.#views.unobserve(element);
   }
 
   /** The media of a track, for uses other than attach(); undefined before the event `media`. */
@@ -473,7 +483,7 @@ export class Room extends Emitter<RoomEvents> {
     if (this.#media.get(id) === media) return;
     if (media) this.#media.set(id, media);
     else this.#media.delete(id);
-    if ((media ?? this.#tracks.get(id))?.kind === 'audio') this.#sound.play(id, media);
+    if (this.#options.playSound !== false && (media ?? this.#tracks.get(id))?.kind === 'audio') this.#sound.play(id, media);
     this.#pictures.changed(id, media);
     const track = this.#tracks.get(id);
     if (track && media) this.emit('media', track);

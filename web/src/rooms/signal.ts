@@ -41,6 +41,7 @@ export class Signal {
     url: string,
     private readonly token: string,
     private readonly room: string,
+    private readonly watch: boolean,
     private readonly listener: SignalListener,
   ) {
     this.#url = url;
@@ -98,6 +99,7 @@ export class Signal {
     const url = new URL(this.#url.replace(/\/*$/, '/'));
     url.searchParams.set('token', this.token);
     url.searchParams.set('room', this.room);
+    if (this.watch) url.searchParams.set('watch', '1');
     if (this.#resume) {
       url.searchParams.set('resume', this.#resume);
       url.searchParams.set('after', String(this.#last));

@@ -11,20 +11,21 @@ import { DropBanner } from './drop.js';
 import { Hearts, rise } from './hearts.js';
 import { useChanges, useMedia, useOnline } from './hooks.js';
 import { Icon } from './icons.js';
+import { LivePlayback } from './live-playback.js';
 import { count } from './money.js';
 import { Announcer, useNews, useShopState } from './notices.js';
-import { HlsPlayback, type Playback, type PlaybackState } from './playback.js';
 import { PinnedCard, Shelf } from './product.js';
 import { After, Before, Refused } from './screens.js';
 import { OpenSheet } from './sheets.js';
 import { ShopContext } from './shop.js';
-import { type Screen, Stage } from './stage.js';
+import { type Plays, type Screen, Stage } from './stage.js';
 import { t } from './texts/index.js';
 import { IconButton, Logo, Notice } from './ui.js';
 
 const endMs = 6000; // after the end of a broadcast its last seconds are still played
 const cartMs = 2000; // viewers read their carts within this time after the start
 const noProducts: Show['products'] = [];
+const sfuUrl = `${location.origin.replace(/^http/, 'ws')}/sfu`; // the server redirects to the one that has the room
 const ownHearts = { pending: 0 };
 
 /** The page of a live show: before, during and after it. */
@@ -68,7 +69,7 @@ export function Live({ address, token }: { address: Address; token: string }): V
 
   return (
     <ShopContext.Provider value={shop}>
-      <LiveLayout show={show} name={name} openCart={() => shop.open({ kind: 'cart' })} openShelf={() => shop.open({ kind: 'shelf' })} />
+      <LiveLayout show={show} token={token} name={name} openCart={() => shop.open({ kind: 'cart' })} openShelf={() => shop.open({ kind: 'shelf' })} />
       <OpenSheet sheet={sheet} shop={shop} pinned={pinned} show={show} />
       <Notice text={sheet ? '' : shop.notice} />
       <Announcer text={news} />
@@ -94,16 +95,19 @@ function useOnAir(status: Show['status']): boolean {
   return live || shown;
 }
 
-function LiveLayout({ show, name, openCart, openShelf }: { show: LiveShow; name: string | undefined; openCart: () => void; openShelf: () => void }): VNode {
+function LiveLayout({ show, token, name, openCart, openShelf }: {
+  show: LiveShow; token: string; name: string | undefined; openCart: () => void; openShelf: () => void;
+}): VNode {
   const state = show.state!;
   const data = state.show;
   const desk = useMedia('(min-width: 900px)');
   const online = useOnline();
   const onAir = useOnAir(data.status);
   useChanges(show.cart);
-  const plays = useMemo(() => onAir
-    ? (video: HTMLVideoElement, changed: (now: PlaybackState) => void): Playback =>
-        new HlsPlayback(video, { source: async () => (await show.api.playbackUrl()).url, live: true, changed })
+  const plays = useMemo((): Plays | undefined => onAir
+    ? (video, changed, canvas) => new LivePlayback(video, canvas, {
+      source: async () => (await show.api.playbackUrl()).url, show: () => show.state?.show, sfuUrl, token, role: show.ticket?.role, id: data.id, changed,
+    })
     : undefined, [onAir, show]);
   const pinned = data.products.find(({ id }) => id === data.pinnedProductId);
   // Those that run, the newest one until it was seen, and those that the viewer has won.

@@ -11,14 +11,22 @@ const mostBehindSec = 5; // behind the usual latency, before the player skips to
 export type PlaybackState = 'loading' | 'playing' | 'waiting' | 'ended' | 'failed';
 
 /**
- * A way to play a show's video in a video element. The page knows only this interface, so a show can be played by LL-HLS or by
- * WebRTC from its room.
+ * A way to play a show's video in a video element: a replay by HLS, a live show by LL-HLS or by WebRTC from its room.
  */
 export interface Playback {
   /** Starts to play, muted if the browser demands it. */
   start(): void;
   /** Stops and releases the video element. */
   stop(): void;
+}
+
+/** Plays the element's source, muted if the browser allows no sound before a click. */
+export async function playOrMute(video: HTMLVideoElement): Promise<void> {
+  await video.play().catch(async (error: unknown) => {
+    if (!(error instanceof DOMException) || error.name !== 'NotAllowedError') return;
+    video.muted = true;
+    await video.play().catch(() => undefined);
+  });
 }
 
 /** Where HLS playback gets its playlist and reports its state. */
@@ -89,7 +97,7 @@ export class HlsPlayback implements Playback {
       if (document.visibilityState !== 'visible' || !this.#hls) return;
       const { latency, targetLatency, liveSyncPosition } = this.#hls;
       if (liveSyncPosition !== null && latency > (targetLatency ?? 0) + mostBehindSec) this.video.currentTime = liveSyncPosition;
-      if (this.video.paused && this.video.readyState > 0) void this.#play();
+      if (this.video.paused && this.video.readyState > 0) void playOrMute(this.video);
     };
     const timer = setInterval(look, lookMs);
     document.addEventListener('visibilitychange', look);
@@ -121,22 +129,13 @@ export class HlsPlayback implements Playback {
     });
     hls.loadSource(current.url);
     hls.attachMedia(this.video);
-    await this.#play();
+    await playOrMute(this.video);
   }
 
   async #native(url: string): Promise<void> {
     this.video.src = url;
     if (!this.options.live && this.#second > 0) this.video.currentTime = this.#second;
-    await this.#play();
-  }
-
-  /** play starts muted if the browser allows no sound before a click. */
-  async #play(): Promise<void> {
-    await this.video.play().catch(async (error: unknown) => {
-      if (!(error instanceof DOMException) || error.name !== 'NotAllowedError') return;
-      this.video.muted = true;
-      await this.video.play().catch(() => undefined);
-    });
+    await playOrMute(this.video);
   }
 
   /** again restarts with a new URL. A recording continues where it was. */

@@ -16,25 +16,29 @@ export interface Screen {
   toggleSound: () => void;
 }
 
+/** Makes the playback of a video element. The canvas lies over it, hidden, for pictures between two sources. */
+export type Plays = (video: HTMLVideoElement, changed: (state: PlaybackState) => void, canvas: HTMLCanvasElement) => Playback;
+
 /**
  * The video with its surroundings. Portrait video fills a phone's screen; all other video is shown whole, with a blurred copy around it.
  *
- * @param plays makes the playback; undefined while there is nothing to play
+ * @param plays makes the playback; undefined while there is nothing to play.
  */
 export function Stage({ name, poster, plays, children, onVideo }: {
-  name: string; poster: string | null; plays: ((video: HTMLVideoElement, changed: (state: PlaybackState) => void) => Playback) | undefined;
+  name: string; poster: string | null; plays: Plays | undefined;
   children: (screen: Screen) => ComponentChildren; onVideo?: (video: HTMLVideoElement) => void;
 }): VNode {
   const video = useRef<HTMLVideoElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
   const desk = useMedia('(min-width: 900px)');
   const [state, setState] = useState<PlaybackState>('loading');
   const [muted, setMuted] = useState(false);
   const [shape, setShape] = useState<'portrait' | 'landscape'>('portrait');
   useEffect(() => {
     const element = video.current;
-    if (!element || !plays) return undefined;
+    if (!element || !canvas.current || !plays) return undefined;
     onVideo?.(element);
-    const playback = plays(element, setState);
+    const playback = plays(element, setState, canvas.current);
     Object.assign(globalThis, { showfloorPlayback: playback }); // for browser tests
     playback.start();
 
@@ -62,6 +66,7 @@ export function Stage({ name, poster, plays, children, onVideo }: {
         }}
         onLoadedMetadata={({ currentTarget: { videoWidth, videoHeight } }) => setShape(videoWidth > videoHeight ? 'landscape' : 'portrait')}
       />
+      <canvas ref={canvas} class="held-picture" hidden aria-hidden="true" />
       {plays && (state === 'loading' || state === 'waiting') ? <span class="spinner" role="status" aria-label={t.loading} /> : null}
       {plays && muted && started ? (
         <button type="button" class="sound-on" onClick={toggleSound}><Icon name="mute" /> {t.soundOn}</button>

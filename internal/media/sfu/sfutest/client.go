@@ -42,6 +42,8 @@ type Options struct {
 	// RED makes the client accept audio with redundancy (RFC 2198), and offer it where Media
 	// says so.
 	RED bool
+	// Watch makes it a watcher, see sfu.Config.
+	Watch bool
 	// Deaf means that the client doesn't answer offers.
 	Deaf bool
 	// Through is a relay for all media; nil for none.
@@ -179,7 +181,11 @@ func Connect(t testing.TB, o Options) *Client {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.api = newAPI(t, o)
 	c.deaf.Store(o.Deaf)
-	c.dial(t, url.Values{"token": {o.Token}, "room": {o.Room}})
+	query := url.Values{"token": {o.Token}, "room": {o.Room}}
+	if o.Watch {
+		query.Set("watch", "1")
+	}
+	c.dial(t, query)
 	t.Cleanup(c.Close)
 	return c
 }
