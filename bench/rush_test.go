@@ -29,7 +29,7 @@ func BenchmarkShowRush(b *testing.B) {
 	for b.Loop() {
 		s := startServer(b, bin, publicDir(b), "HTTP_MAX_PER_ADDRESS=20000", "RATE_LIMIT_PUBLIC=off", "RATE_LIMIT_CALLER=off",
 			"RATE_LIMIT_TENANT=off", "RATE_LIMIT_AUDIENCE=off", "LOG_LEVEL=warn")
-		sh := openShow(b, s)
+		sh := openShow(b, s, showViewers)
 		s.becomeSeller(b, sh.owner)
 		var product struct {
 			ID string `json:"id"`

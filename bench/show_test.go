@@ -54,7 +54,7 @@ func runShow(b *testing.B, bin, clip string) (r showResult) {
 	s := startServer(b, bin, publicDir(b), "HTTP_MAX_PER_ADDRESS=20000", "HLS_MAX_PER_ADDRESS=10000", "RATE_LIMIT_PUBLIC=off",
 		"RATE_LIMIT_CALLER=off", "RATE_LIMIT_TENANT=off", "RATE_LIMIT_AUDIENCE=off", "LOG_LEVEL=warn")
 	defer s.stop(b)
-	sh := openShow(b, s)
+	sh := openShow(b, s, showViewers)
 	idle := cpuOver(b, s, 5*time.Second)
 	p := startPublishers(b, s.rtmp, []string{sh.StreamKey}, clip, 300)
 	defer p.stop()
@@ -106,7 +106,8 @@ type benchShow struct {
 	products    []string
 }
 
-func openShow(b *testing.B, s *server) *benchShow {
+// openShow signs a tenant up, and makes a stream, two products and tokens for a number of viewers.
+func openShow(b *testing.B, s *server, viewers int) *benchShow {
 	b.Helper()
 	var account struct {
 		Token string `json:"token"`
@@ -114,7 +115,7 @@ func openShow(b *testing.B, s *server) *benchShow {
 	s.post(b, "/v1/auth/register", "", map[string]string{
 		"tenantName": "Bench", "name": "Bench", "email": "bench@example.com", "password": "correct horse battery",
 	}, &account)
-	sh := &benchShow{owner: account.Token, tokens: make([]string, showViewers)}
+	sh := &benchShow{owner: account.Token, tokens: make([]string, viewers)}
 	s.post(b, "/v1/me/streams", sh.owner, map[string]string{"name": "Show", "mode": "LOW_LATENCY"}, sh)
 	for i := range 2 {
 		var product struct {

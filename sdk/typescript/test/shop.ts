@@ -21,7 +21,7 @@ const auction: ShowAuction = {
 const show: Show = {
   id: 'str_1', name: 'Launch', status: 'LIVE', scheduledAt: null, startedAt: null, endedAt: null, serverTime: '2026-01-01T00:00:00Z', viewerCount: 3,
   posterUrl: null, brand: { name: 'Acme', logoUrl: null, primaryColor: null, accentColor: null }, canBuy: true, pinnedProductId: null, products: [mug],
-  auctions: [auction], drops: [], replayId: null,
+  auctions: [auction], drops: [], replayId: null, realtimeVideo: false,
 };
 const state: LiveState = { show, chat: [], connection: 'connected' };
 const bid = (id: string, amountCents: number, endsAt = auction.endsAt) =>
