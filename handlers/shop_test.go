@@ -112,7 +112,7 @@ func TestAParticipantBuys(t *testing.T) {
 	replayed(t, first, second)
 	var made api.Checkout
 	first.Into(t, 201, &made)
-	body["items"] = items(sh.mug.ID, 4)
+	body["items"] = items(sh.mug.ID, 6)
 	sh.viewer.Call(t, "POST", sh.path("/checkout"), body).Problem(t, 400, "insufficient_stock")
 
 	page, known := s.Sandbox.Session(made.SessionID)
@@ -315,6 +315,10 @@ func TestAnotherCheckoutClosesUnpaidOrders(t *testing.T) {
 	order := map[string]any{"items": items(last.ID, 1), "customerEmail": "cleo@buyer.example"}
 	cleo.Call(t, "POST", sh.path("/checkout"), order).Problem(t, 400, "insufficient_stock")
 	require.Equal(t, api.OrderStatusPENDING, status(again).Status, "another buyer's order stays")
+
+	order["items"] = items(last.ID, 2)
+	sh.viewer.Call(t, "POST", sh.path("/checkout"), order).Problem(t, 400, "insufficient_stock")
+	require.Equal(t, api.OrderStatusPENDING, status(again).Status, "closing it would not free enough units")
 
 	second, third, fourth := buy(sh.mug.ID), buy(sh.mug.ID), buy(sh.mug.ID)
 	require.Equal(t, api.OrderStatusEXPIRED, status(again).Status, "the oldest of four")

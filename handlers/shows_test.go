@@ -289,6 +289,7 @@ func TestHeadOfThePages(t *testing.T) {
 		require.Zero(t, head(shows.PageAddress{Room: unknown}))
 		require.Zero(t, head(shows.PageAddress{Recording: unknown}))
 		require.Zero(t, head(shows.PageAddress{Playlist: unknown}))
+		require.Zero(t, head(shows.PageAddress{Room: r.st.ID, DVR: "https://evil.example/vod/x/y/index.m3u8"}))
 	}
 	other := s.Register(t)
 	require.NotEqual(t, "Acme", head(shows.PageAddress{Room: other.Session(t, nil).ID}).SiteName)

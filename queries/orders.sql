@@ -134,7 +134,8 @@ GROUP BY i.product_id ORDER BY units DESC, i.product_id;
 -- name: ListUnpaidOrders :many
 -- The newest 50 orders of a customer in a stream that await payment, without those of auctions, with their products.
 SELECT o.id, o.processor_account_id, o.checkout_session_id,
-    ARRAY(SELECT i.product_id FROM order_items i WHERE i.tenant_id = o.tenant_id AND i.order_id = o.id)::text[] AS product_ids
+    ARRAY(SELECT i.product_id FROM order_items i WHERE i.tenant_id = o.tenant_id AND i.order_id = o.id ORDER BY i.position)::text[] AS product_ids,
+    ARRAY(SELECT i.quantity FROM order_items i WHERE i.tenant_id = o.tenant_id AND i.order_id = o.id ORDER BY i.position)::bigint[] AS quantities
 FROM orders o
 WHERE o.tenant_id = @tenant_id AND o.customer_external_id = @customer AND o.stream_id = @stream_id AND o.status = 'PENDING' AND o.auction_id IS NULL
 ORDER BY o.id DESC LIMIT 50;

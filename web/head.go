@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// headMarker is the place in a page at which the server writes what services that unfold links read, since they run no scripts, and
-// the tenant's brand for the page's scripts. The title before it is shown for an unknown address.
+// headMarker is replaced by the page's title, its Open Graph tags and the tenant's brand. The title before it is shown for an unknown
+// address.
 const headMarker = "<!--head-->"
 
 // Address is what a page's URL says about its content. Each field may be any text, or empty.
 type Address struct {
 	// Room is the id of a stream or of a session, Recording the id of a recording.
 	Room, Recording string
-	// Playlist is the playback URL that the player page plays.
-	Playlist string
+	// Playlist is the playback URL that the player page plays, DVR that of the same broadcast's recording.
+	Playlist, DVR string
 }
 
 // Head describes a page to services that unfold links, names the tenant, and says who may frame the page. Empty fields are left out.
@@ -45,14 +45,18 @@ type Heads func(ctx context.Context, page Address) Head
 // UseHeads sets where the heads of pages come from. It is called before the first request.
 func (p *Pages) UseHeads(heads Heads) { p.heads = heads }
 
-// addressOf reads a page's URL. The player shows only the brand of what it plays, so it has no other address.
+// addressOf reads the parts of a page's URL that the page itself uses. Otherwise a link could show one tenant's brand, or allow its
+// websites to frame the page, beside another tenant's content.
 func addressOf(u *url.URL) Address {
 	query := u.Query()
-	if u.Path == playerPath {
-		return Address{Playlist: query.Get("src")}
+	switch {
+	case u.Path == playerPath:
+		return Address{Playlist: query.Get("src"), DVR: query.Get("dvr")}
+	case u.Path == shopPath && query.Has("vod"):
+		return Address{Recording: query.Get("vod")}
+	default:
+		return Address{Room: query.Get("room")}
 	}
-
-	return Address{Room: query.Get("room"), Recording: query.Get("vod")}
 }
 
 // serveHeaded answers with a page that has the marker.

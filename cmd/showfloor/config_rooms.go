@@ -65,7 +65,7 @@ func (c *config) readRooms() error {
 	if err != nil || viewers < 0 {
 		return fmt.Errorf("SFU_MAX_VIEWERS: %q is not a number of at least 0", r.SFUMaxViewers)
 	}
-	c.areas.RealtimeViewers = int(viewers)
+	c.areas.MaxWatchers = int(viewers)
 	d, err := time.ParseDuration(r.CallRingTimeout)
 	if err != nil || d < time.Second || d > 10*time.Minute {
 		return fmt.Errorf("CALL_RING_TIMEOUT: %q is not a time between 1s and 10m; write a duration such as 45s", r.CallRingTimeout)

@@ -22,9 +22,9 @@ func (s *server) openSFU() error {
 	server, err := sfu.New(sfu.Config{
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
 		Gate: gate, Air: roomgate.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Log: s.log, Meter: s.meter,
-		ClientIP: s.clientIP,
-		Watchers: s.config.areas.RealtimeViewers,
-		Limits:   sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay, RelaySockets: s.bounds.shares.relaySockets},
+		ClientIP:    s.clientIP,
+		MaxWatchers: s.config.areas.MaxWatchers,
+		Limits:      sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay, RelaySockets: s.bounds.shares.relaySockets},
 	})
 	if err != nil {
 		return err

@@ -3262,9 +3262,10 @@ type ClientInterface interface {
 	// CreateShowCheckoutWithBody Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
-	// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
-	// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
+	// user id, and `streamId` is the show's stream. The cart doesn't change. If units are missing that the participant's
+	// own unpaid orders hold, these orders are closed first. A participant has at most 3 unpaid orders in this show: the next one
+	// closes the oldest, whose page can't be paid any more. 409 `conflict` if they can't be closed, for example
+	// because their payment takes days. 400 `invalid_input` for more than 10 units of one product with a token of
 	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
@@ -3277,9 +3278,10 @@ type ClientInterface interface {
 	// CreateShowCheckout Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
-	// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
-	// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
+	// user id, and `streamId` is the show's stream. The cart doesn't change. If units are missing that the participant's
+	// own unpaid orders hold, these orders are closed first. A participant has at most 3 unpaid orders in this show: the next one
+	// closes the oldest, whose page can't be paid any more. 409 `conflict` if they can't be closed, for example
+	// because their payment takes days. 400 `invalid_input` for more than 10 units of one product with a token of
 	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
@@ -10296,9 +10298,10 @@ func (c *Client) UpdateShowCart(ctx context.Context, id ShowID, body UpdateShowC
 // CreateShowCheckoutWithBody Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
-// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
-// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
+// user id, and `streamId` is the show's stream. The cart doesn't change. If units are missing that the participant's
+// own unpaid orders hold, these orders are closed first. A participant has at most 3 unpaid orders in this show: the next one
+// closes the oldest, whose page can't be paid any more. 409 `conflict` if they can't be closed, for example
+// because their payment takes days. 400 `invalid_input` for more than 10 units of one product with a token of
 // `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.
@@ -10321,9 +10324,10 @@ func (c *Client) CreateShowCheckoutWithBody(ctx context.Context, id ShowID, cont
 // CreateShowCheckout Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
-// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
-// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
+// user id, and `streamId` is the show's stream. The cart doesn't change. If units are missing that the participant's
+// own unpaid orders hold, these orders are closed first. A participant has at most 3 unpaid orders in this show: the next one
+// closes the oldest, whose page can't be paid any more. 409 `conflict` if they can't be closed, for example
+// because their payment takes days. 400 `invalid_input` for more than 10 units of one product with a token of
 // `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.
@@ -28356,9 +28360,10 @@ type ClientWithResponsesInterface interface {
 	// CreateShowCheckoutWithBodyWithResponse Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
-	// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
-	// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
+	// user id, and `streamId` is the show's stream. The cart doesn't change. If units are missing that the participant's
+	// own unpaid orders hold, these orders are closed first. A participant has at most 3 unpaid orders in this show: the next one
+	// closes the oldest, whose page can't be paid any more. 409 `conflict` if they can't be closed, for example
+	// because their payment takes days. 400 `invalid_input` for more than 10 units of one product with a token of
 	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
@@ -28371,9 +28376,10 @@ type ClientWithResponsesInterface interface {
 	// CreateShowCheckoutWithResponse Buy in a show
 	//
 	// As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-	// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
-	// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
-	// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
+	// user id, and `streamId` is the show's stream. The cart doesn't change. If units are missing that the participant's
+	// own unpaid orders hold, these orders are closed first. A participant has at most 3 unpaid orders in this show: the next one
+	// closes the oldest, whose page can't be paid any more. 409 `conflict` if they can't be closed, for example
+	// because their payment takes days. 400 `invalid_input` for more than 10 units of one product with a token of
 	// `createReplayGuestToken`, and for a `returnUrl` that is neither a
 	// page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 	// second order.
@@ -47907,9 +47913,10 @@ func (c *ClientWithResponses) UpdateShowCartWithResponse(ctx context.Context, id
 // CreateShowCheckoutWithBodyWithResponse Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
-// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
-// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
+// user id, and `streamId` is the show's stream. The cart doesn't change. If units are missing that the participant's
+// own unpaid orders hold, these orders are closed first. A participant has at most 3 unpaid orders in this show: the next one
+// closes the oldest, whose page can't be paid any more. 409 `conflict` if they can't be closed, for example
+// because their payment takes days. 400 `invalid_input` for more than 10 units of one product with a token of
 // `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.
@@ -47928,9 +47935,10 @@ func (c *ClientWithResponses) CreateShowCheckoutWithBodyWithResponse(ctx context
 // CreateShowCheckoutWithResponse Buy in a show
 //
 // As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-// user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
-// orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
-// participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
+// user id, and `streamId` is the show's stream. The cart doesn't change. If units are missing that the participant's
+// own unpaid orders hold, these orders are closed first. A participant has at most 3 unpaid orders in this show: the next one
+// closes the oldest, whose page can't be paid any more. 409 `conflict` if they can't be closed, for example
+// because their payment takes days. 400 `invalid_input` for more than 10 units of one product with a token of
 // `createReplayGuestToken`, and for a `returnUrl` that is neither a
 // page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
 // second order.

@@ -521,7 +521,8 @@ func (q *Queries) ListOrders(ctx context.Context, arg ListOrdersParams) ([]Order
 
 const ListUnpaidOrders = `-- name: ListUnpaidOrders :many
 SELECT o.id, o.processor_account_id, o.checkout_session_id,
-    ARRAY(SELECT i.product_id FROM order_items i WHERE i.tenant_id = o.tenant_id AND i.order_id = o.id)::text[] AS product_ids
+    ARRAY(SELECT i.product_id FROM order_items i WHERE i.tenant_id = o.tenant_id AND i.order_id = o.id ORDER BY i.position)::text[] AS product_ids,
+    ARRAY(SELECT i.quantity FROM order_items i WHERE i.tenant_id = o.tenant_id AND i.order_id = o.id ORDER BY i.position)::bigint[] AS quantities
 FROM orders o
 WHERE o.tenant_id = $1 AND o.customer_external_id = $2 AND o.stream_id = $3 AND o.status = 'PENDING' AND o.auction_id IS NULL
 ORDER BY o.id DESC LIMIT 50
@@ -538,6 +539,7 @@ type ListUnpaidOrdersRow struct {
 	ProcessorAccountID *string
 	CheckoutSessionID  *string
 	ProductIds         []string
+	Quantities         []int64
 }
 
 // The newest 50 orders of a customer in a stream that await payment, without those of auctions, with their products.
@@ -555,6 +557,7 @@ func (q *Queries) ListUnpaidOrders(ctx context.Context, arg ListUnpaidOrdersPara
 			&i.ProcessorAccountID,
 			&i.CheckoutSessionID,
 			&i.ProductIds,
+			&i.Quantities,
 		); err != nil {
 			return nil, err
 		}

@@ -4514,9 +4514,10 @@ export interface paths {
         /**
          * Buy in a show
          * @description As `createCheckout`, with the same refusals. The buyer is the token's user: `customerExternalId` of the order is the token's
-         *     user id, and `streamId` is the show's stream. The cart doesn't change. A participant has at most 3 unpaid
-         *     orders in this show: the next one closes the oldest, whose page can't be paid any more. If units are missing that the
-         *     participant's own unpaid orders hold, these are closed first. 409 `conflict` if the processor doesn't close them. 400 `invalid_input` for more than 10 units of one product with a token of
+         *     user id, and `streamId` is the show's stream. The cart doesn't change. If units are missing that the participant's
+         *     own unpaid orders hold, these orders are closed first. A participant has at most 3 unpaid orders in this show: the next one
+         *     closes the oldest, whose page can't be paid any more. 409 `conflict` if they can't be closed, for example
+         *     because their payment takes days. 400 `invalid_input` for more than 10 units of one product with a token of
          *     `createReplayGuestToken`, and for a `returnUrl` that is neither a
          *     page of this server nor of one of the tenant's `embedOrigins`. Send an `Idempotency-Key`, so that a repeated request makes no
          *     second order.
@@ -13573,7 +13574,7 @@ export interface components {
             products: components["schemas"]["ShowProduct"][];
             /**
              * @description Whether viewers' pages may play the video by WebRTC from the stream's room, with `watch=1` (see docs/signalling.md): the stream
-             *     is LIVE, its room can show it, and it has fewer viewers than the server sends WebRTC to. Otherwise play HLS.
+             *     is LIVE, its room can show it, and it has fewer viewers than `SFU_MAX_VIEWERS`. Otherwise play HLS.
              */
             realtimeVideo: boolean;
             /**

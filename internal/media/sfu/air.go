@@ -70,11 +70,11 @@ func (r *room) watch() {
 	}
 }
 
-// hlsCountsOn is how long the stream counts a watcher that has come as its HLS player: up to three target durations
-// after the player's last request, and 2 s.
+// hlsCountsOn is how long the stream still counts a watcher as its HLS player: three target durations after the player's last
+// request, and 2 s. A STANDARD stream has longer target durations, so its watchers count twice for some seconds.
 const hlsCountsOn = 8 * time.Second
 
-// viewers returns how many viewers in the room the stream doesn't count otherwise.
+// viewers returns the number of the room's viewers, without watchers that are still counted as HLS players.
 func (r *room) viewers() int {
 	n, now := r.audience, r.server.config.Now()
 	for _, m := range r.members {

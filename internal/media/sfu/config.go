@@ -32,9 +32,9 @@ type Config struct {
 	Air *Air
 	// Meter measures the usage of each room; nil measures nothing.
 	Meter *metering.Meter
-	// Watchers is how many watchers the server has at a time, over all rooms. A watcher is a viewer of a page that
-	// can also play the stream by HLS. Beyond the limit it is refused with CodeSessionFull.
-	Watchers int
+	// MaxWatchers is the maximum number of watchers at a time, over all rooms; 0 refuses all. A watcher is a viewer of a stream
+	// whose page can also play it by HLS. Beyond the limit it is refused with CodeSessionFull.
+	MaxWatchers int
 	// Log receives errors and warnings. Tokens and session descriptions are never logged. nil
 	// discards all.
 	Log *slog.Logger

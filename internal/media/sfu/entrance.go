@@ -23,7 +23,7 @@ const (
 type entrance struct {
 	token, roomID string
 	ip, from      netip.Addr // from is the part of ip that rate limits count
-	watches       bool       // see Config.Watchers
+	watches       bool       // see Config.MaxWatchers
 	// back is the peer that the client resumes after a message, nil for a new join.
 	back  *peer
 	after uint64
@@ -95,7 +95,7 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *ClientError) {
 	p.watches, p.since = e.watches, s.config.Now()
 	// Before the gate is asked: a full server must not cost a transaction for each refusal.
 	if !s.addWatcher(p) {
-		return nil, &ClientError{Code: CodeSessionFull, Message: "this server sends no more viewers WebRTC; play HLS"}
+		return nil, &ClientError{Code: CodeSessionFull, Message: "this server has as many viewers by WebRTC as it accepts; play HLS"}
 	}
 	g, err := s.config.Gate.Enter(ctx, Entry{Token: p.token, RoomID: e.roomID, ConnID: p.connID})
 	if err != nil {
@@ -109,6 +109,11 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *ClientError) {
 	}
 	p.connection = Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID}
 	p.grant, p.ip, p.from = g, e.ip.String(), e.from
+	if p.watches && (g.Room.Kind != StreamRoom || g.moderates() || g.Perms.any()) {
+		// It doesn't watch only, so all others must see it.
+		s.removeWatcher(p)
+		p.watches = false
+	}
 	p.socket = x
 	if !s.join(p, g) {
 		s.removeWatcher(p)

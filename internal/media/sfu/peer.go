@@ -41,7 +41,7 @@ type peer struct {
 	connection            Connection
 	// ip is the address of its first socket.
 	ip string
-	// watches: it is a watcher, see Config.Watchers. since is when it came.
+	// watches reports whether the participant is a watcher (Config.MaxWatchers). since is the time at which it joined.
 	watches bool
 	since   time.Time
 	// from is the part of ip that rate limits count.

@@ -275,7 +275,7 @@ func (s *Server) addWatcher(p *peer) bool {
 	if !p.watches {
 		return true
 	}
-	if s.watchers >= s.config.Watchers {
+	if s.watchers >= s.config.MaxWatchers {
 		return false
 	}
 	s.watchers++

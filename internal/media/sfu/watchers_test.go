@@ -15,7 +15,8 @@ func watches(o *sfutest.Options) { o.Watch = true }
 // TestWatchersAreLimited: watchers beyond the limit are refused before the gate is asked, and take no place of others.
 func TestWatchersAreLimited(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *sfu.Config) { c.Watchers = 1 })
+	r := newRig(t, func(c *sfu.Config) { c.MaxWatchers = 1 })
+	r.kind = sfu.StreamRoom
 	ada := r.join(t, "ada:host")
 	bob := r.join(t, "bob:viewer", watches)
 	require.Equal(t, 1, r.server.Stats().Watchers)
@@ -40,7 +41,8 @@ func TestWatchersAreLimited(t *testing.T) {
 // TestARefusedWatcherTakesNoPlace: the gate refuses it after it was counted.
 func TestARefusedWatcherTakesNoPlace(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *sfu.Config) { c.Watchers = 1 })
+	r := newRig(t, func(c *sfu.Config) { c.MaxWatchers = 1 })
+	r.kind = sfu.StreamRoom
 	r.refuse["bob"] = &sfu.ClientError{Code: sfu.CodeLocked}
 	sfutest.Connect(t, r.options(t, "bob:viewer", watches)).ExpectBye(t, "locked")
 	eventually(t, "bob's place is free", func() bool { return r.server.Stats().Watchers == 0 })
@@ -52,7 +54,7 @@ func TestAWatcherIsNoSecondViewer(t *testing.T) {
 	t.Parallel()
 	stopped, forward := stoppedClock()
 	s := newStudioFor(t, nil, func(c *sfu.Config) {
-		c.Watchers = 10
+		c.MaxWatchers = 10
 		stopped(c)
 	})
 	s.onAir(t, encoderFPS)
@@ -66,4 +68,14 @@ func TestAWatcherIsNoSecondViewer(t *testing.T) {
 	eventually(t, "ada counts at once", func() bool { return viewers() == 1 })
 	forward(8 * time.Second)
 	eventually(t, "bob counts too", func() bool { return viewers() == 2 })
+}
+
+// TestNobodyWatchesASessionUnseen: only viewers of streams are watchers. Others are announced to moderators as before.
+func TestNobodyWatchesASessionUnseen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) { c.MaxWatchers = 1 })
+	ada := r.join(t, "ada:host")
+	r.join(t, "bob:viewer", watches)
+	ada.Expect(t, "bob", func(m sfutest.Message) bool { return m.Type == "participant" && m.Participant.UserID == "bob" })
+	require.Zero(t, r.server.Stats().Watchers)
 }

@@ -24,8 +24,8 @@ type CheckoutInput struct {
 	ReturnURL *string
 }
 
-// CreateCheckout creates an order of the calling participant with a payment page, as order.CreateCheckout does. The participant's oldest
-// unpaid order is closed if there are too many of them, and those that hold units that are missing for this one.
+// CreateCheckout creates an order of the calling participant with a payment page, as order.CreateCheckout does. If units are missing that
+// the participant's own unpaid orders hold, these orders are closed first. Afterwards the oldest of too many is closed.
 func (s *Service) CreateCheckout(ctx context.Context, c tenancy.Caller, showID string, in CheckoutInput) (order.Checkout, error) {
 	target, err := s.config.Shows.FindBuyer(ctx, c, showID)
 	if err != nil {
@@ -48,21 +48,18 @@ func (s *Service) CreateCheckout(ctx context.Context, c tenancy.Caller, showID s
 		SuccessURL: withResult(back, "success"), CancelURL: withResult(back, "cancelled"),
 	}
 	made, err := s.config.Orders.CreateCheckout(ctx, c, cart)
-	if !problem.Is(err, "insufficient_stock") {
-		return made, err
+	if problem.Is(err, "insufficient_stock") {
+		freed, freeErr := s.config.Orders.FreeUnits(ctx, buyer, in.Lines)
+		if freeErr != nil || !freed {
+			return made, cmp.Or(freeErr, err)
+		}
+		made, err = s.config.Orders.CreateCheckout(ctx, c, cart)
 	}
-	if closed, closeErr := s.config.Orders.CloseUnpaid(ctx, buyer, productIDs(in.Lines)); closeErr != nil || !closed {
-		return made, cmp.Or(closeErr, err)
+	if err == nil {
+		// Only now: a refused checkout leaves the former ones as they are. If it fails, the next checkout closes the oldest order.
+		_ = s.config.Orders.LimitUnpaid(context.WithoutCancel(ctx), buyer, maxUnpaid)
 	}
-	return s.config.Orders.CreateCheckout(ctx, c, cart)
-}
-
-func productIDs(lines []catalog.Line) []string {
-	ids := make([]string, len(lines))
-	for i, l := range lines {
-		ids[i] = l.ProductID
-	}
-	return ids
+	return made, err
 }
 
 // returnURL is the page to which the buyer returns. Others than this server's and those of the tenant's websites are refused:

@@ -32,8 +32,8 @@ type PlaybackTokens interface {
 type PageAddress struct {
 	// Room is the id of a stream or of a session, Recording the id of a recording.
 	Room, Recording string
-	// Playlist is a playback URL.
-	Playlist string
+	// Playlist is a playback URL, DVR that of the same broadcast's recording.
+	Playlist, DVR string
 }
 
 // PageHead is what a page for viewers and guests says about itself before its scripts run. Unknown fields are empty.
@@ -61,6 +61,8 @@ func (s *Service) PageHead(ctx context.Context, page PageAddress) PageHead {
 		page.Room, page.Recording = s.signedFor(ctx, page.Playlist)
 	}
 	switch {
+	case page.Recording != "" && page.DVR != "": // a recording has no other one
+		return PageHead{}
 	case page.Recording != "":
 		return s.replayHead(ctx, page.Recording)
 	case id.Session.Matches(page.Room):
@@ -71,7 +73,7 @@ func (s *Service) PageHead(ctx context.Context, page PageAddress) PageHead {
 		return headOf(tenant)
 	}
 	v, err := s.GetShow(ctx, page.Room)
-	if err != nil {
+	if err != nil || page.DVR != "" && !s.records(ctx, v.Stream, page.DVR) {
 		return PageHead{}
 	}
 	h := headOf(v.Tenant)
@@ -115,6 +117,16 @@ func (s *Service) signedFor(ctx context.Context, playlist string) (streamID, rec
 		return "", ""
 	}
 	return streamID, recordingID
+}
+
+// records reports whether a playback URL plays a recording of the stream.
+func (s *Service) records(ctx context.Context, st db.Stream, playlist string) bool {
+	_, recordingID := s.signedFor(ctx, playlist)
+	if recordingID == "" {
+		return false
+	}
+	row, err := s.config.Recordings.GetRow(ctx, tenancy.Caller{TenantID: st.TenantID}, recordingID)
+	return err == nil && row.StreamID == st.ID
 }
 
 // readSessionTenant reads the tenant of a session. A suspended one is the problem not_found.

@@ -108,7 +108,7 @@ func TestKept(t *testing.T) {
 
 func TestOffersRealtime(t *testing.T) {
 	t.Parallel()
-	s := &Service{config: Config{RealtimeViewers: 2}}
+	s := &Service{config: Config{MaxWatchers: 2}}
 	for name, c := range map[string]struct {
 		status  string
 		viewers int

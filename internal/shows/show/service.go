@@ -38,9 +38,8 @@ type Config struct {
 	Realtime realtime.Publisher
 	// PublicURL begins the playback URLs, without a slash at the end.
 	PublicURL string
-	// RealtimeViewers is how many viewers of pages the SFU of a node accepts. A show with as many viewers or more
-	// offers no WebRTC.
-	RealtimeViewers int
+	// MaxWatchers is the maximum number of watchers on each node's SFU; 0 offers no WebRTC.
+	MaxWatchers int
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -74,7 +73,7 @@ func New(c Config) *Service {
 // the room can't show, and a node without a free place.
 func (s *Service) OffersRealtime(v *Show) bool {
 	m := v.Health.Media
-	return v.Status == stream.Live && m.VideoCodec == h264 && !m.BFrames && v.Viewers < s.config.RealtimeViewers
+	return v.Status == stream.Live && m.VideoCodec == h264 && !m.BFrames && v.Viewers < s.config.MaxWatchers
 }
 
 // Now is the service's clock.

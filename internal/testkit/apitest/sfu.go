@@ -26,8 +26,8 @@ func (s *Server) openSFU(t testing.TB, o Options) {
 	var err error
 	s.SFU, err = sfu.New(sfu.Config{
 		Addr: "127.0.0.1:0", Gate: gate, Air: roomgate.NewAir(s.Hub, reports, s.Streams.RoomPlaybackURL), Log: o.Log, Meter: s.Meter,
-		Watchers: 200,
-		Limits:   sfu.Limits{RoomJoins: -1, AddressJoins: -1},
+		MaxWatchers: 200,
+		Limits:      sfu.Limits{RoomJoins: -1, AddressJoins: -1},
 	})
 	must(t, err)
 	gate.Connect(s.SFU)

@@ -4,7 +4,8 @@
  *
  *     node dist/test/shop.js
  */
-import { ApiError, Attempts, Bids, Cart, Clock, Renewal, apply, memoryOf, type LiveState, type Memory } from '../src/shop/index.js';
+import { ApiError, Attempts, Bids, Cart, Clock, apply, memoryOf, type LiveState, type Memory } from '../src/shop/index.js';
+import { Renewal } from '../src/shop/renewal.js';
 import type { Show, ShowAuction, ShowCart, ShowProduct } from '../src/gen/api.js';
 
 function equal(got: unknown, want: unknown, what: string): void {

@@ -1,6 +1,7 @@
 // Shows a live show or a replay in a shop's own page:
 //   <script src="https://live.example.com/assets/embed.js" data-room="str_…" data-token="…" async></script>
 // docs/shopping.md has the attributes, the events and the function showfloor.embed.
+import { texts } from './texts.js';
 import { type FrameMessage, type ToFrame, isMessage, version } from './protocol.js';
 
 /** The options of a frame. The script's element has them as attributes: `data-room`, `data-token-url` and so on. */
@@ -43,9 +44,10 @@ const base = script ? new URL(script.src).origin : location.origin;
 const channelName = 'showfloor.embed';
 const marker = 'showfloor'; // the parameter of a returnUrl that names the show
 const ackMs = 600;
+const againMs = 1000; // before a token is requested again
 const patienceMs = 5000; // after a frame is loaded, before one that sent no message is replaced by a link
-const longestUrl = 2048; // of a returnUrl
-const german = navigator.language.startsWith('de');
+const longestUrl = 2000; // of a returnUrl; the server adds to it, and accepts 2,048 characters
+const text = navigator.language.startsWith('de') ? texts.de : texts.en;
 
 /** Reads how the viewer has returned to this page from a payment, and removes it from the address. */
 function readReturn(): { id: string; result: Result } | undefined {
@@ -86,7 +88,7 @@ function returnUrlOf(options: Options, id: string): string | undefined {
   const url = new URL(options.returnUrl ?? location.href, location.href);
   url.hash = '';
   url.searchParams.set(marker, id);
-  if (url.href.length > longestUrl - 40) url.search = `?${marker}=${encodeURIComponent(id)}`;
+  if (url.href.length > longestUrl) url.search = `?${marker}=${encodeURIComponent(id)}`;
 
   return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : undefined;
 }
@@ -108,7 +110,7 @@ function embed(options: Options): Embedded {
   const address = `${base}/scenarios/shopping/?${vod ? 'vod' : 'room'}=${encodeURIComponent(id)}`;
   const frame = document.createElement('iframe');
   frame.src = `${address}&embed=1`;
-  frame.title = options.title ?? (german ? 'Live-Show' : 'Live show');
+  frame.title = options.title ?? text.title;
   frame.allow = 'autoplay; fullscreen; picture-in-picture; clipboard-write';
   frame.referrerPolicy = 'no-referrer';
   frame.style.cssText = `display:block;box-sizing:border-box;width:100%;height:${options.height ?? '70vh'};max-height:100vh;max-height:100dvh;border:0`;
@@ -125,10 +127,28 @@ function embed(options: Options): Embedded {
     console.error('showfloor: no token for the show.', error);
     tell('failed', { reason: 'token' });
   };
+  let given = typeof options.token === 'string' ? options.token : undefined;
+  const fetchToken = async (): Promise<string | undefined> => {
+    try {
+      // An answer that fails once must not keep the customer out.
+      const token = await tokenFrom(options).catch(async () => {
+        await new Promise((done) => setTimeout(done, againMs));
+
+        return tokenFrom(options);
+      });
+      if (!token && (options.tokenUrl || typeof options.token === 'function')) fail('The answer has none.');
+
+      return token;
+    } catch (error) {
+      fail(error);
+
+      return undefined;
+    }
+  };
   const greet = async (): Promise<void> => {
-    const token = typeof options.token === 'string' ? options.token : await tokenFrom(options).catch(fail);
+    const token = given ?? (await fetchToken());
     const back = returned?.id === id ? returned.result : undefined;
-    send('hello', { token: token ?? undefined, cart: options.cart, returnUrl: returnUrlOf(options, id), returned: back });
+    send('hello', { token, cart: options.cart, returnUrl: returnUrlOf(options, id), returned: back });
   };
   let greeting: Promise<void> | undefined;
   const take = (event: MessageEvent<unknown>): void => {
@@ -146,7 +166,7 @@ function embed(options: Options): Embedded {
 
         return;
       case 'token.expiring':
-        void tokenFrom(options).then((token) => token && send('token', { token }), fail);
+        void fetchToken().then((token) => token && send('token', { token }));
     }
     tell(type, data);
   };
@@ -158,7 +178,7 @@ function embed(options: Options): Embedded {
     link.href = address;
     link.target = '_blank';
     link.rel = 'noopener';
-    link.textContent = german ? 'Die Show in einem neuen Fenster öffnen' : 'Open the show in a new window';
+    link.textContent = text.open;
     frame.replaceWith(link);
     tell('failed', { reason: 'frame' });
   };
@@ -180,7 +200,10 @@ function embed(options: Options): Embedded {
 
   return {
     frame,
-    setToken: (token) => send('token', { token }),
+    setToken: (token) => {
+      given = token;
+      send('token', { token });
+    },
     remove: () => {
       clearTimeout(patience);
       removeEventListener('message', take);

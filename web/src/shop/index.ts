@@ -13,7 +13,7 @@ export { Clock, type Sample } from './clock.js';
 export { HostApi } from './host.js';
 export { type Memory, memoryOf } from './memory.js';
 export { Orders } from './orders.js';
-export { type RenewToken, Renewal } from './renewal.js';
+export type { RenewToken } from './renewal.js';
 export { ReplayShow, type ReplayOptions } from './replay.js';
 export { LiveShow, type ShowEvents, type ShowOptions } from './show.js';
 export { apply, type Applied, type ChatLine, type Connection, type LiveState, withMessages } from './state.js';

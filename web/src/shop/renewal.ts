@@ -40,7 +40,7 @@ export class Renewal implements TokenSource {
     return this.#ticket;
   }
 
-  /** Requests a new token if this one expires within 10 minutes, or within half of a shorter life. Call it every few seconds. */
+  /** Requests a new token if this one expires within 10 minutes, or within half of a shorter life. Call it again and again. */
   look(): void {
     if (!this.#ticket || !this.clock.known) return; // a device's own clock may be wrong
     const left = this.clock.left(this.#ticket.expiresAt.getTime());
@@ -60,12 +60,12 @@ export class Renewal implements TokenSource {
     if (!this.request || !this.#ticket) return;
     if (!this.#renewing && this.clock.local() < this.#askedAt + pauseMs) return;
     this.#askedAt = this.#renewing ? this.#askedAt : this.clock.local();
-    this.#renewing ??= this.request(this.#ticket.expiresAt).then((token) => this.#take(token), () => undefined).finally(() => (this.#renewing = undefined));
+    this.#renewing ??= this.request(this.#ticket.expiresAt).then((token) => this.take(token), () => undefined).finally(() => (this.#renewing = undefined));
     await this.#renewing;
   }
 
-  /** take ignores a token of another participant or room: the cart and the bids on the page are this participant's. */
-  #take(token: string | undefined): void {
+  /** Replaces the token. A token of another participant or room is ignored: the cart and the bids on the page are this participant's. */
+  take(token: string | undefined): void {
     const ticket = token === undefined ? undefined : readTicket(token);
     if (token === undefined || !ticket || token === this.#token) return;
     if (ticket.room !== this.#ticket?.room || ticket.userId !== this.#ticket.userId) {

@@ -19,6 +19,8 @@ export interface ReplayOptions {
   token?: string | undefined;
   /** Gets a new token 10 minutes before the given one expires. A guest's token is renewed without it. */
   renewToken?: RenewToken | undefined;
+  /** Is called with each new token that replaces the given one. */
+  renewed?: ((token: string) => void) | undefined;
   /** The API's base URL without a trailing slash; empty, the default, for the page's own server. */
   base?: string;
   /** Where the guest's token and keys are kept over a reload; sessionStorage by default. */
@@ -47,7 +49,7 @@ export class ReplayShow extends Emitter<{ change: Replay; closed: ApiError; chat
     const memory = options.memory ?? memoryOf(() => sessionStorage, `showfloor.${options.id}.`);
     this.#holder = options.token === undefined
       ? new Guest(memory, () => this.api.guestToken())
-      : new Renewal(options.token, this.clock, options.renewToken);
+      : new Renewal(options.token, this.clock, options.renewToken, options.renewed);
     this.api = new ShopApi(options.id, this.#holder, this.clock, options.base);
     this.cart = new Cart(this.api);
     this.orders = new Orders(this.api, new Attempts(memory), memory);
@@ -55,6 +57,11 @@ export class ReplayShow extends Emitter<{ change: Replay; closed: ApiError; chat
 
   get replay(): Replay | undefined {
     return this.#replay;
+  }
+
+  /** Replaces the given token by a new one of the same participant and room. Any other token is ignored. */
+  setToken(token: string): void {
+    if (this.#holder instanceof Renewal) this.#holder.take(token);
   }
 
   /** Reads the replay. Call it again to refresh prices, stock and the playlist's URL, which expires. */

@@ -25,6 +25,8 @@ export interface ShowOptions {
   token: string;
   /** Gets a new token 10 minutes before the token expires; without it, the show ends for the viewer with the token. */
   renewToken?: RenewToken | undefined;
+  /** Is called with each new token. */
+  renewed?: ((token: string) => void) | undefined;
   /** The API's base URL without a trailing slash; empty, the default, for the page's own server. */
   base?: string;
   /** The realtime channel's WebSocket, if it isn't on the page's own server. */
@@ -90,7 +92,10 @@ export class LiveShow extends Emitter<ShowEvents> {
   constructor(private readonly options: ShowOptions) {
     super();
     const { id, token, base } = options;
-    this.#holder = new Renewal(token, this.clock, options.renewToken, (renewed) => this.#realtime?.renew(renewed));
+    this.#holder = new Renewal(token, this.clock, options.renewToken, (renewed) => {
+      this.#realtime?.renew(renewed);
+      options.renewed?.(renewed);
+    });
     this.#recent = new Recent(this.clock);
     this.api = new ShopApi(id, this.#holder, this.clock, base);
     const memory = options.memory ?? memoryOf(() => sessionStorage, `showfloor.${id}.`);
@@ -113,6 +118,11 @@ export class LiveShow extends Emitter<ShowEvents> {
   /** The participant token, which is replaced when it is renewed. */
   get token(): string {
     return this.#holder.token;
+  }
+
+  /** Replaces the token by a new one of the same participant and room. Any other token is ignored. */
+  setToken(token: string): void {
+    this.#holder.take(token);
   }
 
   /** Reads the show and connects. Errors become the event `closed`, or another attempt. */

@@ -1,6 +1,6 @@
 // The page's address: /scenarios/shopping/?room=<stream>&token=<participant token> or ?vod=<recording>[&token=][&t=<seconds>].
 // After payment the buyer returns to it with checkout=success or checkout=cancelled.
-import { type RenewToken, memoryOf } from '../shop/index.js';
+import { memoryOf } from '../shop/index.js';
 import type { Embedding } from './embedding.js';
 
 /** The content of the page's address. */
@@ -17,15 +17,20 @@ export interface Address {
   embedding: Embedding | undefined;
 }
 
-/** Reads the address, and what the shop around the page says instead of it. The address's token leaves the address bar: it is kept in the history entry and, if allowed, in sessionStorage. */
+/**
+ * Reads the page's address. A token and a payment's result in the shop's `hello` take precedence. The token leaves the address bar: it is kept
+ * in the history entry and, if allowed, in sessionStorage.
+ */
 export function readAddress(embedding: Embedding | undefined): Address {
   const query = new URLSearchParams(location.search);
   const kind = query.has('vod') ? 'vod' : 'room';
   const id = query.get(kind) ?? '';
   const memory = memoryOf(() => sessionStorage, `showfloor.${id}.`);
-  const given = embedding?.hello.token || query.get('token') || undefined;
-  if (given) memory.set('token', given);
-  const token = given ?? (history.state as { token?: string } | null)?.token ?? memory.get<string>('token');
+  // In a shop's frame the shop says who the customer is: a token from before may be of the one who has just logged out.
+  const given = (embedding ? embedding.hello.token : query.get('token')) || undefined;
+  const kept = embedding ? undefined : (history.state as { token?: string } | null)?.token ?? memory.get<string>('token');
+  const token = given ?? kept;
+  memory.set('token', token);
   const checkout = embedding?.hello.returned ?? query.get('checkout');
   query.delete('token');
   query.delete('checkout');
@@ -37,6 +42,12 @@ export function readAddress(embedding: Embedding | undefined): Address {
   };
 }
 
+/** Keeps a renewed token, so that a reload of the page uses it. */
+export function keepToken(id: string, token: string): void {
+  memoryOf(() => sessionStorage, `showfloor.${id}.`).set('token', token);
+  history.replaceState({ token }, '');
+}
+
 /** Returns the address of a replay's page. In a shop's frame it stays connected with the shop. */
 export function replayHref(id: string): string {
   const embed = new URLSearchParams(location.search).has('embed') ? '&embed=1' : '';
@@ -46,21 +57,6 @@ export function replayHref(id: string): string {
 
 // A developer's machine has two names. A stream of one plays on a page of the other.
 const ownNames = ['localhost', '127.0.0.1'];
-
-/** Returns a function that gets a new token from the shop around the page; undefined if there is none. A reload uses the new token. */
-export function renewal({ id, embedding }: Address): RenewToken | undefined {
-  if (!embedding) return undefined;
-
-  return async (expiresAt) => {
-    const token = await embedding.renewToken(expiresAt);
-    if (token !== undefined) {
-      memoryOf(() => sessionStorage, `showfloor.${id}.`).set('token', token);
-      history.replaceState({ token }, '');
-    }
-
-    return token;
-  };
-}
 
 /** Returns an address of the API with the page's host name if both are names of this machine. */
 export function ownAddress(text: string): string {

@@ -1,4 +1,6 @@
 import type { ShowProduct } from '../gen/api.js';
+import type { RenewToken } from '../shop/index.js';
+import { type Address, keepToken } from './address.js';
 import { type FromFrame, type ParentMessage, type ProductData, type ToFrame, isMessage, version } from '../embed/protocol.js';
 
 const helloMs = 250; // between two messages `ready`
@@ -10,7 +12,8 @@ export class Embedding {
   /** The content of the shop's `hello`. */
   readonly hello: ToFrame['hello'];
   #height = 0;
-  #token: ((token: string | undefined) => void) | undefined;
+  #token: (token: string) => void = () => undefined;
+  #answer: ((token: string) => void) | undefined;
   #returned: (result: 'success' | 'cancelled') => void = () => undefined;
 
   /** @param origin of the page around this one, to which alone messages are sent */
@@ -41,11 +44,16 @@ export class Embedding {
 
     return new Promise((done) => {
       const timer = setTimeout(() => done(undefined), tokenMs);
-      this.#token = (token) => {
+      this.#answer = (token) => {
         clearTimeout(timer);
         done(token);
       };
     });
+  }
+
+  /** Calls `act` with each token that the shop sends, asked or not. */
+  onToken(act: (token: string) => void): void {
+    this.#token = act;
   }
 
   /** Calls `act` when the payment window has returned to the shop's page. */
@@ -54,7 +62,10 @@ export class Embedding {
   }
 
   #take({ type, data }: ParentMessage): void {
-    if (type === 'token' && typeof data.token === 'string') this.#token?.(data.token);
+    if (type === 'token' && typeof data.token === 'string') {
+      this.#answer?.(data.token);
+      this.#token(data.token);
+    }
     if (type === 'returned') this.#returned(data.result === 'success' ? 'success' : 'cancelled');
   }
 
@@ -65,6 +76,13 @@ export class Embedding {
     this.#height = height;
     this.send('resize', { height });
   }
+}
+
+/** Returns the options of a show by which it gets new tokens from the shop; none if there is no shop around the page. */
+export function renewal({ id, embedding }: Address): { renewToken?: RenewToken; renewed?: (token: string) => void } {
+  if (!embedding) return {};
+
+  return { renewToken: (expiresAt) => embedding.renewToken(expiresAt), renewed: (token) => keepToken(id, token) };
 }
 
 /** Returns a product as messages to the shop describe it. */

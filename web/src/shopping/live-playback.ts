@@ -16,7 +16,8 @@ export interface LiveOptions {
   show: () => Pick<Show, 'status' | 'realtimeVideo' | 'viewerCount' | 'startedAt'> | undefined;
   /** The SFU's WebSocket. */
   sfuUrl: string;
-  token: string;
+  /** Returns the participant token that is valid now. */
+  token: () => string;
   role: string | undefined;
   /** The stream's id. */
   id: string;
@@ -38,6 +39,10 @@ export class LivePlayback implements Playback {
   #failures = 0;
   #feedAt = 0;
   #unsuited: string | null | undefined; // start of the broadcast that the room can't show
+  #inView = true;
+  readonly #view = new IntersectionObserver((entries) => {
+    this.#inView = entries.at(-1)?.isIntersecting ?? true;
+  });
   readonly #cover: Cover;
   readonly #network = (navigator as { connection?: Network & Partial<EventTarget> }).connection;
 
@@ -70,6 +75,7 @@ export class LivePlayback implements Playback {
   }
 
   start(): void {
+    this.#view.observe(this.video);
     document.addEventListener('visibilitychange', this.#resume);
     addEventListener('pagehide', this.#leave);
     this.#network?.addEventListener?.('change', this.#networkChanged);
@@ -77,6 +83,7 @@ export class LivePlayback implements Playback {
   }
 
   stop(): void {
+    this.#view.disconnect();
     clearTimeout(this.#timer);
     clearTimeout(this.#statusTimer);
     document.removeEventListener('visibilitychange', this.#resume);
@@ -115,16 +122,21 @@ export class LivePlayback implements Playback {
     const show = this.options.show();
     const { role } = this.options;
     const may = show && show.startedAt !== this.#unsuited && mayTry({
-      show, role, capable: 'RTCPeerConnection' in globalThis, visible: !document.hidden, online: navigator.onLine, network: this.#network,
+      show, role, capable: 'RTCPeerConnection' in globalThis, visible: !this.#hidden(), online: navigator.onLine, network: this.#network,
     });
     if (!may) return this.#plan(checkMs * (1 + Math.random()));
-    const { sfuUrl: url, token, id } = this.options;
+    const { sfuUrl: url, id } = this.options;
     this.#feedAt = performance.now();
     this.#feed = new RoomFeed({
-      url, token, id, video: this.video, paused: () => this.options.show()?.status === 'RECONNECTING',
+      url, token: this.options.token(), id, video: this.video, paused: () => this.options.show()?.status === 'RECONNECTING', hidden: () => this.#hidden(),
       ready: (media) => this.#playFeed(media), lost: (why) => this.#lose(why),
     });
     this.#feed.start();
+  }
+
+  /** hidden reports whether nobody sees the video: the page is in the background, or the shop's page around it is scrolled. */
+  #hidden(): boolean {
+    return (document.hidden || !this.#inView) && document.pictureInPictureElement !== this.video;
   }
 
   #playFeed(media: MediaStream): void {

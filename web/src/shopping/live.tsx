@@ -3,7 +3,8 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 
 import type { Brand, Show } from '../gen/api.js';
 import { type ApiError, LiveShow } from '../shop/index.js';
-import { type Address, renewal } from './address.js';
+import type { Address } from './address.js';
+import { renewal } from './embedding.js';
 import { AuctionCard } from './auction.js';
 import { Composer, HeartButton, Messages } from './chat.js';
 import { paint } from '../brand/colours.js';
@@ -31,7 +32,7 @@ const ownHearts = { pending: 0 };
 /** The page of a live show: before, during and after it. */
 export function Live({ address, token }: { address: Address; token: string }): VNode {
   const { embedding } = address;
-  const show = useMemo(() => new LiveShow({ id: address.id, token, renewToken: renewal(address) }), []);
+  const show = useMemo(() => new LiveShow({ id: address.id, token, ...renewal(address) }), []);
   const [refused, setRefused] = useState<ApiError>();
   useChanges(show);
   useEffect(() => {
@@ -41,6 +42,7 @@ export function Live({ address, token }: { address: Address; token: string }): V
     });
     show.start();
     const timer = embedding?.ownCart ? undefined : setTimeout(() => void show.cart.load().catch(() => undefined), Math.random() * cartMs);
+    embedding?.onToken((token) => show.setToken(token));
     Object.assign(globalThis, { showfloorShow: show }); // for browser tests
 
     return () => {
@@ -69,7 +71,7 @@ export function Live({ address, token }: { address: Address; token: string }): V
 
   return (
     <ShopContext.Provider value={shop}>
-      <LiveLayout show={show} token={token} name={name} openCart={() => shop.open({ kind: 'cart' })} openShelf={() => shop.open({ kind: 'shelf' })} />
+      <LiveLayout show={show} name={name} openCart={() => shop.open({ kind: 'cart' })} openShelf={() => shop.open({ kind: 'shelf' })} />
       <OpenSheet sheet={sheet} shop={shop} pinned={pinned} show={show} />
       <Notice text={sheet ? '' : shop.notice} />
       <Announcer text={news} />
@@ -95,8 +97,8 @@ function useOnAir(status: Show['status']): boolean {
   return live || shown;
 }
 
-function LiveLayout({ show, token, name, openCart, openShelf }: {
-  show: LiveShow; token: string; name: string | undefined; openCart: () => void; openShelf: () => void;
+function LiveLayout({ show, name, openCart, openShelf }: {
+  show: LiveShow; name: string | undefined; openCart: () => void; openShelf: () => void;
 }): VNode {
   const state = show.state!;
   const data = state.show;
@@ -106,7 +108,7 @@ function LiveLayout({ show, token, name, openCart, openShelf }: {
   useChanges(show.cart);
   const plays = useMemo((): Plays | undefined => onAir
     ? (video, changed, canvas) => new LivePlayback(video, canvas, {
-      source: async () => (await show.api.playbackUrl()).url, show: () => show.state?.show, sfuUrl, token, role: show.ticket?.role, id: data.id, changed,
+      source: async () => (await show.api.playbackUrl()).url, show: () => show.state?.show, sfuUrl, token: () => show.token, role: show.ticket?.role, id: data.id, changed,
     })
     : undefined, [onAir, show]);
   const pinned = data.products.find(({ id }) => id === data.pinnedProductId);

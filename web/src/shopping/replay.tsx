@@ -3,7 +3,8 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import type { Replay, Show } from '../gen/api.js';
 import { type ApiError, ReplayShow, readTicket } from '../shop/index.js';
-import { type Address, renewal } from './address.js';
+import type { Address } from './address.js';
+import { renewal } from './embedding.js';
 import { Messages } from './chat.js';
 import { paint } from '../brand/colours.js';
 import { Chapters, Controls, type Player, usePlayer } from './controls.js';
@@ -26,7 +27,7 @@ const noProducts: Show['products'] = [];
 
 /** The page of a recorded show. */
 export function Recorded({ address }: { address: Address }): VNode {
-  const show = useMemo(() => new ReplayShow({ id: address.id, token: address.token, renewToken: renewal(address) }), []);
+  const show = useMemo(() => new ReplayShow({ id: address.id, token: address.token, ...renewal(address) }), []);
   const [refused, setRefused] = useState<ApiError>();
   useChanges(show);
   useEffect(() => {
@@ -39,6 +40,7 @@ export function Recorded({ address }: { address: Address }): VNode {
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') void show.load().catch(() => undefined);
     }, refreshMs * (0.8 + 0.4 * Math.random()));
+    address.embedding?.onToken((token) => show.setToken(token));
     Object.assign(globalThis, { showfloorShow: show }); // for browser tests
 
     return () => {

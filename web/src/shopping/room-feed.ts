@@ -4,6 +4,7 @@ import { type Broadcast, type Loss, broadcastOf, lossOf } from './choice.js';
 const lookMs = 500; // between two looks at the decoded frames
 const startMs = 10_000; // from the attempt to the first frames
 const stallMs = 3000; // without a frame, before the feed counts as lost
+const asleepMs = 2000; // between two looks: the browser has paused the page's timers
 const enoughFrames = 3; // show that the path works
 const hiddenMs = 60_000; // in the background, before the viewer's place at the server is given back
 
@@ -16,6 +17,8 @@ export interface FeedOptions {
   id: string;
   /** The element in which the stream will be played: its size says how large a picture is needed. */
   video: HTMLVideoElement;
+  /** Whether nobody sees the video, so that the server sends no picture. */
+  hidden: () => boolean;
   /** Whether the encoder is away, so that no frames can come. */
   paused: () => boolean;
   /** Frames are decoded: play this stream. It is called again with another stream when the broadcast's tracks change. */
@@ -37,6 +40,7 @@ export class RoomFeed {
   #latency = 0;
   #movedAt = 0;
   #hiddenAt: number | undefined;
+  #lookedAt = 0;
   readonly #startedAt = performance.now();
 
   constructor(private readonly options: FeedOptions) {}
@@ -116,8 +120,11 @@ export class RoomFeed {
 
   async #look(): Promise<void> {
     const now = performance.now();
-    if (document.hidden && document.pictureInPictureElement !== this.options.video) {
-      // The server sends no picture to a hidden page, but the sound.
+    const slept = this.#lookedAt > 0 && now - this.#lookedAt > asleepMs;
+    this.#lookedAt = now;
+    if (slept) this.#movedAt = now;
+    if (this.options.hidden()) {
+      // The server sends no picture to a hidden video, but the sound.
       this.#hiddenAt ??= now;
       this.#movedAt = now;
       if (now - this.#hiddenAt > hiddenMs) this.#end('hidden');
