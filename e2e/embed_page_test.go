@@ -99,8 +99,8 @@ func TestAShopEmbedsAShow(t *testing.T) {
 	stream := a.recordedStream(0)
 	site := newShopSite(t, s, stream.ID)
 	site.token = func() string { return a.ticket(stream.ID, "bo", "Bo Lindqvist", api.ParticipantRoleViewer) }
-	stranger := newShopSite(t, s, stream.ID)
-	stranger.token = site.token
+	other := newShopSite(t, s, stream.ID)
+	other.token = site.token
 	patched, err := a.UpdateTenantWithResponse(t.Context(), api.TenantPatch{EmbedOrigins: []string{site.origin}}, a.asOwner)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, patched.StatusCode(), "%s", patched.Body)
@@ -159,7 +159,7 @@ func TestAShopEmbedsAShow(t *testing.T) {
 	})
 	flowtest.Step(t, "another website", func(t *testing.T) {
 		shop := newShopTab(t, 390, 844)
-		browsertest.Run(t, shop.tab, chromedp.Navigate(stranger.origin+"/"))
+		browsertest.Run(t, shop.tab, chromedp.Navigate(other.origin+"/"))
 		shop.heard(`one.type === "failed" && one.reason === "frame"`)
 		shop.reads("Open the show in a new window")
 		require.True(t, browsertest.Value[bool](t, shop.tab, `document.querySelector("iframe") === null`))

@@ -54,15 +54,15 @@ func TestHeadOfAPage(t *testing.T) {
 	require.Equal(t, neutral, get(roomPath).Body.String())
 	require.Contains(t, other.Header().Get("Content-Security-Policy"), "frame-ancestors 'self';")
 	show := get(roomPath + "?room=1&vod=2&src=3")
-	require.Equal(t, `<head><title>&lt;script&gt;&#34;Launch&#34;&lt;/script&gt; · Acme&#39;12</title>
+	require.Equal(t, `<head><title>&lt;script&gt;&#34;Launch&#34;&lt;/script&gt; · Acme&#39;1</title>
     <meta name="description" content="A &amp; B" />
     <meta property="og:type" content="website" />
     <meta property="og:title" content="&lt;script&gt;&#34;Launch&#34;&lt;/script&gt;" />
     <meta property="og:description" content="A &amp; B" />
     <meta property="og:image" content="https://cdn.example/p.jpg?a=1&amp;b=2" />
-    <meta property="og:site_name" content="Acme&#39;12" />
+    <meta property="og:site_name" content="Acme&#39;1" />
     <meta name="theme-color" content="#7a2048" />
-    <meta name="brand" content="{&#34;name&#34;:&#34;Acme&#39;12&#34;,&#34;logoUrl&#34;:null,`+
+    <meta name="brand" content="{&#34;name&#34;:&#34;Acme&#39;1&#34;,&#34;logoUrl&#34;:null,`+
 		`&#34;primaryColor&#34;:&#34;#7a2048&#34;,&#34;accentColor&#34;:null}" /></head>`, show.Body.String())
 	require.Contains(t, show.Header().Get("Content-Security-Policy"), "frame-ancestors 'self' https://shop.example;")
 	require.NotContains(t, show.Header().Get("Content-Security-Policy"), "script-src *")

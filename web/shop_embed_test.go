@@ -32,7 +32,7 @@ func TestAFrameRenewsItsToken(t *testing.T) {
 		default:
 			token = ticketFor(t, showID, "ada", message{"role": "viewer", "name": "renewed"})
 		}
-		_ = json.NewEncoder(w).Encode(message{"token": token})
+		_ = json.NewEncoder(w).Encode(map[string]string{"token": token})
 	}
 	handlers["/shop"] = func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `<!doctype html><link rel=icon href=data:,><body><script src="/assets/embed.js" data-room="%s" data-token-url="/token" data-title="Evening show"></script>`, showID)

@@ -71,7 +71,7 @@ func coversWith(wanted []catalog.Line, products map[string]db.Product, unpaid []
 	own := map[string]int64{}
 	for _, o := range unpaid {
 		for i, productID := range o.ProductIds {
-			own[productID] += int64(o.Quantities[i])
+			own[productID] += o.Quantities[i]
 		}
 	}
 	for _, l := range wanted {

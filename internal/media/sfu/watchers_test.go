@@ -70,8 +70,8 @@ func TestAWatcherIsNoSecondViewer(t *testing.T) {
 	eventually(t, "bob counts too", func() bool { return viewers() == 2 })
 }
 
-// TestNobodyWatchesASessionUnseen: only viewers of streams are watchers. Others are announced to moderators as before.
-func TestNobodyWatchesASessionUnseen(t *testing.T) {
+// TestWatchersAreOfStreamsOnly: only viewers of streams are watchers. Others are announced to moderators as before.
+func TestWatchersAreOfStreamsOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) { c.MaxWatchers = 1 })
 	ada := r.join(t, "ada:host")

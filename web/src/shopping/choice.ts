@@ -10,7 +10,7 @@ import type { Participant, Track } from '../rooms/protocol.js';
  * - `unsuited`: the room can't show this broadcast, for example because of B-frames.
  * - `over`: the broadcast has stopped or paused; WebRTC itself worked.
  * - `hidden`: the page is in the background or the network has become slow; WebRTC itself worked.
- * - `final`: trying again is of no use: the user watches in another tab, was removed, or the token has expired.
+ * - `final`: another attempt would be refused: the user watches in another tab, was removed, or the token has expired.
  */
 export type Loss = 'failed' | 'full' | 'unsuited' | 'over' | 'hidden' | 'final';
 
@@ -19,7 +19,7 @@ const failurePauses = [minute / 2, minute, 2 * minute, 5 * minute];
 const fullMs = 5 * minute;
 const briefMs = 5000;
 const firstMs = 1000;
-const leastSpreadMs = 10_000; // at the start of a show nobody is counted yet, although thousands may have waited for it
+const leastSpreadMs = 10_000; // at the start of a show no viewer is counted yet, although thousands may have waited for it
 const mostSpreadMs = 30_000;
 const perViewerMs = 20;
 
@@ -29,7 +29,7 @@ export interface Network {
   effectiveType?: string;
 }
 
-/** What the choice depends on. */
+/** The conditions of the choice. */
 export interface Conditions {
   show: Pick<Show, 'status' | 'realtimeVideo'>;
   /** The role in the token. */
@@ -74,7 +74,7 @@ export function nextPause(why: Loss, failures: number, random = Math.random()): 
   return pause === undefined ? undefined : pause * (1 + random / 2);
 }
 
-/** What a bye of the room means for the choice. */
+/** Returns the kind of loss for the code of a room's bye. */
 export function lossOf(code: string): Loss {
   if (code === 'session_full') return 'full';
 

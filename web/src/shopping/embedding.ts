@@ -13,7 +13,7 @@ export class Embedding {
   readonly hello: ToFrame['hello'];
   #height = 0;
   #token: (token: string) => void = () => undefined;
-  #answer: ((token: string) => void) | undefined;
+  #answer: ((token: string | undefined) => void) | undefined; // set while a token is requested
   #returned: (result: 'success' | 'cancelled') => void = () => undefined;
 
   /** @param origin of the page around this one, to which alone messages are sent */
@@ -43,15 +43,16 @@ export class Embedding {
     this.send('token.expiring', { expiresAt: expiresAt.toISOString() });
 
     return new Promise((done) => {
-      const timer = setTimeout(() => done(undefined), tokenMs);
+      const timer = setTimeout(() => this.#answer?.(undefined), tokenMs);
       this.#answer = (token) => {
         clearTimeout(timer);
+        this.#answer = undefined;
         done(token);
       };
     });
   }
 
-  /** Calls `act` with each token that the shop sends, asked or not. */
+  /** Calls `act` with each token that the shop sends without a request. */
   onToken(act: (token: string) => void): void {
     this.#token = act;
   }
@@ -63,8 +64,8 @@ export class Embedding {
 
   #take({ type, data }: ParentMessage): void {
     if (type === 'token' && typeof data.token === 'string') {
-      this.#answer?.(data.token);
-      this.#token(data.token);
+      if (this.#answer) this.#answer(data.token);
+      else this.#token(data.token);
     }
     if (type === 'returned') this.#returned(data.result === 'success' ? 'success' : 'cancelled');
   }

@@ -134,7 +134,7 @@ export class LivePlayback implements Playback {
     this.#feed.start();
   }
 
-  /** hidden reports whether nobody sees the video: the page is in the background, or the shop's page around it is scrolled. */
+  /** hidden reports whether the video is out of the viewer's sight: the page is in the background, or the shop's page around it is scrolled. */
   #hidden(): boolean {
     return (document.hidden || !this.#inView) && document.pictureInPictureElement !== this.video;
   }

@@ -17,7 +17,7 @@ export interface FeedOptions {
   id: string;
   /** The element in which the stream will be played: its size says how large a picture is needed. */
   video: HTMLVideoElement;
-  /** Whether nobody sees the video, so that the server sends no picture. */
+  /** Whether the video is out of the viewer's sight, so that the server sends no picture. */
   hidden: () => boolean;
   /** Whether the encoder is away, so that no frames can come. */
   paused: () => boolean;
