@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -44,7 +43,7 @@ func newShopSite(t *testing.T, s *server, streamID string) *shopSite {
 	mux.HandleFunc("/{$}", page(""))
 	mux.HandleFunc("/own", page(`data-cart="shop" data-height="700px"`))
 	mux.HandleFunc("/token", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]string{"token": site.token()})
+		fmt.Fprintf(w, `{"token":%q}`, site.token())
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
