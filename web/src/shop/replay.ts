@@ -19,8 +19,6 @@ export interface ReplayOptions {
   token?: string | undefined;
   /** Gets a new token 10 minutes before the given one expires. A guest's token is renewed without it. */
   renewToken?: RenewToken | undefined;
-  /** Is called with each new token that replaces the given one. */
-  renewed?: ((token: string) => void) | undefined;
   /** The API's base URL without a trailing slash; empty, the default, for the page's own server. */
   base?: string;
   /** Where the guest's token and keys are kept over a reload; sessionStorage by default. */
@@ -49,7 +47,7 @@ export class ReplayShow extends Emitter<{ change: Replay; closed: ApiError; chat
     const memory = options.memory ?? memoryOf(() => sessionStorage, `showfloor.${options.id}.`);
     this.#holder = options.token === undefined
       ? new Guest(memory, () => this.api.guestToken())
-      : new Renewal(options.token, this.clock, options.renewToken, options.renewed);
+      : new Renewal(options.token, this.clock, options.renewToken);
     this.api = new ShopApi(options.id, this.#holder, this.clock, options.base);
     this.cart = new Cart(this.api);
     this.orders = new Orders(this.api, new Attempts(memory), memory);

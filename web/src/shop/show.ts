@@ -25,8 +25,6 @@ export interface ShowOptions {
   token: string;
   /** Gets a new token 10 minutes before the token expires; without it, the show ends for the viewer with the token. */
   renewToken?: RenewToken | undefined;
-  /** Is called with each new token. */
-  renewed?: ((token: string) => void) | undefined;
   /** The API's base URL without a trailing slash; empty, the default, for the page's own server. */
   base?: string;
   /** The realtime channel's WebSocket, if it isn't on the page's own server. */
@@ -92,10 +90,7 @@ export class LiveShow extends Emitter<ShowEvents> {
   constructor(private readonly options: ShowOptions) {
     super();
     const { id, token, base } = options;
-    this.#holder = new Renewal(token, this.clock, options.renewToken, (renewed) => {
-      this.#realtime?.renew(renewed);
-      options.renewed?.(renewed);
-    });
+    this.#holder = new Renewal(token, this.clock, options.renewToken, (renewed) => this.#realtime?.renew(renewed));
     this.#recent = new Recent(this.clock);
     this.api = new ShopApi(id, this.#holder, this.clock, base);
     const memory = options.memory ?? memoryOf(() => sessionStorage, `showfloor.${id}.`);

@@ -27,25 +27,20 @@ export function readAddress(embedding: Embedding | undefined): Address {
   const id = query.get(kind) ?? '';
   const memory = memoryOf(() => sessionStorage, `showfloor.${id}.`);
   // In a shop's frame the shop says who the customer is: a token from before may be of the one who has just logged out.
+  const framed = query.has('embed');
   const given = (embedding ? embedding.hello.token : query.get('token')) || undefined;
-  const kept = embedding ? undefined : (history.state as { token?: string } | null)?.token ?? memory.get<string>('token');
-  const token = given ?? kept;
-  memory.set('token', token);
+  const token = framed ? given : given ?? (history.state as { token?: string } | null)?.token ?? memory.get<string>('token');
+  const kept = framed ? undefined : token;
+  memory.set('token', kept);
   const checkout = embedding?.hello.returned ?? query.get('checkout');
   query.delete('token');
   query.delete('checkout');
-  history.replaceState({ token }, '', `?${query}`);
+  history.replaceState({ token: kept }, '', `?${query}`);
 
   return {
     kind, id, token, embedding, second: Math.max(0, Number.parseFloat(query.get('t') ?? '') || 0),
     returned: checkout === 'success' || checkout === 'cancelled' ? checkout : undefined,
   };
-}
-
-/** Keeps a renewed token, so that a reload of the page uses it. */
-export function keepToken(id: string, token: string): void {
-  memoryOf(() => sessionStorage, `showfloor.${id}.`).set('token', token);
-  history.replaceState({ token }, '');
 }
 
 /** Returns the address of a replay's page. In a shop's frame it stays connected with the shop. */

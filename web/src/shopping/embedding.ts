@@ -1,6 +1,6 @@
 import type { ShowProduct } from '../gen/api.js';
 import type { RenewToken } from '../shop/index.js';
-import { type Address, keepToken } from './address.js';
+import type { Address } from './address.js';
 import { type FromFrame, type ParentMessage, type ProductData, type ToFrame, isMessage, version } from '../embed/protocol.js';
 
 const helloMs = 250; // between two messages `ready`
@@ -80,10 +80,8 @@ export class Embedding {
 }
 
 /** Returns the options of a show by which it gets new tokens from the shop; none if there is no shop around the page. */
-export function renewal({ id, embedding }: Address): { renewToken?: RenewToken; renewed?: (token: string) => void } {
-  if (!embedding) return {};
-
-  return { renewToken: (expiresAt) => embedding.renewToken(expiresAt), renewed: (token) => keepToken(id, token) };
+export function renewal({ embedding }: Address): { renewToken?: RenewToken } {
+  return embedding ? { renewToken: (expiresAt) => embedding.renewToken(expiresAt) } : {};
 }
 
 /** Returns a product as messages to the shop describe it. */
