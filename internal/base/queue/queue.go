@@ -109,15 +109,16 @@ func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }
 
-// Handle drops lines about jobs that failed because the server stops: they run again
-// after the next start.
+// Handle drops lines about canceled contexts. A job that failed because the server stops
+// runs again after the next start. A job that wasn't added is the error of the caller's
+// transaction, and the caller logs it.
 func (w warnings) Handle(ctx context.Context, r slog.Record) error {
-	stopping := false
+	canceled := false
 	r.Attrs(func(a slog.Attr) bool {
-		stopping = a.Key == "error" && strings.HasSuffix(a.Value.String(), context.Canceled.Error())
-		return !stopping
+		canceled = (a.Key == "error" || a.Key == "err") && strings.HasSuffix(a.Value.String(), context.Canceled.Error())
+		return !canceled
 	})
-	if stopping {
+	if canceled {
 		return nil
 	}
 	return w.Handler.Handle(ctx, r)

@@ -1,6 +1,8 @@
 package queue_test
 
 import (
+	"bytes"
+	"context"
 	"log/slog"
 	"testing"
 
@@ -16,4 +18,16 @@ func TestTheQueueIsQuietWhenAllIsWell(t *testing.T) {
 		require.Equal(t, loud, log.Enabled(t.Context(), level))
 		require.Equal(t, loud, log.With("a", 1).WithGroup("g").Enabled(t.Context(), level))
 	}
+}
+
+func TestCanceledContextsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := queue.Quiet(slog.New(slog.NewTextHandler(&out, nil)))
+	canceled := "get job: " + context.Canceled.Error()
+	log.Error("JobExecutor: Job errored", "job_id", 1, "error", canceled, "queue", "mails")
+	log.Error("Client: Failed to send job insert notification", "queues", "mails", "err", canceled)
+	require.Empty(t, out.String())
+	log.Error("Client: Failed to send job insert notification", "queues", "mails", "err", "connection refused")
+	require.Contains(t, out.String(), "connection refused")
 }

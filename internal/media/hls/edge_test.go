@@ -168,8 +168,8 @@ func TestAnEdgeServesStreamsOfAnotherNode(t *testing.T) {
 		go func() { results <- edge.do("GET", folder+"part11.mp4") }()
 	}
 	eventually(t, "all wait", func() bool { return edge.hls.EdgeStats().Waiting == 200 })
+	waited := edge.hls.EdgeStats().CacheBytes
 	write(t, p, after)
-	answered := edge.hls.EdgeStats().CacheBytes
 	for range 200 {
 		if a := <-results; a.status != http.StatusOK {
 			t.Fatalf("%d %s", a.status, a.body)
@@ -179,7 +179,7 @@ func TestAnEdgeServesStreamsOfAnotherNode(t *testing.T) {
 		t.Errorf("%d requests for one playlist and one part", n)
 	}
 	edge.hls.Moved("another")
-	if n := edge.hls.EdgeStats().CacheBytes; n <= answered {
+	if n := edge.hls.EdgeStats().CacheBytes; n <= waited {
 		t.Errorf("%d bytes are kept", n)
 	}
 	edge.hls.Moved("a")
