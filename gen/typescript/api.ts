@@ -13933,7 +13933,7 @@ export interface components {
             /** @description The auction of a winner's order; null for a cart. */
             auctionId: string | null;
             /**
-             * @description The name that the buyer gave; null for none.
+             * @description The name that the buyer gave in the checkout or, if the order is for a won auction, in his bid; null for none.
              * @example Bo Lindqvist
              */
             buyerName: string | null;

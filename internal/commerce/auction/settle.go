@@ -59,7 +59,7 @@ func (s *Service) settleWon(ctx context.Context, tx pgx.Tx, a state) error {
 	}
 	orderID, err := s.config.Orders.CreateForWinnerTx(ctx, tx, order.Winner{
 		TenantID: a.TenantID, StreamID: a.StreamID, AuctionID: a.ID, ProductID: a.ProductID, ProductName: product.Name,
-		BidderExternalID: bid.BidderExternalID, Currency: a.Currency, AmountCents: bid.AmountCents,
+		BidderExternalID: bid.BidderExternalID, BidderName: bid.BidderName, Currency: a.Currency, AmountCents: bid.AmountCents,
 	})
 	if err != nil {
 		return err

@@ -204,7 +204,7 @@ func (r *rig) won(t *testing.T, productID string) (auctionID, orderID string) {
 		}
 		orderID, err = r.Orders.CreateForWinnerTx(t.Context(), tx, order.Winner{
 			TenantID: r.owner.TenantID, StreamID: r.stream, AuctionID: auctionID, ProductID: productID, ProductName: "Blue mug",
-			BidderExternalID: "bidder-1", Currency: "USD", AmountCents: 2600,
+			BidderExternalID: "bidder-1", BidderName: "Emil Novak", Currency: "USD", AmountCents: 2600,
 		})
 		return err
 	}))
@@ -217,6 +217,12 @@ func (r *rig) auction(t *testing.T, auctionID string) (status string) {
 	return status
 }
 
+func (r *rig) customerName(t *testing.T, orderID string) (name string) {
+	t.Helper()
+	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT customer_name FROM orders WHERE id = $1", orderID).Scan(&name))
+	return name
+}
+
 func TestAWinnerPays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{PlatformFee: 1000})
@@ -227,6 +233,7 @@ func TestAWinnerPays(t *testing.T) {
 	o := r.order(t, orderID)
 	require.True(t, o.CheckoutURL.IsNull() && o.CustomerEmail.IsNull())
 	require.Equal(t, auctionID, o.AuctionID.MustGet())
+	require.Equal(t, "Emil Novak", r.customerName(t, orderID))
 	require.NoError(t, r.Orders.CheckOrder(t.Context(), orderID))
 	require.NoError(t, r.Orders.CheckOrder(t.Context(), orderID), "twice")
 	require.Equal(t, 1, r.Sandbox.Count("POST", "/v1/checkout/sessions"))

@@ -22,6 +22,8 @@ type Winner struct {
 	TenantID, StreamID, AuctionID string
 	ProductID, ProductName        string
 	BidderExternalID              string
+	// BidderName is the name in the winning bid.
+	BidderName string
 	// Currency is an ISO 4217 code in upper case.
 	Currency string
 	// AmountCents is the winning bid.
@@ -38,6 +40,7 @@ func (s *Service) CreateForWinnerTx(ctx context.Context, tx pgx.Tx, w Winner) (o
 	page := s.config.PublicURL + "/purchase?room=" + w.StreamID + "&result="
 	o := db.CreateOrderParams{
 		ID: id.New(id.Order), TenantID: w.TenantID, StreamID: &w.StreamID, AuctionID: &w.AuctionID, CustomerExternalID: w.BidderExternalID,
+		CustomerName:  &w.BidderName,
 		SubtotalCents: w.AmountCents, TotalCents: w.AmountCents, Currency: w.Currency,
 		SuccessURL: page + "paid", CancelURL: page + "cancelled",
 		Metadata: json.RawMessage(metadata.None), ExpiresAt: now.Add(winnerLife).Truncate(time.Second), CheckAt: now.Add(firstCheck), Now: now,

@@ -10,16 +10,17 @@ import type { Sheet, Shop } from './shop.js';
 import { t } from './texts/index.js';
 
 const shownMs = 4500;
+const refusalShownMs = 10_000; // a refusal is longer, and the user has to do something
 const quietMs = 3000; // between two announcements to screen readers
 
 /** Messages that disappear after some seconds. */
-export function useNotice(): { text: string; notify: (text: string) => void } {
+export function useNotice(): { text: string; notify: (text: string, ms?: number) => void } {
   const [text, setText] = useState('');
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const notify = useCallback((said: string) => {
+  const notify = useCallback((said: string, ms = shownMs) => {
     setText(said);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => setText(''), shownMs);
+    timer.current = setTimeout(() => setText(''), ms);
   }, []);
 
   return { text, notify };
@@ -84,7 +85,7 @@ export function useShopState(seller: Seller, more: {
     setSheet(undefined);
   }, []);
   const { text: notice, notify } = useNotice();
-  const refuse = useCallback((error: ApiError) => notify(explain(error)), []);
+  const refuse = useCallback((error: ApiError) => notify(explain(error), refusalShownMs), []);
   useEffect(() => seller.cart.on('refused', refuse), [seller]);
   useEffect(() => {
     const show = (returned: boolean): void => void lastOrder(seller.orders, seller.api).then((orderId) => orderId && open({ kind: 'order', orderId, returned }));

@@ -1,6 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
 
-import { explain } from '../shopping/problems.js';
 import { asApiError, newKey } from '../shop/index.js';
 import { useStudio } from './studio.js';
 
@@ -9,7 +8,7 @@ import { useStudio } from './studio.js';
  * answered, so that a repeated click after a network error isn't a second act.
  */
 export function useAct(): { busy: boolean; act: (run: (key: string) => Promise<unknown>) => Promise<boolean> } {
-  const { notify } = useStudio();
+  const { refuse } = useStudio();
   const [busy, setBusy] = useState(false);
   const running = useRef(false);
   const key = useRef<string | undefined>(undefined);
@@ -26,7 +25,7 @@ export function useAct(): { busy: boolean; act: (run: (key: string) => Promise<u
     } catch (thrown) {
       const error = asApiError(thrown);
       if (error.status >= 400 && error.status < 500) key.current = undefined;
-      notify(explain(error));
+      refuse(error);
 
       return false;
     } finally {

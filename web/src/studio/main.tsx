@@ -47,7 +47,7 @@ function Live({ id, token, ticket }: { id: string; token: string; ticket: Ticket
   }, []);
   const { state } = show;
   const { shop } = useShopState(show, { id, name: undefined, canBuy: true, products: state?.show.products ?? [], returned: undefined, embedding: undefined });
-  const studio = useMemo<Studio>(() => ({ show, host, token, hosts: ticket.role === 'host', notify: shop.notify }), []);
+  const studio = useMemo<Studio>(() => ({ show, host, token, hosts: ticket.role === 'host', notify: shop.notify, refuse: shop.refuse }), []);
   useEffect(() => {
     if (!state) return;
     paint(state.show.brand);

@@ -1,7 +1,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 
-import type { HostApi, LiveShow } from '../shop/index.js';
+import type { ApiError, HostApi, LiveShow } from '../shop/index.js';
 
 /** The state that the parts of the studio share. */
 export interface Studio {
@@ -12,6 +12,8 @@ export interface Studio {
   hosts: boolean;
   /** Shows a message for some seconds; screen readers read it. */
   notify: (text: string) => void;
+  /** Shows why the server has refused something. */
+  refuse: (error: ApiError) => void;
 }
 
 export const StudioContext = createContext<Studio | undefined>(undefined);
