@@ -151,15 +151,12 @@ func toProductFunnel(p shop.ProductFunnel) api.ProductFunnel {
 
 // toShowProduct converts a product as buyers see it.
 func toShowProduct(p db.Product) api.ShowProduct {
-	out := api.ShowProduct{
-		ID: p.ID, ExternalID: p.ExternalID, Name: p.Name, Description: p.Description, ImageURL: orNull(p.ImageURL),
-		PriceCents: p.PriceCents, CompareAtCents: orNull(p.CompareAtCents), Currency: strings.ToLower(p.Currency), Remaining: -1,
-		Active: p.Active,
+	s := catalog.ShownOf(p)
+	return api.ShowProduct{
+		ID: s.ID, ExternalID: s.ExternalID, Name: s.Name, Description: s.Description, ImageURL: orNull(s.ImageURL),
+		PriceCents: s.PriceCents, CompareAtCents: orNull(s.CompareAtCents), Currency: s.Currency, Remaining: s.Remaining, Low: s.Low,
+		Active: s.Active,
 	}
-	if free, counted := catalog.Free(p); counted {
-		out.Remaining, out.Low = free, free <= p.LowStockAt
-	}
-	return out
 }
 
 func toShowCart(c shop.Cart) api.ShowCart {

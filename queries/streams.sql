@@ -62,6 +62,9 @@ SELECT * FROM streams
 WHERE tenant_id = @tenant_id AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
 ORDER BY id FOR UPDATE;
 
+-- name: ListStreamsOnAir :many
+SELECT id FROM streams WHERE tenant_id = @tenant_id AND status IN ('LIVE', 'RECONNECTING') ORDER BY id;
+
 -- name: GetStreamFate :one
 -- @sqlc-vet-disable tenant
 -- The media plane knows only the stream's id.

@@ -346,6 +346,30 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 	return items, nil
 }
 
+const ListStreamsOnAir = `-- name: ListStreamsOnAir :many
+SELECT id FROM streams WHERE tenant_id = $1 AND status IN ('LIVE', 'RECONNECTING') ORDER BY id
+`
+
+func (q *Queries) ListStreamsOnAir(ctx context.Context, tenantID string) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListStreamsOnAir, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListStreamsWithPlays = `-- name: ListStreamsWithPlays :many
 SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.id = ANY ($1::text[]) ORDER BY s.tenant_id, s.id

@@ -11513,7 +11513,7 @@ export interface components {
             endsAt: string;
         };
         /** @description The data of the publication; `type` says which of these schemas it has. */
-        RealtimeData: components["schemas"]["ChatMessageCreatedData"] | components["schemas"]["ChatMessageEditedData"] | components["schemas"]["ChatMessageDeletedData"] | components["schemas"]["RealtimeProductPin"] | components["schemas"]["RealtimeStockTick"] | components["schemas"]["RealtimeHearts"] | components["schemas"]["RealtimeDiscountDrop"] | components["schemas"]["RealtimeAuctionBid"] | components["schemas"]["RealtimeAuction"] | components["schemas"]["RealtimeShow"] | components["schemas"]["SessionStartedData"] | components["schemas"]["SessionEndedData"] | components["schemas"]["SessionUpdatedData"] | components["schemas"]["SessionParticipantUpdatedData"] | components["schemas"]["SessionParticipantKickedData"] | components["schemas"]["SessionParticipantMutedData"] | components["schemas"]["SessionParticipantPromotedData"] | components["schemas"]["SessionHandraiseRaisedData"] | components["schemas"]["SessionHandraiseLoweredData"] | components["schemas"]["SessionSpotlightData"] | components["schemas"]["SessionMutedAllData"] | components["schemas"]["SessionRecordingStartedData"] | components["schemas"]["SessionRecordingStoppedData"] | components["schemas"]["SessionBreakoutsCreatedData"] | components["schemas"]["SessionBreakoutsClosedData"] | components["schemas"]["SessionSummaryReadyData"];
+        RealtimeData: components["schemas"]["ChatMessageCreatedData"] | components["schemas"]["ChatMessageEditedData"] | components["schemas"]["ChatMessageDeletedData"] | components["schemas"]["RealtimeProductPin"] | components["schemas"]["RealtimeStockTick"] | components["schemas"]["RealtimeHearts"] | components["schemas"]["RealtimeDiscountDrop"] | components["schemas"]["RealtimeAuctionBid"] | components["schemas"]["RealtimeAuction"] | components["schemas"]["RealtimeShow"] | components["schemas"]["RealtimeProducts"] | components["schemas"]["SessionStartedData"] | components["schemas"]["SessionEndedData"] | components["schemas"]["SessionUpdatedData"] | components["schemas"]["SessionParticipantUpdatedData"] | components["schemas"]["SessionParticipantKickedData"] | components["schemas"]["SessionParticipantMutedData"] | components["schemas"]["SessionParticipantPromotedData"] | components["schemas"]["SessionHandraiseRaisedData"] | components["schemas"]["SessionHandraiseLoweredData"] | components["schemas"]["SessionSpotlightData"] | components["schemas"]["SessionMutedAllData"] | components["schemas"]["SessionRecordingStartedData"] | components["schemas"]["SessionRecordingStoppedData"] | components["schemas"]["SessionBreakoutsCreatedData"] | components["schemas"]["SessionBreakoutsClosedData"] | components["schemas"]["SessionSummaryReadyData"];
         /** @description A discount code with a short validity. */
         RealtimeDiscountDrop: {
             /** @example FLASH20 */
@@ -11553,6 +11553,11 @@ export interface components {
              */
             id: string;
         };
+        /** @description The tenant changed products of a show that is on air. Sent within 3 seconds of the change. */
+        RealtimeProducts: {
+            /** @description The changed products. Empty if more than 20 have changed; then read the show again. */
+            products: components["schemas"]["ShowProduct"][];
+        };
         /** @description The data of every publication in a room. */
         RealtimePublication: {
             data: components["schemas"]["RealtimeData"];
@@ -11578,11 +11583,11 @@ export interface components {
          * @description What happened. `data` is that of the event of the same name, except for these types. chat.message, chat.edited and
          *     chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
          *     stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
-         *     RealtimeAuctionBid. auction-started, auction-ended: RealtimeAuction. show-updated: RealtimeShow. New types may be added; ignore
+         *     RealtimeAuctionBid. auction-started, auction-ended: RealtimeAuction. show-updated: RealtimeShow. products-updated: RealtimeProducts. New types may be added; ignore
          *     those that you don't know.
          * @enum {string}
          */
-        RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "auction-started" | "auction-ended" | "show-updated" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready";
+        RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "auction-started" | "auction-ended" | "show-updated" | "products-updated" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready";
         /** @description The latest changes. */
         RecentActivity: {
             /** @description The latest 20 audit entries of all tenants and of the platform, latest first. */
@@ -16198,6 +16203,7 @@ export type RealtimeEncoding = components['schemas']['RealtimeEncoding'];
 export type RealtimeEndpoint = components['schemas']['RealtimeEndpoint'];
 export type RealtimeHearts = components['schemas']['RealtimeHearts'];
 export type RealtimeProductPin = components['schemas']['RealtimeProductPin'];
+export type RealtimeProducts = components['schemas']['RealtimeProducts'];
 export type RealtimePublication = components['schemas']['RealtimePublication'];
 export type RealtimeShow = components['schemas']['RealtimeShow'];
 export type RealtimeStockTick = components['schemas']['RealtimeStockTick'];

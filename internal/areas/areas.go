@@ -261,7 +261,10 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Refuse: c.RefuseCaptures, Now: c.Now,
 	})
 	a.Analytics = analytics.New(c.Pool, c.Now)
-	a.Catalog = catalog.New(catalog.Config{Pool: c.Pool, Events: a.Events, Processor: c.Processor, Now: c.Now})
+	a.Catalog = catalog.New(catalog.Config{
+		Pool: c.Pool, Events: a.Events, Processor: c.Processor, Now: c.Now,
+		Changed: func(tenantID string, productIDs []string) { a.Shows.NoteProducts(tenantID, productIDs) },
+	})
 	a.openRooms(c)
 	a.Console = console.New(console.Config{
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Sessions}, Keys: a.Keys,

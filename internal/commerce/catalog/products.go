@@ -156,5 +156,8 @@ func (s *Service) ArchiveProduct(ctx context.Context, c tenancy.Caller, productI
 			Before: map[string]any{"active": true}, After: map[string]any{"active": false},
 		})
 	})
+	if err == nil && s.config.Changed != nil {
+		s.config.Changed(c.TenantID, []string{p.ID})
+	}
 	return p, err
 }

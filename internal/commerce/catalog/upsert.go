@@ -82,9 +82,25 @@ func (s *Service) put(ctx context.Context, c tenancy.Caller, list []Input, entry
 		})
 		// The next attempt finds and locks the product that was inserted. Products are
 		// never deleted, so this loop ends.
+		if err == nil {
+			s.announce(c.TenantID, changes)
+		}
 		if !errors.Is(err, errOvertaken) {
 			return changes, err
 		}
+	}
+}
+
+// announce reports committed changes to Config.Changed.
+func (s *Service) announce(tenantID string, changes []change) {
+	var ids []string
+	for _, c := range changes {
+		if !same(c.before, c.after) {
+			ids = append(ids, c.after.ID)
+		}
+	}
+	if s.config.Changed != nil && len(ids) > 0 {
+		s.config.Changed(tenantID, ids)
 	}
 }
 

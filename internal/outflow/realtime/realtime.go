@@ -33,6 +33,7 @@ const (
 	AuctionStarted             = "auction-started"
 	AuctionEnded               = "auction-ended"
 	ShowUpdated                = "show-updated"
+	ProductsUpdated            = "products-updated"
 	SessionStarted             = "session.started"
 	SessionEnded               = "session.ended"
 	SessionUpdated             = "session.updated"

@@ -3,7 +3,6 @@ package show
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -84,11 +83,7 @@ func (k *kept[T]) get(ctx context.Context, id string) (value T, err error) {
 
 // loadSafely returns a panic as an error: in singleflight's goroutine it would end the process.
 func (k *kept[T]) loadSafely(ctx context.Context, id string) (value T, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-		}
-	}()
+	defer recovered(&err)
 	return k.load(ctx, id)
 }
 

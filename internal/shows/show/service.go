@@ -56,6 +56,8 @@ type Service struct {
 	tenants *kept[db.Tenant]
 	// heads has a token for each page head that is being read.
 	heads chan struct{}
+	// changes are the catalog's changes that viewers don't have yet.
+	changes changes
 }
 
 // New makes the service.

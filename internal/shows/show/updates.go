@@ -41,17 +41,16 @@ func (s *Service) RunUpdates(ctx context.Context, rooms Rooms, log *slog.Logger)
 		if err := s.PublishUpdates(ctx, rooms); err != nil && ctx.Err() == nil {
 			log.Warn("shows: their states were not published", "error", err)
 		}
+		if err := s.PublishProducts(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("shows: changed products were not published", "error", err)
+		}
 	}
 }
 
 // PublishUpdates publishes the states of the streams with subscribers on this node that have changed. The viewers of a stream that
 // was not published yet get its state too, because the page's copy may be older. A panic becomes an error.
 func (s *Service) PublishUpdates(ctx context.Context, rooms Rooms) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-		}
-	}()
+	defer recovered(&err)
 	var ids []string
 	for _, room := range rooms.ListRooms() {
 		if id.Stream.Matches(room) {
@@ -73,4 +72,11 @@ func (s *Service) PublishUpdates(ctx context.Context, rooms Rooms) (err error) {
 		}
 	}
 	return nil
+}
+
+// recovered turns a panic of the function that defers it into its error.
+func recovered(err *error) {
+	if cause := recover(); cause != nil {
+		*err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+	}
 }

@@ -57,6 +57,15 @@ type Change struct {
 	Metadata map[string]string
 }
 
+// ListOnAir returns the ids of the tenant's streams that are LIVE or RECONNECTING.
+func (s *Service) ListOnAir(ctx context.Context, tenantID string) ([]string, error) {
+	ids, err := db.New(s.config.Pool).ListStreamsOnAir(ctx, tenantID)
+	if err != nil {
+		return nil, fmt.Errorf("list streams on air: %w", err)
+	}
+	return ids, nil
+}
+
 // ListStreams pages through the tenant's streams, newest first. cursor is the id
 // after which the page starts, nil for the first page.
 func (s *Service) ListStreams(ctx context.Context, c tenancy.Caller, cursor *string, limit int) ([]View, error) {

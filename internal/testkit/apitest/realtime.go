@@ -70,7 +70,8 @@ func checkPublication(name string, raw []byte) error {
 		realtime.ChatDeleted: "ChatMessageDeletedData", realtime.ProductPin: "RealtimeProductPin",
 		realtime.StockTick: "RealtimeStockTick", realtime.DiscountDrop: "RealtimeDiscountDrop", realtime.AuctionBid: "RealtimeAuctionBid",
 		realtime.AuctionStarted: "RealtimeAuction", realtime.AuctionEnded: "RealtimeAuction", realtime.ShowUpdated: "RealtimeShow",
-		"session.started": "SessionStartedData", "session.ended": "SessionEndedData", "session.updated": "SessionUpdatedData",
+		realtime.ProductsUpdated: "RealtimeProducts",
+		"session.started":        "SessionStartedData", "session.ended": "SessionEndedData", "session.updated": "SessionUpdatedData",
 		"session.participant.updated": "SessionParticipantUpdatedData", "session.participant.kicked": "SessionParticipantKickedData",
 		"session.participant.muted":    "SessionParticipantMutedData",
 		"session.participant.promoted": "SessionParticipantPromotedData", "session.handraise.raised": "SessionHandraiseRaisedData",
@@ -106,6 +107,12 @@ type realtimeServer interface {
 func (s *Server) PublishUpdates(t testing.TB) {
 	t.Helper()
 	must(t, s.Shows.PublishUpdates(t.Context(), s.realtime))
+}
+
+// PublishProducts publishes the products that the catalog has changed, as a server does every 2 s.
+func (s *Server) PublishProducts(t testing.TB) {
+	t.Helper()
+	must(t, s.Shows.PublishProducts(t.Context()))
 }
 
 // openRealtime creates the realtime channel if the test uses one.

@@ -50,6 +50,12 @@ function reducer(): void {
   const gone = apply(said, { type: 'chat.deleted', data: { id: 'msg_2', channelId: 'str_1', redactedBy: 'ada' } } as never).state;
   equal(apply(gone, { type: 'chat.message', data: line }).state.chat.map(({ body }) => body), ['Hi', null], 'a deleted message stays deleted');
   equal(apply(state, { type: 'show-updated', data: { status: 'ENDED', viewerCount: 0 } }).incomplete, true, 'the end of a show is read again');
+  const mug = state.show.products[0]!;
+  const cheaper = apply(state, { type: 'products-updated', data: { products: [{ ...mug, priceCents: 900 }] } });
+  equal([cheaper.state.show.products[0]?.priceCents, cheaper.incomplete], [900, false], 'a changed price');
+  const others = [{ ...mug, id: 'prod_gone', active: false }, { ...mug, id: 'prod_new' }];
+  const updated = (products: typeof others): boolean => apply(state, { type: 'products-updated', data: { products } }).incomplete;
+  equal([updated(others.slice(0, 1)), updated(others), updated([])], [false, true, true], 'a new product, and many changes, are read');
   equal(apply(state, { type: 'not-known-yet', data: {} } as never).state === state, true, 'unknown types are ignored');
 }
 

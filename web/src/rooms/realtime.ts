@@ -3,7 +3,7 @@ import { Centrifuge, type Subscription } from 'centrifuge';
 import { Emitter } from './emitter.js';
 import type {
   ChatMessageCreatedData, ChatMessageDeletedData, ChatMessageEditedData, RealtimeAuction, RealtimeAuctionBid, RealtimeDiscountDrop,
-  RealtimeHearts, RealtimeProductPin, RealtimeShow, RealtimeStockTick, SessionBreakoutsClosedData, SessionBreakoutsCreatedData, SessionEndedData,
+  RealtimeHearts, RealtimeProductPin, RealtimeProducts, RealtimeShow, RealtimeStockTick, SessionBreakoutsClosedData, SessionBreakoutsCreatedData, SessionEndedData,
   SessionHandraiseLoweredData, SessionHandraiseRaisedData, SessionMutedAllData, SessionParticipantKickedData,
   SessionParticipantMutedData, SessionParticipantPromotedData, SessionParticipantUpdatedData, SessionRecordingStartedData, SessionRecordingStoppedData,
   SessionSpotlightData, SessionStartedData, SessionSummaryReadyData, SessionUpdatedData,
@@ -22,6 +22,7 @@ export interface Publications {
   'auction-started': RealtimeAuction;
   'auction-ended': RealtimeAuction;
   'show-updated': RealtimeShow;
+  'products-updated': RealtimeProducts;
   'session.started': SessionStartedData;
   'session.ended': SessionEndedData;
   'session.updated': SessionUpdatedData;

@@ -229,6 +229,7 @@ export class LiveShow extends Emitter<ShowEvents> {
     const before = this.#state.show.auctions;
     const { state, incomplete } = apply(this.#state, publication);
     this.#become(state);
+    if (publication.type === 'products-updated' && this.cart.units > 0) void this.cart.load().catch(() => undefined);
     if (publication.type === 'auction-bid') this.#noteExtension(publication.data.auctionId, before);
     if (incomplete) this.#soon();
   }

@@ -62,6 +62,12 @@ export function apply(state: LiveState, publication: Publication): Applied {
 
       return changed({ status, viewerCount, ...(begins ? { endedAt: null } : {}) }, begins || (status === 'ENDED' && show.status !== 'ENDED'));
     }
+    case 'products-updated': {
+      const news = new Map(publication.data.products.map((product) => [product.id, product]));
+      const unknown = publication.data.products.some(({ id, active }) => active && !knows(id));
+
+      return changed({ products: show.products.map((product) => news.get(product.id) ?? product) }, news.size === 0 || unknown);
+    }
     case 'chat.message':
       return { state: { ...state, chat: withMessages(state.chat, [publication.data]) }, incomplete: false };
     case 'chat.edited': {
