@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 
 import type { ShowAuction, ShowProduct } from '../gen/api.js';
 import { Countdown, usePassed } from '../shopping/countdown.js';
-import { money, parseMoney } from '../shopping/money.js';
+import { exampleAmount, money, parseMoney } from '../shopping/money.js';
 import { t } from '../shopping/texts/index.js';
 import { Field, SheetFrame } from '../shopping/ui.js';
 import { useAct } from './act.js';
@@ -70,7 +70,7 @@ export function AuctionSheet({ product, close }: { product: ShowProduct; close: 
     close();
   };
   const amount = (label: string, name: 'starting' | 'step' | 'reserve', value: string, set: (text: string) => void): VNode => (
-    <Field label={label} error={wrong === name ? s.wrongAmount : undefined}>
+    <Field label={label} error={wrong === name ? s.wrongAmount(exampleAmount(product.currency)) : undefined}>
       {({ id, describedBy }) => (
         <input id={id} type="text" inputMode="decimal" value={value} aria-describedby={describedBy} onInput={({ currentTarget }) => set(currentTarget.value)} />
       )}
