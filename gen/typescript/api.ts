@@ -13574,7 +13574,7 @@ export interface components {
             products: components["schemas"]["ShowProduct"][];
             /**
              * @description Whether viewers' pages may play the video by WebRTC from the stream's room, with `watch=1` (see docs/signalling.md): the stream
-             *     is LIVE, its room can show it, and it has fewer viewers than `SFU_MAX_VIEWERS`. Otherwise play HLS.
+             *     is LIVE, its room can show it, and it has no more viewers than one tenant has places (half of `SFU_MAX_VIEWERS`). Otherwise play HLS.
              */
             realtimeVideo: boolean;
             /**
