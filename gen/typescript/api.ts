@@ -7202,7 +7202,7 @@ export interface components {
             periodStart: string;
             plan: components["schemas"]["PlanTier"];
         };
-        /** @description How pages and mails for viewers and buyers look. */
+        /** @description How the pages for viewers, participants and buyers look. No mails have it, because viewers and buyers get none from this server. */
         Brand: {
             /**
              * @description The colour of prices and countdowns, as `#rrggbb`; null for the pages' own.
