@@ -123,7 +123,7 @@ func (s *shopScript) answers(respond func(r *http.Request, body message) any) ht
 			panic(http.ErrAbortHandler)
 		}
 		result := respond(r, body)
-		if refusal, ok := s.refusals[name]; ok && (r.Method != http.MethodGet || strings.Contains(r.URL.Path, "/v1/shows/") || strings.Contains(r.URL.Path, "/v1/replays/")) {
+		if refusal, ok := s.refusals[name]; ok && (r.Method != http.MethodGet || strings.Contains(r.URL.Path, "/v1/shows/") || strings.Contains(r.URL.Path, "/v1/replays/") || name == "cart") {
 			result = refusal
 		}
 		if problem, ok := result.(message); ok && problem["status"] != nil && problem["code"] != nil {
