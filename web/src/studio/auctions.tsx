@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 
 import type { ShowAuction, ShowProduct } from '../gen/api.js';
 import { Countdown, usePassed } from '../shopping/countdown.js';
+import { isolate } from '../shopping/isolate.js';
 import { exampleAmount, money, parseMoney } from '../shopping/money.js';
 import { t } from '../shopping/texts/index.js';
 import { Field, SheetFrame } from '../shopping/ui.js';
@@ -78,7 +79,7 @@ export function AuctionSheet({ product, close }: { product: ShowProduct; close: 
   );
 
   return (
-    <SheetFrame title={s.startAuction(product.name)} close={close} narrow>
+    <SheetFrame title={s.startAuction(isolate(product.name))} close={close} narrow>
       <form class="studio-form" onSubmit={(event) => void start(event)}>
         {amount(`${s.startingBid} (${product.currency.toUpperCase()})`, 'starting', starting, setStarting)}
         {amount(s.increment, 'step', step, setStep)}
