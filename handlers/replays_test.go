@@ -244,7 +244,18 @@ func TestAGuestOfAReplayBuysAndDoesNothingElse(t *testing.T) {
 	guest.Call(t, "GET", "/v1/me/shows/"+r.rec.ID+"/cart", nil).Is(t, 200)
 	r.owner.SetTenantStatus(t, tenancy.Suspended)
 	s.Clock.Advance(time.Second)
-	require.Contains(t, []int{401, 403}, guest.Call(t, "GET", "/v1/me/shows/"+r.rec.ID+"/cart", nil).Status)
+	// The participants of the stream's room get the same answer.
+	for _, caller := range []*apitest.Caller{guest, r.viewer.Caller} {
+		for _, at := range []string{"GET /cart", "GET /orders", "PUT /cart", "POST /clicks", "POST /checkout"} {
+			method, path, _ := strings.Cut(at, " ")
+			caller.Call(t, method, "/v1/me/shows/"+r.rec.ID+path, nil).Problem(t, 403, "tenant_suspended")
+		}
+	}
+	// Without a token, its shows and replays don't exist.
+	s.With(t, "").Call(t, "GET", "/v1/replays/"+r.rec.ID, nil).Problem(t, 404, "not_found")
+	s.With(t, "").Call(t, "GET", "/v1/replays/"+r.rec.ID+"/chat", nil).Problem(t, 404, "not_found")
+	s.With(t, "").Call(t, "POST", "/v1/replays/"+r.rec.ID+"/guest-token", nil).Problem(t, 404, "not_found")
+	s.With(t, "").Call(t, "GET", "/v1/shows/"+r.st.ID, nil).Problem(t, 404, "not_found")
 }
 
 func TestGuestTokensAreLimitedByAddress(t *testing.T) {

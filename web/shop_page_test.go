@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
@@ -60,13 +59,6 @@ func newShopper(t *testing.T, s *shopScript, size string) *shopper {
 func (p *shopper) payment(w http.ResponseWriter, _ *http.Request) {
 	p.paying <- struct{}{}
 	_, _ = w.Write([]byte(`<!doctype html><link rel=icon href=data:,><title>Payment</title><h1 id=payment>Payment</h1>` + p.payPage))
-}
-
-// speaks sets the browser's language.
-func (p *shopper) speaks(language string) {
-	p.t.Helper()
-	_, err := chromedp.Call(p.tab, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: "Chromium", AcceptLanguage: language})
-	require.NoError(p.t, err)
 }
 
 // opens visits the live show with a token of Ada, and waits until it is subscribed.

@@ -33,6 +33,7 @@ type shopScript struct {
 	replay   message
 	cart     message
 	orders   []message
+	sales    []message
 	refusals map[string]message // problems by path's last part, such as "checkout"
 	lost     map[string]int     // answers to lose by path's last part
 	// requests are the bodies of POSTs and PUTs by path's last part, each with its Idempotency-Key in "key".
@@ -43,7 +44,7 @@ func newShopScript(t testing.TB) *shopScript {
 	t.Helper()
 
 	return &shopScript{
-		script: newScript(t), show: aShow(), replay: aReplay(), cart: aCart(), refusals: map[string]message{}, lost: map[string]int{},
+		script: newScript(t), show: aShow(), replay: aReplay(), cart: aCart(), sales: []message{}, refusals: map[string]message{}, lost: map[string]int{},
 		requests: map[string][]message{},
 	}
 }
@@ -89,6 +90,7 @@ func (s *shopScript) handlers() map[string]http.HandlerFunc {
 		},
 		"POST /v1/me/shows/{id}/auctions/{auction}/bids": s.bids,
 	}
+	maps.Copy(more, s.studio())
 	for pattern, respond := range more {
 		all[pattern] = s.answers(respond)
 	}
@@ -121,7 +123,7 @@ func (s *shopScript) answers(respond func(r *http.Request, body message) any) ht
 			panic(http.ErrAbortHandler)
 		}
 		result := respond(r, body)
-		if refusal, ok := s.refusals[name]; ok && (r.Method != http.MethodGet || strings.Contains(r.URL.Path, "/v1/shows/") || strings.Contains(r.URL.Path, "/v1/replays/")) {
+		if refusal, ok := s.refusals[name]; ok && (r.Method != http.MethodGet || strings.Contains(r.URL.Path, "/v1/shows/") || strings.Contains(r.URL.Path, "/v1/replays/") || name == "cart") {
 			result = refusal
 		}
 		if problem, ok := result.(message); ok && problem["status"] != nil && problem["code"] != nil {

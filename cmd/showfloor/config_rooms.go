@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"showfloor/internal/media/sfu"
 )
 
 // RoomSettings are the settings of rooms and calls.
@@ -24,6 +26,8 @@ type RoomSettings struct {
 	// sfuIPs and turnIP are SFUExternalIPs and TURNExternalIP, parsed.
 	sfuIPs []netip.Addr
 	turnIP netip.Addr
+	// sfuMaxWatchers is SFUMaxViewers, parsed.
+	sfuMaxWatchers int
 }
 
 // readRooms parses them. PUBLIC_URL must be set before.
@@ -65,7 +69,8 @@ func (c *config) readRooms() error {
 	if err != nil || viewers < 0 {
 		return fmt.Errorf("SFU_MAX_VIEWERS: %q is not a number of at least 0", r.SFUMaxViewers)
 	}
-	c.areas.MaxWatchers = int(viewers)
+	r.sfuMaxWatchers = int(viewers)
+	c.areas.TenantWatchers = sfu.TenantWatchers(r.sfuMaxWatchers)
 	d, err := time.ParseDuration(r.CallRingTimeout)
 	if err != nil || d < time.Second || d > 10*time.Minute {
 		return fmt.Errorf("CALL_RING_TIMEOUT: %q is not a time between 1s and 10m; write a duration such as 45s", r.CallRingTimeout)

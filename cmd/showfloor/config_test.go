@@ -51,14 +51,14 @@ func TestDefaults(t *testing.T) {
 			Caller: "100/s:200", Tenant: "500/s:1000", Audience: "1000/s:10000", Public: "10/s:20", Auth: "10/min", Email: "5/min", Failures: "100/h", Mails: "5/h",
 			Capture: "50/s:200", Misses: "1/s:20", Guesses: "1/s:20",
 		},
-		RoomSettings:      RoomSettings{SFUAddr: ":7882", SFUMaxViewers: "200", CallRingTimeout: "45s"},
+		RoomSettings:      RoomSettings{SFUAddr: ":7882", SFUMaxViewers: "200", sfuMaxWatchers: 200, CallRingTimeout: "45s"},
 		ConnSettings:      ConnSettings{HLSMaxPerAddress: "2000", hlsPerAddress: 2000, RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
 		RetentionSettings: RetentionSettings{RetentionAuditDays: "0", RetentionMessagesDays: "0", RetentionSessionsDays: "0"},
 		DiskSettings: DiskSettings{
 			DiskLow: "2GiB", DiskVeryLow: "1GiB", diskMarks: diskspace.Marks{Low: diskMark(t, "2GiB"), VeryLow: diskMark(t, "1GiB")},
 		},
 		areas: areas.Settings{
-			PublicURL: "http://localhost:8080", IngestURL: "rtmp://localhost:1935/live", SFUURL: "ws://localhost:8080/sfu", MaxWatchers: 200,
+			PublicURL: "http://localhost:8080", IngestURL: "rtmp://localhost:1935/live", SFUURL: "ws://localhost:8080/sfu", TenantWatchers: 100,
 			RecorderTimeout: 10 * time.Minute, RingTimeout: 45 * time.Second, Schedule: webhook.DefaultSchedule(), CaptureBytes: tester.DefaultTotalBytes,
 			UsageKeep: 92 * 24 * time.Hour, MailFrom: &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"}, Mailbox: true,
 		},

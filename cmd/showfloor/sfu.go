@@ -23,7 +23,7 @@ func (s *server) openSFU() error {
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
 		Gate: gate, Air: roomgate.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Log: s.log, Meter: s.meter,
 		ClientIP:    s.clientIP,
-		MaxWatchers: s.config.areas.MaxWatchers,
+		MaxWatchers: s.config.sfuMaxWatchers,
 		Limits:      sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay, RelaySockets: s.bounds.shares.relaySockets},
 	})
 	if err != nil {

@@ -7202,7 +7202,7 @@ export interface components {
             periodStart: string;
             plan: components["schemas"]["PlanTier"];
         };
-        /** @description How pages and mails for viewers and buyers look. */
+        /** @description How the pages for viewers, participants and buyers look. No mails have it, because viewers and buyers get none from this server. */
         Brand: {
             /**
              * @description The colour of prices and countdowns, as `#rrggbb`; null for the pages' own.
@@ -13579,7 +13579,7 @@ export interface components {
             products: components["schemas"]["ShowProduct"][];
             /**
              * @description Whether viewers' pages may play the video by WebRTC from the stream's room, with `watch=1` (see docs/signalling.md): the stream
-             *     is LIVE, its room can show it, and it has fewer viewers than `SFU_MAX_VIEWERS`. Otherwise play HLS.
+             *     is LIVE, its room can show it, and it has no more viewers than one tenant has places (half of `SFU_MAX_VIEWERS`). Otherwise play HLS.
              */
             realtimeVideo: boolean;
             /**

@@ -60,8 +60,8 @@ type Settings struct {
 	// SFUURL is the WebSocket URL of this node's SFU, without a slash at the end; empty if
 	// it has none.
 	SFUURL string
-	// MaxWatchers is the maximum number of watchers on each node's SFU; 0 offers no WebRTC to viewers of shows.
-	MaxWatchers int
+	// TenantWatchers is the maximum number of watchers of one tenant on each node's SFU; 0 offers no WebRTC to viewers of shows.
+	TenantWatchers int
 	// RecorderURL is the URL of an outside recorder, which records the streams on SRS servers; "" if there is none.
 	// RecorderSecret signs the requests to it. RecorderTimeout is how long its report may take;
 	// recording.DefaultRecorderTimeout if it is 0.
@@ -372,7 +372,7 @@ func (a *Areas) openShows(c Config) {
 	a.Shows = show.New(show.Config{
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Recordings: a.Recordings, Sessions: a.Sessions, Chat: a.Chat,
 		Catalog: a.Catalog, Auctions: a.Auctions, Discounts: a.Discounts, Tokens: a.Playback, Realtime: c.Realtime,
-		MaxWatchers: c.MaxWatchers, PublicURL: c.PublicURL, Now: c.Now,
+		TenantWatchers: c.TenantWatchers, PublicURL: c.PublicURL, Now: c.Now,
 	})
 	a.Shop = shop.New(shop.Config{
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Shows: a.Shows,

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -140,11 +141,14 @@ func (x Session) successURL() string {
 	return strings.ReplaceAll(x.SuccessURL, "{CHECKOUT_SESSION_ID}", x.ID)
 }
 
-// places is the number of decimal places in a currency's amounts.
+// places is the number of decimal places in a currency's amounts. Those of isk and ugx are always 00
+// (https://docs.stripe.com/currencies, "Special cases").
 func places(currency string) int {
 	switch currency {
-	case "bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "ugx", "vnd", "vuv", "xaf", "xof", "xpf":
+	case "bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "vnd", "vuv", "xaf", "xof", "xpf":
 		return 0
+	case "bhd", "jod", "kwd", "omr", "tnd":
+		return 3
 	default:
 		return 2
 	}
@@ -152,11 +156,12 @@ func places(currency string) int {
 
 // decimal formats an amount, such as 12.50.
 func decimal(cents int64, currency string) string {
-	if places(currency) == 0 {
+	n := places(currency)
+	if n == 0 {
 		return strconv.FormatInt(cents, 10)
 	}
-	fraction := strconv.FormatInt(100+cents%100, 10)[1:]
-	return strconv.FormatInt(cents/100, 10) + "." + fraction
+	digits := fmt.Sprintf("%0*d", n+1, cents)
+	return digits[:len(digits)-n] + "." + digits[len(digits)-n:]
 }
 
 // money formats an amount with its currency.

@@ -189,3 +189,18 @@ func TestPagesHaveAContentSecurityPolicy(t *testing.T) {
 	require.Contains(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'")
 	require.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
 }
+
+// TestPagesShowAmountsByCurrency: a payment page and the dashboard have the decimal places that the processor gives a currency.
+func TestPagesShowAmountsByCurrency(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	account := r.seller(t)
+	for currency, shown := range map[string]string{"jpy": "¥3000", "kwd": "3.000 KWD", "ugx": "30.00 UGX", "eur": "€30.00"} {
+		params := r.page(account)
+		params.LineItems[0].PriceData.Currency = new(currency)
+		page, err := r.api.CheckoutSessions.New(params)
+		require.NoError(t, err)
+		_, _, body := newVisitor(t).visit(t, page.URL, nil)
+		require.Contains(t, body, shown)
+	}
+}

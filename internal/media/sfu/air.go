@@ -47,15 +47,15 @@ func (s *Server) setCast(roomID, publisherID string) {
 	s.castIDs.Store(roomID, publisherID)
 }
 
-// watch runs with each tick. It begins to show the room's stream if there is one, and reports the
+// showStream runs with each tick. It begins to show the room's stream if there is one, and reports the
 // number of viewers in the room to the stream.
-func (r *room) watch() {
+func (r *room) showStream() {
 	air := r.server.config.Air
 	if air == nil || r.kind != StreamRoom {
 		return
 	}
 	if r.screening != nil && r.screening.ended() {
-		r.unwatch()
+		r.hideStream()
 	}
 	if r.screening == nil {
 		if s, live := air.Hub.Stream(r.id); live {
@@ -64,8 +64,8 @@ func (r *room) watch() {
 	}
 	if r.screening != nil {
 		now := r.viewers()
-		r.screening.stream.AddViewers(now - r.watching)
-		r.watching = now
+		r.screening.stream.AddViewers(now - r.reported)
+		r.reported = now
 		r.measure()
 	}
 }
@@ -85,20 +85,20 @@ func (r *room) viewers() int {
 	return n
 }
 
-// unwatch stops showing the stream.
-func (r *room) unwatch() {
+// hideStream stops showing the stream.
+func (r *room) hideStream() {
 	if r.screening == nil {
 		return
 	}
 	r.screening.end()
-	r.screening.stream.AddViewers(-r.watching)
-	r.screening, r.watching = nil, 0
+	r.screening.stream.AddViewers(-r.reported)
+	r.screening, r.reported = nil, 0
 	r.measure()
 }
 
 // offAir ends the shown stream and the room's broadcast.
 func (r *room) offAir() {
-	r.unwatch()
+	r.hideStream()
 	if r.cast != nil {
 		r.cast.end()
 	}

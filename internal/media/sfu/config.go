@@ -33,7 +33,8 @@ type Config struct {
 	// Meter measures the usage of each room; nil measures nothing.
 	Meter *metering.Meter
 	// MaxWatchers is the maximum number of watchers at a time, over all rooms; 0 refuses all. A watcher is a viewer of a stream
-	// whose page can also play it by HLS. Beyond the limit it is refused with CodeSessionFull.
+	// whose page can also play it by HLS. One tenant may have TenantWatchers of them. Beyond these limits a watcher is refused with
+	// CodeSessionFull.
 	MaxWatchers int
 	// Log receives errors and warnings. Tokens and session descriptions are never logged. nil
 	// discards all.

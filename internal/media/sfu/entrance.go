@@ -24,6 +24,7 @@ type entrance struct {
 	token, roomID string
 	ip, from      netip.Addr // from is the part of ip that rate limits count
 	watches       bool       // see Config.MaxWatchers
+	tenantID      string     // of the token, once it is identified
 	// back is the peer that the client resumes after a message, nil for a new join.
 	back  *peer
 	after uint64
@@ -43,7 +44,7 @@ func (s *Server) newEntrance(r *http.Request) entrance {
 // which have their own limit, use up nothing that good ones need. A good token is charged to its
 // address and to the room that it was issued for. A client that resumes is charged to its address
 // only. The refusal of a bad token is sent to the client.
-func (s *Server) admit(e entrance) (refusal *ClientError, ok bool) {
+func (s *Server) admit(e *entrance) (refusal *ClientError, ok bool) {
 	if e.back != nil {
 		return nil, s.addressJoins.allow(e.from)
 	}
@@ -54,18 +55,19 @@ func (s *Server) admit(e entrance) (refusal *ClientError, ok bool) {
 	return nil, s.addressJoins.allow(e.from) && s.roomJoins.allow(issuedFor)
 }
 
-// identify checks a token and returns the room that it was issued for. A bad token is charged to
+// identify checks a token, notes its tenant, and returns the room that it was issued for. A bad token is charged to
 // its address; ok reports whether the address may try more of them.
-func (s *Server) identify(e entrance) (issuedFor string, refusal *ClientError, ok bool) {
+func (s *Server) identify(e *entrance) (issuedFor string, refusal *ClientError, ok bool) {
 	if len(e.token) > maxToken || len(e.roomID) > maxRoomID {
 		return "", &ClientError{Code: CodeUnauthenticated}, s.badTokens.allow(e.from)
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, enterTime)
 	defer cancel()
-	issuedFor, err := s.config.Gate.Identify(ctx, e.token)
+	tenantID, issuedFor, err := s.config.Gate.Identify(ctx, e.token)
 	if err != nil {
 		return "", s.clientError(err), s.badTokens.allow(e.from)
 	}
+	e.tenantID = tenantID
 	return issuedFor, nil, true
 }
 
@@ -85,17 +87,17 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *ClientError) {
 		if e.back.attach(x, e.after) {
 			return e.back, nil
 		}
-		if refusal := s.joinInstead(e); refusal != nil {
+		if refusal := s.joinInstead(&e); refusal != nil {
 			return nil, refusal
 		}
 	}
 	ctx, cancel := context.WithTimeout(x.ctx, enterTime)
 	defer cancel()
 	p := newPeer(s, e.token)
-	p.watches, p.since = e.watches, s.config.Now()
+	p.watches, p.since, p.tenantID = e.watches, s.config.Now(), e.tenantID
 	// Before the gate is asked: a full server must not cost a transaction for each refusal.
 	if !s.addWatcher(p) {
-		return nil, &ClientError{Code: CodeSessionFull, Message: "this server has as many viewers by WebRTC as it accepts; play HLS"}
+		return nil, &ClientError{Code: CodeSessionFull, Message: "no place for a further viewer by WebRTC on this server, or for this tenant; play HLS"}
 	}
 	g, err := s.config.Gate.Enter(ctx, Entry{Token: p.token, RoomID: e.roomID, ConnID: p.connID})
 	if err != nil {
@@ -129,7 +131,7 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *ClientError) {
 
 // joinInstead checks and charges the token of a client that could not resume. Its address has been
 // charged by admit.
-func (s *Server) joinInstead(e entrance) *ClientError {
+func (s *Server) joinInstead(e *entrance) *ClientError {
 	issuedFor, refusal, ok := s.identify(e)
 	if ok && refusal == nil {
 		ok = s.roomJoins.allow(issuedFor)

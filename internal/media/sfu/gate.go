@@ -81,9 +81,9 @@ func (r *ClientError) Error() string { return r.Code + ": " + r.Message }
 // Gate decides which participants may be in which room, and stores who is there. Its methods are
 // called concurrently.
 type Gate interface {
-	// Identify returns the room that a token was issued for. It checks the token alone, without a
-	// query. A *ClientError means that the token isn't valid.
-	Identify(ctx context.Context, token string) (roomID string, err error)
+	// Identify returns the tenant and the room that a token was issued for. It checks the token alone,
+	// without a query. A *ClientError means that the token isn't valid.
+	Identify(ctx context.Context, token string) (tenantID, roomID string, err error)
 	// Enter lets a connection into the room or its waiting room. A *ClientError is sent to the client;
 	// any other error is reported as an internal error. Later changes of the grant arrive by
 	// Server.Apply. If it returns an error and a grant with a UserID, the connection may have been

@@ -122,8 +122,8 @@ func (a *arrivals) count() int {
 	return len(a.seen)
 }
 
-// watch joins a room and records the arrivals.
-func (s *studio) watch(t *testing.T, user string) (*sfutest.Client, *arrivals) {
+// record joins a room and records the arrivals.
+func (s *studio) record(t *testing.T, user string) (*sfutest.Client, *arrivals) {
 	t.Helper()
 	a := &arrivals{}
 	o := s.options(t, user)
@@ -140,10 +140,10 @@ func TestAloneLateViewerIsAsCloseAsTheOthers(t *testing.T) {
 	s := newStudio(t)
 	e := s.onAir(t, 10*encoderFPS)
 	e.after(t, encoderFPS/2)
-	_, first := s.watch(t, "ada:viewer")
+	_, first := s.record(t, "ada:viewer")
 	eventually(t, "the picture for the first viewer", func() bool { return first.count() > 0 })
 	require.EqualValues(t, 1, e.keys.Load(), "before the next key frame")
-	_, late := s.watch(t, "bob:viewer")
+	_, late := s.record(t, "bob:viewer")
 	eventually(t, "the picture for the late viewer", func() bool { return late.count() > 0 })
 	require.EqualValues(t, 1, e.keys.Load(), "before the next key frame")
 	e.after(t, e.sent.Load()+5*encoderFPS)
@@ -173,7 +173,7 @@ func TestAViewerPlaysHLSUntilTheNextKeyFrame(t *testing.T) {
 	s := newStudio(t)
 	e := s.onAir(t, 5*encoderFPS)
 	e.after(t, 3*encoderFPS)
-	viewer, seen := s.watch(t, "ada:viewer")
+	viewer, seen := s.record(t, "ada:viewer")
 	viewer.Expect(t, "the fallback", func(m sfutest.Message) bool {
 		return m.Type == "fallback" && m.Fallback != nil && m.Fallback.Code == "waiting_for_key_frame"
 	})

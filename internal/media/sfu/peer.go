@@ -44,6 +44,8 @@ type peer struct {
 	// watches reports whether the participant is a watcher (Config.MaxWatchers). since is the time at which it joined.
 	watches bool
 	since   time.Time
+	// tenantID is the tenant of its token, which a watcher is counted for.
+	tenantID string
 	// from is the part of ip that rate limits count.
 	from netip.Addr
 

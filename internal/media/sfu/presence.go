@@ -117,7 +117,7 @@ func (r *room) sweep() {
 // tick does the room's periodic work.
 func (r *room) tick() {
 	r.ticks++
-	r.watch()
+	r.showStream()
 	r.sweep()
 	r.dropBudgets()
 	r.announceSpeakers()

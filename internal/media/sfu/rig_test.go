@@ -35,14 +35,14 @@ type testGate struct {
 
 // Identify treats tokens that begin with "bad" as invalid. Any other token is for the room that it
 // names after an @, or for sess_1.
-func (d *testGate) Identify(_ context.Context, token string) (string, error) {
+func (d *testGate) Identify(_ context.Context, token string) (tenantID, roomID string, err error) {
 	if strings.HasPrefix(token, "bad") {
-		return "", &sfu.ClientError{Code: sfu.CodeUnauthenticated}
+		return "", "", &sfu.ClientError{Code: sfu.CodeUnauthenticated}
 	}
 	if _, room, named := strings.Cut(token, "@"); named {
-		return room, nil
+		return tenantOf(token), room, nil
 	}
-	return "sess_1", nil
+	return tenantOf(token), "sess_1", nil
 }
 
 func (d *testGate) Enter(_ context.Context, e sfu.Entry) (sfu.Grant, error) {
@@ -59,7 +59,7 @@ func (d *testGate) Enter(_ context.Context, e sfu.Entry) (sfu.Grant, error) {
 	g, known := d.grants[key]
 	if !known {
 		g = sfu.Grant{
-			TenantID: "ten_1", RoomID: e.RoomID, UserID: user, DisplayName: strings.ToUpper(user), Role: role, Perms: permsOf(role),
+			TenantID: tenantOf(e.Token), RoomID: e.RoomID, UserID: user, DisplayName: strings.ToUpper(user), Role: role, Perms: permsOf(role),
 			State: "joined", Room: sfu.RoomInfo{Kind: d.kind, Session: d.info},
 		}
 		if d.waits && role != "host" {
@@ -129,6 +129,14 @@ func (d *testGate) left() []string {
 		users = append(users, c.UserID)
 	}
 	return users
+}
+
+// tenantOf returns the tenant of a token: ten_2 for users whose name begins with "other".
+func tenantOf(token string) string {
+	if strings.HasPrefix(token, "other") {
+		return "ten_2"
+	}
+	return "ten_1"
 }
 
 func permsOf(role string) sfu.Perms {

@@ -64,7 +64,7 @@ type room struct {
 	// In a stream's room only: the stream of the hub that is shown, the number of viewers that was
 	// reported to the stream, and (cast) a host's broadcast.
 	screening *screening
-	watching  int
+	reported  int
 	// lacks are the reasons why kinds of the stream's media can't be shown here; reason is the one
 	// that was announced.
 	lacks  map[string]*bridge.Reason

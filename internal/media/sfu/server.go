@@ -59,6 +59,8 @@ type Server struct {
 	stopping  bool
 	tracks    int
 	watchers  int
+	// watchersOf counts the watchers of each tenant.
+	watchersOf map[string]int
 }
 
 // New returns a server that doesn't listen yet.
@@ -75,6 +77,7 @@ func New(c Config) (*Server, error) {
 		handshakes:   make(chan struct{}, c.Limits.Handshakes),
 		faults:       newFaults(c.Log),
 		open:         map[string]*room{}, resumes: map[string]*peer{}, refused: map[string]uint64{}, fallbacks: map[string]uint64{},
+		watchersOf: map[string]int{},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.running, s.endRunning = context.WithCancel(s.ctx)
@@ -259,35 +262,10 @@ func (s *Server) left(p *peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.resumes, p.resume)
-	if p.watches {
-		s.watchers--
-	}
+	s.watcherLeft(p)
 	if p.room.peers--; p.room.peers == 0 {
 		delete(s.open, p.room.id)
 		close(p.room.ended)
-	}
-}
-
-// addWatcher counts a watcher until it has left; false at the limit. Other participants aren't counted.
-func (s *Server) addWatcher(p *peer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !p.watches {
-		return true
-	}
-	if s.watchers >= s.config.MaxWatchers {
-		return false
-	}
-	s.watchers++
-	return true
-}
-
-// removeWatcher takes back addWatcher for a peer that didn't join.
-func (s *Server) removeWatcher(p *peer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p.watches {
-		s.watchers--
 	}
 }
 

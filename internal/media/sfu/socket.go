@@ -37,7 +37,7 @@ func (s *Server) Handler() http.Handler {
 		}
 		defer s.wg.Done()
 		e := s.newEntrance(r)
-		refusal, ok := s.admit(e)
+		refusal, ok := s.admit(&e)
 		release := func() {}
 		if ok && refusal == nil {
 			release, ok = s.reserve()

@@ -79,3 +79,30 @@ func TestWatchersAreOfStreamsOnly(t *testing.T) {
 	ada.Expect(t, "bob", func(m sfutest.Message) bool { return m.Type == "participant" && m.Participant.UserID == "bob" })
 	require.Zero(t, r.server.Stats().Watchers)
 }
+
+// TestATenantsWatchersLeavePlacesForOthers: one tenant gets half of the places, over all its rooms. Another tenant gets the rest.
+func TestATenantsWatchersLeavePlacesForOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *sfu.Config) { c.MaxWatchers = 4 })
+	r.kind = sfu.StreamRoom
+	bob := r.join(t, "bob:viewer", watches)
+	r.join(t, "cleo:viewer", watches)
+	require.False(t, sfutest.Connect(t, r.options(t, "dora:viewer", watches)).ExpectBye(t, "session_full").Retry)
+	require.Empty(t, r.grant("dora").UserID, "the gate was not asked")
+	r.join(t, "other-1:viewer", watches)
+	r.join(t, "other-2:viewer", watches)
+	sfutest.Connect(t, r.options(t, "other-3:viewer", watches)).ExpectBye(t, "session_full")
+	require.Equal(t, 4, r.server.Stats().Watchers)
+	bob.Send(t, map[string]any{"type": "leave"})
+	eventually(t, "bob has left", func() bool { return r.server.Stats().Watchers == 3 })
+	sfutest.Connect(t, r.options(t, "other-3:viewer", watches)).ExpectBye(t, "session_full")
+	r.join(t, "dora:viewer", watches)
+	require.Equal(t, 4, r.server.Stats().Watchers)
+}
+
+func TestTenantWatchers(t *testing.T) {
+	t.Parallel()
+	for most, ofTenant := range map[int]int{0: 0, 1: 1, 2: 1, 3: 2, 200: 100} {
+		require.Equal(t, ofTenant, sfu.TenantWatchers(most))
+	}
+}

@@ -52,12 +52,12 @@ func NewSFU(sessions *session.Service, log *slog.Logger) *SFU {
 func (s *SFU) Connect(server *sfu.Server) { s.server = server }
 
 // Identify implements sfu.Gate.
-func (s *SFU) Identify(ctx context.Context, token string) (string, error) {
+func (s *SFU) Identify(ctx context.Context, token string) (tenantID, roomID string, err error) {
 	t, err := s.sessions.AuthenticateParticipant(ctx, token)
 	if err != nil {
-		return "", s.clientError(ctx, sfu.Entry{Token: token}, err)
+		return "", "", s.clientError(ctx, sfu.Entry{Token: token}, err)
 	}
-	return t.RoomID, nil
+	return t.TenantID, t.RoomID, nil
 }
 
 // Enter implements sfu.Gate.

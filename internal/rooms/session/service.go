@@ -27,7 +27,8 @@ type Streams interface {
 
 // Replays knows which recordings are public: they can be watched without a token.
 type Replays interface {
-	// CheckPublicReplay returns the problem not_found unless the tenant's recording is public.
+	// CheckPublicReplay returns the problem not_found unless the tenant's recording is public, and tenant_suspended for a suspended
+	// tenant.
 	CheckPublicReplay(ctx context.Context, tenantID, recordingID string) error
 }
 

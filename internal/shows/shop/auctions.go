@@ -10,7 +10,8 @@ import (
 
 // CreateAuction starts an auction in the stream of in, by its host.
 func (s *Service) CreateAuction(ctx context.Context, c tenancy.Caller, in auction.Input) (auction.View, error) {
-	if err := s.config.Shows.CheckHost(ctx, c, in.StreamID); err != nil {
+	ctx, err := s.config.Shows.AsHost(ctx, c, in.StreamID)
+	if err != nil {
 		return auction.View{}, err
 	}
 	return s.config.Auctions.CreateAuction(ctx, c, in)
@@ -18,7 +19,8 @@ func (s *Service) CreateAuction(ctx context.Context, c tenancy.Caller, in auctio
 
 // CancelAuction cancels an auction of a stream, by its host.
 func (s *Service) CancelAuction(ctx context.Context, c tenancy.Caller, streamID, auctionID string) (auction.View, error) {
-	if err := s.config.Shows.CheckHost(ctx, c, streamID); err != nil {
+	ctx, err := s.config.Shows.AsHost(ctx, c, streamID)
+	if err != nil {
 		return auction.View{}, err
 	}
 	if _, err := s.auctionOf(ctx, c, streamID, auctionID); err != nil {

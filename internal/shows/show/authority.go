@@ -4,7 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
 	"showfloor/internal/base/id"
+	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/tenancy"
@@ -57,10 +61,37 @@ func (s *Service) CheckViewer(ctx context.Context, c tenancy.Caller, streamID st
 	return grant.DisplayName, nil
 }
 
-// CheckHost requires the host of the stream's room.
-func (s *Service) CheckHost(ctx context.Context, c tenancy.Caller, streamID string) error {
-	return s.checkRole(ctx, c, streamID, "only the host of this room may do this", session.Host)
+// AsHost requires the host of the stream's room. Every transaction under the returned context (postgres.InTx) commits only if the
+// caller is still the host then. A change of the role waits for its commit.
+func (s *Service) AsHost(ctx context.Context, c tenancy.Caller, streamID string) (context.Context, error) {
+	if err := s.checkRole(ctx, c, streamID, onlyHost, session.Host); err != nil {
+		return nil, err
+	}
+	hooks := &postgres.Hooks{}
+	hooks.Add(stillHost{db.Session{TenantID: c.TenantID, ID: streamID}, c.Participant.UserID})
+	hooks.Add(postgres.HookFrom(ctx))
+	return postgres.WithHook(ctx, hooks), nil
 }
+
+const onlyHost = "only the host of this room may do this"
+
+// stillHost is a hook that refuses a transaction whose user isn't the room's host any more.
+type stillHost struct {
+	room   db.Session
+	userID string
+}
+
+// BeforeCommit implements postgres.Hook. It locks the participant.
+func (h stillHost) BeforeCommit(ctx context.Context, tx pgx.Tx) error {
+	p, err := session.LockParticipantTx(ctx, tx, h.room, h.userID)
+	if err == nil && (p.Role != session.Host || p.State == session.Kicked) {
+		return problem.New(problem.Forbidden, "forbidden", onlyHost)
+	}
+	return err
+}
+
+// AfterCommit implements postgres.Hook.
+func (stillHost) AfterCommit() {}
 
 // CheckModerator requires a host or cohost of the stream's room.
 func (s *Service) CheckModerator(ctx context.Context, c tenancy.Caller, streamID string) error {

@@ -34,7 +34,8 @@ func (s *Service) readPlayback(ctx context.Context, streamID string) (stream.Pla
 // PinShowProduct pins a product in the stream's room, as its host; nil pins none. While the stream is on air, pinning
 // the pinned product again writes nothing.
 func (s *Service) PinShowProduct(ctx context.Context, c tenancy.Caller, streamID string, productID *string) error {
-	if err := s.CheckHost(ctx, c, streamID); err != nil {
+	ctx, err := s.AsHost(ctx, c, streamID)
+	if err != nil {
 		return err
 	}
 	st, err := s.config.Streams.GetStream(ctx, c, streamID)
@@ -61,7 +62,8 @@ func onAir(st db.Stream) bool {
 
 // CreateShowStreamKey replaces the stream's key, as the host of its room.
 func (s *Service) CreateShowStreamKey(ctx context.Context, c tenancy.Caller, streamID string) (stream.View, error) {
-	if err := s.CheckHost(ctx, c, streamID); err != nil {
+	ctx, err := s.AsHost(ctx, c, streamID)
+	if err != nil {
 		return stream.View{}, err
 	}
 	return s.config.Streams.RotateStreamKey(ctx, c, streamID)
@@ -70,7 +72,8 @@ func (s *Service) CreateShowStreamKey(ctx context.Context, c tenancy.Caller, str
 // EndShow ends the stream's broadcast and refuses its key for some minutes, as the host of its room. It has no effect on a stream
 // that isn't on air. It returns the stream afterwards.
 func (s *Service) EndShow(ctx context.Context, c tenancy.Caller, streamID string) (stream.View, error) {
-	if err := s.CheckHost(ctx, c, streamID); err != nil {
+	ctx, err := s.AsHost(ctx, c, streamID)
+	if err != nil {
 		return stream.View{}, err
 	}
 	if err := s.config.Streams.ForceStopStream(ctx, c.Actor(), streamID, endReason); err != nil && !problem.Is(err, "conflict") {
@@ -81,7 +84,8 @@ func (s *Service) EndShow(ctx context.Context, c tenancy.Caller, streamID string
 
 // DropShowDiscount creates a code for the current viewers of the stream, as the host of its room.
 func (s *Service) DropShowDiscount(ctx context.Context, c tenancy.Caller, streamID string, in discount.DropInput) (db.Discount, error) {
-	if err := s.CheckHost(ctx, c, streamID); err != nil {
+	ctx, err := s.AsHost(ctx, c, streamID)
+	if err != nil {
 		return db.Discount{}, err
 	}
 	return s.config.Discounts.DropDiscount(ctx, c, streamID, in)

@@ -58,11 +58,23 @@ func (s *Service) GetParticipantReplay(ctx context.Context, c tenancy.Caller, re
 	return r, nil
 }
 
-// CheckPublicReplay returns the problem not_found unless the tenant's recording is public.
+// CheckPublicReplay returns the problem not_found unless the tenant's recording is public, and tenant_suspended for a suspended
+// tenant.
 func (s *Service) CheckPublicReplay(ctx context.Context, tenantID, recordingID string) error {
 	r, err := s.GetReplay(ctx, recordingID)
 	if err == nil && r.TenantID != tenantID {
-		return problem.Missing("replay")
+		err = problem.Missing("replay")
+	}
+	if !problem.Is(err, "not_found") {
+		return err
+	}
+	// To viewers without a token, a suspended tenant's recordings are missing. A participant's token names the tenant.
+	tenant, unread := s.config.Accounts.GetTenant(ctx, tenancy.Caller{TenantID: tenantID})
+	if unread != nil {
+		return unread
+	}
+	if refusal := tenancy.CheckTenant(tenant.Status); refusal != nil {
+		return refusal
 	}
 	return err
 }

@@ -108,7 +108,7 @@ func TestKept(t *testing.T) {
 
 func TestOffersRealtime(t *testing.T) {
 	t.Parallel()
-	s := &Service{config: Config{MaxWatchers: 2}}
+	s := &Service{config: Config{TenantWatchers: 2}}
 	for name, c := range map[string]struct {
 		status  string
 		viewers int
@@ -116,7 +116,8 @@ func TestOffersRealtime(t *testing.T) {
 		offered bool
 	}{
 		"live":                {"LIVE", 1, stream.Media{VideoCodec: "H264"}, true},
-		"as many as places":   {"LIVE", 2, stream.Media{VideoCodec: "H264"}, false},
+		"as many as places":   {"LIVE", 2, stream.Media{VideoCodec: "H264"}, true},
+		"more than places":    {"LIVE", 3, stream.Media{VideoCodec: "H264"}, false},
 		"B-frames":            {"LIVE", 0, stream.Media{VideoCodec: "H264", BFrames: true}, false},
 		"H.265":               {"LIVE", 0, stream.Media{VideoCodec: "H265"}, false},
 		"on an SRS server":    {"LIVE", 0, stream.Media{}, false},

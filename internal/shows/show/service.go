@@ -38,8 +38,8 @@ type Config struct {
 	Realtime realtime.Publisher
 	// PublicURL begins the playback URLs, without a slash at the end.
 	PublicURL string
-	// MaxWatchers is the maximum number of watchers on each node's SFU; 0 offers no WebRTC.
-	MaxWatchers int
+	// TenantWatchers is the maximum number of watchers of one tenant on each node's SFU; 0 offers no WebRTC.
+	TenantWatchers int
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -72,10 +72,10 @@ func New(c Config) *Service {
 }
 
 // OffersRealtime reports whether viewers' pages may play a show by WebRTC. It refuses what would fail for all of them: pictures that
-// the room can't show, and a node without a free place.
+// the room can't show, and a show with more viewers than one tenant may have watchers. The page that asks is one of the viewers.
 func (s *Service) OffersRealtime(v *Show) bool {
 	m := v.Health.Media
-	return v.Status == stream.Live && m.VideoCodec == h264 && !m.BFrames && v.Viewers < s.config.MaxWatchers
+	return v.Status == stream.Live && m.VideoCodec == h264 && !m.BFrames && s.config.TenantWatchers > 0 && v.Viewers <= s.config.TenantWatchers
 }
 
 // Now is the service's clock.

@@ -264,7 +264,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	s.openRealtime(o, now)
 	s.Areas, err = areas.Open(t.Context(), areas.Config{
 		Settings: areas.Settings{
-			PublicURL: PublicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL, MaxWatchers: 200,
+			PublicURL: PublicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL, TenantWatchers: 100,
 			RecorderURL: o.RecorderURL, RecorderSecret: o.RecorderSecret,
 			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee,
 			MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"},

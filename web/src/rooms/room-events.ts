@@ -20,7 +20,7 @@ export interface RoomOptions {
   red?: boolean;
   /**
    * Whether the participant only watches, on a page that can also play the stream by HLS; false by default. The server accepts a
-   * limited number of such participants (`SFU_MAX_VIEWERS`) and refuses further ones with `session_full`. Moderators don't see them
+   * limited number of such participants (`SFU_MAX_VIEWERS`, half of them of one tenant) and refuses further ones with `session_full`. Moderators don't see them
    * one by one.
    */
   watch?: boolean;

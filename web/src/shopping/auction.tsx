@@ -7,7 +7,7 @@ import { buyer, rememberBuyer } from './buyer.js';
 import { Countdown, usePassed } from './countdown.js';
 import { usePrevious } from './hooks.js';
 import { Icon } from './icons.js';
-import { money, parseMoney } from './money.js';
+import { exampleAmount, money, parseMoney } from './money.js';
 import { PayButton } from './order.js';
 import { explain } from './problems.js';
 import { useShop } from './shop.js';
@@ -191,7 +191,7 @@ export function BidSheet({ auction, show, close }: { auction: ShowAuction; show:
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
     const cents = amount.trim() ? parseMoney(amount, auction.currency) : auction.minimumBidCents;
-    if (cents === undefined) return setWrong(t.invalidAmount);
+    if (cents === undefined) return setWrong(t.invalidAmount(exampleAmount(auction.currency)));
     if (cents < auction.minimumBidCents) return setWrong(t.amountTooLow(least));
     if (!shop.name) {
       if (!name.trim()) return setWrong(t.bidName);

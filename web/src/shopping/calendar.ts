@@ -21,8 +21,9 @@ export function calendar(entry: Entry, now = new Date()): string {
   return lines.map(fold).join('\r\n') + '\r\n';
 }
 
+/** escape writes a TEXT (RFC 5545, section 3.3.11), which has no control characters but tabs. */
 function escape(text: string): string {
-  return text.replace(/[\\;,]/g, '\\$&').replace(/\r?\n/g, '\\n');
+  return text.replace(/[\\;,]/g, '\\$&').replace(/\r\n?|\n/g, '\\n').replace(/[\0-\x08\x0b-\x1f\x7f]/g, '');
 }
 
 /** fold breaks lines of more than 75 octets (RFC 5545, section 3.1). A character has at most 4. */

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ChatLine, asApiError } from '../shop/index.js';
 import { buyer, rememberBuyer } from './buyer.js';
 import { Icon } from './icons.js';
+import { unmarked } from './isolate.js';
 import { explain } from './problems.js';
 import { t } from './texts/index.js';
 import { IconButton } from './ui.js';
@@ -40,7 +41,7 @@ export function Messages({ lines, own, empty }: { lines: readonly Line[]; own?: 
       {lines.length === 0 && empty ? <li class="none">{empty}</li> : null}
       {lines.map(({ id, authorId, authorName, body }) => (
         <li key={id} class={own !== undefined && authorId === own ? 'own' : undefined}>
-          <bdi class="author" data-hue={hue(authorName)}>{authorName}</bdi> {body === null ? <span class="deleted">{t.deleted}</span> : <bdi class="body">{body}</bdi>}
+          <bdi class="author" data-hue={hue(authorName)}>{unmarked(authorName)}</bdi> {body === null ? <span class="deleted">{t.deleted}</span> : <bdi class="body">{unmarked(body)}</bdi>}
         </li>
       ))}
     </ol>

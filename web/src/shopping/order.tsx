@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ShowOrder } from '../gen/api.js';
 import { dateTime } from './dates.js';
 import { Icon, type IconName } from './icons.js';
+import { unmarked } from './isolate.js';
 import { money } from './money.js';
 import { preparePayment } from './pay.js';
 import { useShop } from './shop.js';
@@ -96,7 +97,7 @@ function Receipt({ order }: { order: ShowOrder }): VNode {
       <ul class="receipt-lines">
         {order.items.map((item) => (
           <li key={item.productId}>
-            <span>{item.quantity} × <bdi>{item.nameSnapshot}</bdi></span>
+            <span>{item.quantity} × <bdi>{unmarked(item.nameSnapshot)}</bdi></span>
             <span>{money(item.priceCents * item.quantity, currency)}</span>
           </li>
         ))}

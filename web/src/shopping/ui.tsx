@@ -122,7 +122,7 @@ export function Field({ label, hint, error, children }: {
 export function Logo({ name, url }: { name: string; url: string | null }): VNode {
   const [failed, setFailed] = useState(false);
   const from = picture(url);
-  if (!from || failed) return <span class="logo letter" aria-hidden="true">{[...name][0]?.toUpperCase() ?? '•'}</span>;
+  if (!from || failed) return <span class="logo letter" aria-hidden="true">{[...name].find((one) => /[\p{L}\p{N}\p{Extended_Pictographic}]/u.test(one))?.toUpperCase() ?? '•'}</span>;
 
   return <img class="logo" src={from} alt={t.logo(name)} referrerpolicy="no-referrer" onError={() => setFailed(true)} />;
 }

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 
 import type { ShowAuction, ShowProduct } from '../gen/api.js';
 import { Countdown, usePassed } from '../shopping/countdown.js';
-import { money, parseMoney } from '../shopping/money.js';
+import { isolate } from '../shopping/isolate.js';
+import { exampleAmount, money, parseMoney } from '../shopping/money.js';
 import { t } from '../shopping/texts/index.js';
 import { Field, SheetFrame } from '../shopping/ui.js';
 import { useAct } from './act.js';
@@ -70,7 +71,7 @@ export function AuctionSheet({ product, close }: { product: ShowProduct; close: 
     close();
   };
   const amount = (label: string, name: 'starting' | 'step' | 'reserve', value: string, set: (text: string) => void): VNode => (
-    <Field label={label} error={wrong === name ? s.wrongAmount : undefined}>
+    <Field label={label} error={wrong === name ? s.wrongAmount(exampleAmount(product.currency)) : undefined}>
       {({ id, describedBy }) => (
         <input id={id} type="text" inputMode="decimal" value={value} aria-describedby={describedBy} onInput={({ currentTarget }) => set(currentTarget.value)} />
       )}
@@ -78,7 +79,7 @@ export function AuctionSheet({ product, close }: { product: ShowProduct; close: 
   );
 
   return (
-    <SheetFrame title={s.startAuction(product.name)} close={close} narrow>
+    <SheetFrame title={s.startAuction(isolate(product.name))} close={close} narrow>
       <form class="studio-form" onSubmit={(event) => void start(event)}>
         {amount(`${s.startingBid} (${product.currency.toUpperCase()})`, 'starting', starting, setStarting)}
         {amount(s.increment, 'step', step, setStep)}

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 
 import { Composer } from '../shopping/chat.js';
+import { unmarked } from '../shopping/isolate.js';
 import { t } from '../shopping/texts/index.js';
 import { IconButton, SheetFrame } from '../shopping/ui.js';
 import type { ChatLine } from '../shop/index.js';
@@ -26,7 +27,7 @@ export function Chat(): VNode {
         {lines.length === 0 ? <li class="empty">{t.noMessages}</li> : null}
         {lines.map((line) => (
           <li key={line.id}>
-            <p><bdi class="author">{line.authorName}</bdi> {line.body === null ? <span class="deleted">{t.deleted}</span> : <bdi>{line.body}</bdi>}</p>
+            <p><bdi class="author">{unmarked(line.authorName)}</bdi> {line.body === null ? <span class="deleted">{t.deleted}</span> : <bdi>{unmarked(line.body)}</bdi>}</p>
             {line.authorId === ticket?.userId && line.body === null ? null : <IconButton name="chevron" label={s.moderate(line.authorName)} act={() => choose(line)} />}
           </li>
         ))}

@@ -6,6 +6,7 @@ import { type ApiError, HostApi, LiveShow, type Ticket, readTicket } from '../sh
 import { readAddress } from '../shopping/address.js';
 import { paint } from '../brand/colours.js';
 import { useChanges, useOnline } from '../shopping/hooks.js';
+import { unmarked } from '../shopping/isolate.js';
 import { Icon } from '../shopping/icons.js';
 import { count } from '../shopping/money.js';
 import { useShopState } from '../shopping/notices.js';
@@ -76,7 +77,7 @@ function Layout(): VNode {
     <div class="studio">
       <header class="studio-head">
         <Logo name={data.brand.name} url={data.brand.logoUrl} />
-        <h1><bdi>{data.name}</bdi> <span class="studio-mark">{s.studio}</span></h1>
+        <h1><bdi>{unmarked(data.name)}</bdi> <span class="studio-mark">{s.studio}</span></h1>
         <span class="studio-viewers"><Icon name="eye" /> <span class="spoken">{t.viewers(data.viewerCount, count(data.viewerCount))}</span><span aria-hidden="true">{count(data.viewerCount)}</span></span>
       </header>
       {trouble ? <p class="banner" role="status">{trouble}</p> : null}

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 import type { ShowSale } from '../gen/api.js';
+import { unmarked } from '../shopping/isolate.js';
 import { locale } from '../shopping/texts/index.js';
 import { money } from '../shopping/money.js';
 import { useStudio } from './studio.js';
@@ -50,7 +51,7 @@ export function Sales(): VNode {
           <li key={orderId}>
             <div class="studio-text">
               <h3><bdi>{buyerName ?? s.someone}</bdi></h3>
-              <p>{items.map(({ nameSnapshot, quantity }) => `${quantity} × ${nameSnapshot}`).join(', ')}</p>
+              <p>{items.map(({ nameSnapshot, quantity }, index) => <>{index > 0 ? ', ' : ''}{quantity} × <bdi>{unmarked(nameSnapshot)}</bdi></>)}</p>
               <p class={paid.has(status) ? 'sale-state good' : 'sale-state'}>{s.orderStates[status]} · {clock.format(new Date(createdAt))}</p>
             </div>
             <strong>{money(totalCents, currency)}</strong>

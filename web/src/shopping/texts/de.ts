@@ -79,7 +79,7 @@ export const de: Texts = {
   bidName: 'Ihr Name',
   bidNameHint: 'Andere sehen ihn gekürzt, etwa „Bo L.“',
   bidBinding: 'Ein Gebot ist verbindlich.',
-  invalidAmount: 'Geben Sie einen Betrag ein, etwa 25,00.',
+  invalidAmount: (example) => `Geben Sie einen Betrag ein, etwa ${example}.`,
   amountTooLow: (amount) => `Bieten Sie mindestens ${amount}.`,
 
   write: 'Schreiben Sie etwas …',

@@ -81,7 +81,7 @@ export const en = {
   bidName: 'Your name',
   bidNameHint: 'Others see it shortened, such as “Bo L.”',
   bidBinding: 'A bid is binding.',
-  invalidAmount: 'Enter an amount, such as 25.00.',
+  invalidAmount: (example: string) => `Enter an amount, such as ${example}.`,
   amountTooLow: (amount: string) => `Bid at least ${amount}.`,
 
   // Chat.

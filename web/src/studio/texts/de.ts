@@ -61,7 +61,7 @@ export const de: Texts = {
   start: 'Jetzt starten',
   cancel: 'Auktion abbrechen',
   states: { LIVE: 'Läuft', ENDED: 'Vorbei', SETTLED: 'Bezahlt', CANCELLED: 'Abgebrochen' },
-  wrongAmount: 'Geben Sie einen Betrag ein, zum Beispiel 25,00.',
+  wrongAmount: (example) => `Geben Sie einen Betrag ein, zum Beispiel ${example}.`,
 
   sales: 'Verkäufe',
   noSales: 'Noch keine Bestellungen.',

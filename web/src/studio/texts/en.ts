@@ -63,7 +63,7 @@ export const en = {
   start: 'Start now',
   cancel: 'Cancel the auction',
   states: { LIVE: 'Running', ENDED: 'Over', SETTLED: 'Paid', CANCELLED: 'Cancelled' },
-  wrongAmount: 'Enter an amount, such as 25.00.',
+  wrongAmount: (example: string) => `Enter an amount, such as ${example}.`,
 
   // Sales.
   sales: 'Sales',
