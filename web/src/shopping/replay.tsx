@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import type { Replay, Show } from '../gen/api.js';
 import { type ApiError, ReplayShow, readTicket } from '../shop/index.js';
+import { watchSleep } from '../shop/wake.js';
 import type { Address } from './address.js';
 import { renewal } from './embedding.js';
 import { Messages } from './chat.js';
@@ -37,14 +38,21 @@ export function Recorded({ address }: { address: Address }): VNode {
     });
     void show.load();
     if (show.api.identified) void show.cart.load().catch(() => undefined);
+    const refresh = (): void => void show.load().catch(() => undefined);
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void show.load().catch(() => undefined);
+      if (document.visibilityState === 'visible') refresh();
     }, refreshMs * (0.8 + 0.4 * Math.random()));
+    const stopWatching = watchSleep(() => {
+      show.clock.forget();
+      refresh();
+      if (show.api.identified) void show.cart.load().catch(() => undefined);
+    });
     address.embedding?.onToken((token) => show.setToken(token));
     Object.assign(globalThis, { showfloorShow: show }); // for browser tests
 
     return () => {
       clearInterval(timer);
+      stopWatching();
       off();
     };
   }, []);
