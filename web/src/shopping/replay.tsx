@@ -14,6 +14,7 @@ import { Icon } from './icons.js';
 import { TopBar } from './live.js';
 import { useShopState } from './notices.js';
 import { HlsPlayback, type Playback, type PlaybackState } from './playback.js';
+import { Loading } from './poster.js';
 import { PinnedCard, Shelf } from './product.js';
 import { Refused } from './screens.js';
 import { OpenSheet } from './sheets.js';
@@ -71,7 +72,7 @@ export function Recorded({ address }: { address: Address }): VNode {
 
     return <Refused error={refused} expired={expires < Date.now()} replay={null} kind="vod" />;
   }
-  if (!replay) return <div class="loading" role="status"><span class="spinner" aria-hidden="true" /> {t.loading}</div>;
+  if (!replay) return <Loading />;
 
   return (
     <ShopContext.Provider value={shop}>
