@@ -20,6 +20,9 @@ import (
 // address.
 const headMarker = "<!--head-->"
 
+// posterMarker is replaced by the show's poster, so that a phone shows it before it has loaded and run the page's scripts.
+const posterMarker = "<!--poster-->"
+
 // Address is what a page's URL says about its content. Each field may be any text, or empty.
 type Address struct {
 	// Room is the id of a stream or of a session, Recording the id of a recording.
@@ -78,7 +81,7 @@ func (p *Pages) serveHeaded(w http.ResponseWriter, r *http.Request, file page) {
 	}
 	before, after, _ := bytes.Cut(text, []byte(headMarker))
 	before, title := cutTitle(before)
-	text = slices.Concat(before, []byte(head.html(title)), after)
+	text = slices.Concat(before, []byte(head.html(title)), bytes.Replace(after, []byte(posterMarker), []byte(head.poster()), 1))
 	file.policy = head.frames(file.policy)
 	file.describe(w.Header())
 	sum := sha256.Sum256(append([]byte(file.policy), text...))
@@ -121,6 +124,16 @@ func (h Head) html(neutral string) string {
 	}
 
 	return strings.Join(lines, "\n    ")
+}
+
+// poster returns the element of the page's picture; an empty text for none.
+func (h Head) poster() string {
+	if h.Image == "" {
+		return ""
+	}
+
+	return fmt.Sprintf(`<div class="stage"><img class="poster" src="%s" alt="" fetchpriority="high" referrerpolicy="no-referrer" /></div>`,
+		html.EscapeString(h.Image))
 }
 
 // brand returns the tenant's brand as JSON with the fields of the API's Brand; an empty text for no tenant.

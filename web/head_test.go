@@ -19,6 +19,7 @@ func headedPages(t *testing.T) (pages *Pages, get func(path string) *httptest.Re
 	pages, err := NewPages(fstest.MapFS{
 		"conference.html": {Data: []byte("<head><title>A &amp; B</title>\n    <!--head--></head>")}, "index.html": {Data: []byte("<p>")},
 		"player.html": {Data: []byte("<title>Player</title><i><!--head-->")}, "purchase.html": {Data: []byte("<!--head-->")},
+		"shopping.html": {Data: []byte("<!--head--><p><!--poster--></p>")},
 	})
 	require.NoError(t, err)
 
@@ -72,6 +73,10 @@ func TestHeadOfAPage(t *testing.T) {
 	r.Header.Set("If-None-Match", show.Header().Get("ETag"))
 	pages.ServeHTTP(again, r)
 	require.Equal(t, http.StatusNotModified, again.Code)
+
+	require.Contains(t, get(shopPath+"?room=1").Body.String(),
+		`<p><div class="stage"><img class="poster" src="https://cdn.example/p.jpg?a=1&amp;b=2" alt="" `)
+	require.Contains(t, get(shopPath+"?room=unknown").Body.String(), "<p></p>", "no poster")
 
 	require.Equal(t, "<p>", get("/").Body.String())
 	require.Contains(t, get("/purchase?room=1").Body.String(), `content="Acme&#39;1"`)

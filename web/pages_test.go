@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -144,4 +146,34 @@ func TestEmbeddedPagesAreWhole(t *testing.T) {
 	unpacked, err := gzip.NewReader(packed.Body)
 	require.NoError(t, err)
 	require.Equal(t, body(t, get(t, pages, http.MethodGet, "/assets/hls.mjs").Body), body(t, unpacked))
+}
+
+// TestShoppingPageIsLight: the page of a show, with all files that it loads besides the player, has less than 150 KiB as they are sent.
+func TestShoppingPageIsLight(t *testing.T) {
+	t.Parallel()
+	const most = 150 << 10
+	pages := builtPages(t)
+	// A page names its files with their folder, a script names others as "./rooms.js".
+	names := regexp.MustCompile(`/assets/([\w.-]+\.(?:js|mjs|css|svg))|["']\./([\w.-]+\.m?js)["']`)
+	weights := map[string]int{}
+	var weigh func(path string)
+	weigh = func(path string) {
+		if _, known := weights[path]; known || strings.HasPrefix(path, "/assets/hls.") {
+			return
+		}
+		answer := get(t, pages, http.MethodGet, path, "Accept-Encoding", "gzip")
+		require.Equal(t, http.StatusOK, answer.StatusCode, path)
+		weights[path] = len(body(t, answer.Body))
+		for _, name := range names.FindAllStringSubmatch(body(t, get(t, pages, http.MethodGet, path).Body), -1) {
+			weigh("/assets/" + name[1] + name[2])
+		}
+	}
+	weigh("/scenarios/shopping/")
+	total := 0
+	for _, bytes := range weights {
+		total += bytes
+	}
+	t.Logf("%d bytes: %v", total, weights)
+	require.Contains(t, weights, "/assets/rooms.js", "also what is loaded later")
+	require.Less(t, total, most)
 }

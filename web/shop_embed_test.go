@@ -16,9 +16,19 @@ import (
 )
 
 // TestAFrameRenewsItsToken: the token of a frame expires soon, so the page asks the shop for a new one. It ignores one of another
-// viewer, asks again, and uses the third.
+// viewer, asks again, and uses the third. The phone's clock doesn't matter.
 func TestAFrameRenewsItsToken(t *testing.T) {
 	t.Parallel()
+	for _, minutes := range []int{0, 10, -10} {
+		t.Run(fmt.Sprintf("clock wrong by %d minutes", minutes), func(t *testing.T) {
+			t.Parallel()
+			renewsItsToken(t, time.Duration(minutes)*time.Minute)
+		})
+	}
+}
+
+func renewsItsToken(t *testing.T, skew time.Duration) {
+	t.Helper()
 	s := newShopScript(t)
 	var asked atomic.Int32
 	handlers := s.handlers()
@@ -40,6 +50,7 @@ func TestAFrameRenewsItsToken(t *testing.T) {
 	tab := browsertest.New(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
+	(&viewer{t, tab}).before(fmt.Sprintf(wrongClock, skew.Milliseconds()))
 
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/shop"))
 	const show = `document.querySelector("iframe[title='Evening show']")?.contentWindow.showfloorShow`

@@ -95,6 +95,46 @@ func NewWithDevices(t testing.TB) context.Context {
 	})
 }
 
+// blockAll are the preferences of a browser whose user blocks all cookies.
+const blockAll = `{"profile":{"default_content_setting_values":{"cookies":2}}}`
+
+// NewWithoutStorage does the same as New in a browser whose user blocks all cookies. Then localStorage and sessionStorage throw a
+// SecurityError, and nothing is stored in IndexedDB and caches. The browser belongs to this test alone.
+func NewWithoutStorage(t testing.TB) context.Context {
+	t.Helper()
+
+	profile, err := os.MkdirTemp("", "showfloor-browser-")
+	if err != nil {
+		t.Fatalf("folder for a profile: %v", err)
+	}
+	own := &chromium{}
+	t.Cleanup(func() {
+		if err := errors.Join(own.stop(), os.RemoveAll(profile)); err != nil {
+			t.Logf("browser without storage: %v", err)
+		}
+	})
+	preferences := filepath.Join(profile, "Default", "Preferences")
+	if err := os.MkdirAll(filepath.Dir(preferences), dirMode); err != nil {
+		t.Fatalf("folder for preferences: %v", err)
+	}
+	if err := os.WriteFile(preferences, []byte(blockAll), fileMode); err != nil {
+		t.Fatalf("write preferences: %v", err)
+	}
+
+	return own.open(t, []chromedp.ExecAllocatorOption{chromedp.UserDataDir(profile)})
+}
+
+// NewTab opens another tab of a tab's profile: with the same cookies and storage.
+func NewTab(t testing.TB, beside context.Context) context.Context {
+	t.Helper()
+
+	ctx, cancel := chromedp.NewContext(beside)
+	t.Cleanup(cancel)
+	start(t, ctx)
+
+	return ctx
+}
+
 // open opens a tab, and starts the browser if it doesn't run.
 func (c *chromium) open(t testing.TB, flags []chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()

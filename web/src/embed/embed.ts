@@ -157,8 +157,8 @@ function embed(options: Options): Embedded {
     clearTimeout(patience);
     const { type, data } = event.data as FrameMessage;
     switch (type) {
-      case 'ready': // repeated until the answer arrives
-        greeting ??= greet().finally(() => (greeting = undefined));
+      case 'ready': // repeated until the answer arrives; on a slow phone some are still on their way then
+        greeting ??= greet().finally(() => setTimeout(() => (greeting = undefined), againMs));
 
         return;
       case 'resize':

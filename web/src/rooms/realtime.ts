@@ -1,4 +1,4 @@
-import { Centrifuge, type Subscription } from 'centrifuge';
+import { Centrifuge, State, type Subscription } from 'centrifuge';
 
 import { Emitter } from './emitter.js';
 import type {
@@ -40,6 +40,8 @@ export interface Publications {
   'session.breakouts.closed': SessionBreakoutsClosedData;
   'session.summary.ready': SessionSummaryReadyData;
 }
+
+const aliveMs = 3000; // the longest wait for an answer of a connection that works
 
 /** A publication of any type. */
 export type Publication = { [Type in keyof Publications]: { type: Type; data: Publications[Type] } }[keyof Publications];
@@ -169,6 +171,23 @@ export class Realtime extends Emitter<{
   /** Sets the token of later connections. The current one goes on until the server ends it, when its own token expires. */
   renew(token: string): void {
     this.#client.setToken(token);
+  }
+
+  /**
+   * Connects again if the server doesn't answer within 3 seconds. Call it after sleep: a connection that ended meanwhile looks open until
+   * the server's pings are missed, which takes up to 35 seconds.
+   */
+  async check(): Promise<void> {
+    if (this.#client.state !== State.Connected) return; // it connects by itself
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const silent = new Promise<boolean>((done) => (timer = setTimeout(() => done(true), aliveMs)));
+    // There is no such call: the refusal is an answer.
+    const answered = this.#client.rpc('', null).then(() => false, () => false);
+    if ((await Promise.race([silent, answered])) && this.#client.state === State.Connected) {
+      this.#client.disconnect();
+      this.#client.connect();
+    }
+    clearTimeout(timer);
   }
 
   /** Ends all subscriptions and the connection. */

@@ -13,6 +13,8 @@ export interface CartView extends ShowCart {
 /** The events of a Cart. */
 export interface CartEvents {
   change: CartView;
+  /** Changes were stored on the server. */
+  stored: ShowCart;
   /** The server refused a change: the cart is again as it was stored. */
   refused: ApiError;
 }
@@ -120,6 +122,7 @@ export class Cart extends Emitter<CartEvents> {
       this.#stored = await this.api.storeCart(wanted);
       if (this.#wanted === wanted) this.#wanted = undefined; // otherwise there is a newer change, which is stored next
       this.emit('change', this.view);
+      this.emit('stored', this.#stored);
     } catch (thrown) {
       const error = asApiError(thrown);
       const passing = error.code === 'network' || error.status === 429 || error.status >= 500;

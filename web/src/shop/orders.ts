@@ -7,6 +7,13 @@ import { asApiError } from './request.js';
 const firstPollMs = 1000;
 const longestPollMs = 10_000;
 const openSlot = 'order';
+const pageSlot = 'page';
+
+/** The newest payment page and the request that made it. */
+interface Page {
+  name: string;
+  checkout: Checkout;
+}
 
 /** The buyer's checkouts and orders in a show. */
 export class Orders {
@@ -27,12 +34,31 @@ export class Orders {
     this.memory.set(openSlot, orderId);
   }
 
-  /** Creates an order and its payment page. The same input after a network error repeats the request: no second order is made. */
-  async checkout(input: ShowCheckoutInput): Promise<Checkout> {
-    const made = await this.attempts.once(`checkout.${JSON.stringify(input)}`, (key) => this.api.checkout(input, key));
+  /**
+   * Creates an order and its payment page. The same input after a network error repeats the request: no second order is made. If the last
+   * payment page is for the same input and still open, it is returned again: the buyer has left it by the back button.
+   *
+   * @param totalCents the sum that the buyer sees; an order with another sum, for example of an earlier price, isn't used again
+   */
+  async checkout(input: ShowCheckoutInput, totalCents?: number): Promise<Checkout> {
+    const name = JSON.stringify(input);
+    const made = (await this.#openPage(name, totalCents))
+      ?? (await this.attempts.once(`checkout.${name}`, (key) => this.api.checkout(input, key)));
+    this.memory.set(pageSlot, { name, checkout: made } satisfies Page);
     this.current = made.orderId;
 
     return made;
+  }
+
+  async #openPage(name: string, totalCents: number | undefined): Promise<Checkout | undefined> {
+    const page = this.memory.get<Page>(pageSlot);
+    if (page?.name !== name) return undefined;
+    const order = await this.api.order(page.checkout.orderId).catch((thrown: unknown) => {
+      if (asApiError(thrown).status !== 404) throw thrown;
+    });
+    if (order?.status !== 'PENDING' || !order.checkoutUrl || order.totalCents !== (totalCents ?? order.totalCents)) return undefined;
+
+    return { ...page.checkout, url: order.checkoutUrl };
   }
 
   /** The order of an auction that the buyer has won; undefined until it exists. */

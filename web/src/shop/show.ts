@@ -90,7 +90,7 @@ export class LiveShow extends Emitter<ShowEvents> {
   constructor(private readonly options: ShowOptions) {
     super();
     const { id, token, base } = options;
-    this.#holder = new Renewal(token, this.clock, options.renewToken, (renewed) => this.#realtime?.renew(renewed));
+    this.#holder = new Renewal(token, this.clock, options.renewToken, (renewed) => this.#renewed(renewed));
     this.#recent = new Recent(this.clock);
     this.api = new ShopApi(id, this.#holder, this.clock, base);
     const memory = options.memory ?? memoryOf(() => sessionStorage, `showfloor.${id}.`);
@@ -124,10 +124,7 @@ export class LiveShow extends Emitter<ShowEvents> {
   start(): void {
     void this.load();
     this.#connect();
-    this.#stopWatching = watchSleep(() => {
-      this.clock.forget();
-      void this.load();
-    });
+    this.#stopWatching = watchSleep(() => void this.#wake());
     this.#poll = setInterval(() => this.#look(), pollMs);
   }
 
@@ -210,16 +207,36 @@ export class LiveShow extends Emitter<ShowEvents> {
     if (this.#closed || this.#again !== undefined) return;
     console.info('realtime channel refused', code, reason);
     this.#connection('reconnecting');
-    this.#again = setTimeout(() => {
-      this.#again = undefined;
-      if (this.#closed) return;
-      this.#realtime?.close();
-      this.#connect();
-    }, refusedMs * (1 + Math.random()));
-    this.api.cart().catch((thrown: unknown) => {
-      const error = asApiError(thrown);
-      if ([401, 403, 404].includes(error.status)) this.#end(error);
-    });
+    this.#again = setTimeout(() => this.#reconnect(), refusedMs * (1 + Math.random()));
+    this.api.cart().catch((thrown: unknown) => this.#endIfRefused(thrown));
+  }
+
+  #reconnect(): void {
+    clearTimeout(this.#again);
+    this.#again = undefined;
+    if (this.#closed) return;
+    this.#realtime?.close();
+    this.#connect();
+  }
+
+  #renewed(token: string): void {
+    this.#realtime?.renew(token);
+    if (this.#again !== undefined) this.#reconnect(); // the former token was refused
+  }
+
+  #endIfRefused(thrown: unknown): void {
+    const error = asApiError(thrown);
+    if ([401, 403, 404].includes(error.status)) this.#end(error);
+  }
+
+  /** wake reads all that may have changed during sleep, and checks the connection and the token. */
+  async #wake(): Promise<void> {
+    this.clock.forget();
+    void this.#realtime?.check();
+    await this.load();
+    if (this.#closed) return;
+    this.#holder.look();
+    await this.cart.load().catch((thrown: unknown) => this.#endIfRefused(thrown));
   }
 
   #take(publication: Publication): void {

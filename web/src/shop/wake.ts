@@ -13,6 +13,7 @@ export function watchSleep(woke: () => void): () => void {
   let last = Date.now();
   let drift = Date.now() - performance.now();
   const look = (): void => {
+    if (document.visibilityState === 'hidden') return; // timers of hidden pages are late; `seen` follows
     const now = Date.now();
     const jumped = Math.abs(now - performance.now() - drift) > clockJumpMs;
     const slept = now - last > asleepMs;
@@ -36,12 +37,14 @@ export function watchSleep(woke: () => void): () => void {
     if (event.persisted) woke();
   };
   document.addEventListener('visibilitychange', seen);
+  document.addEventListener('resume', look); // the end of a freeze
   addEventListener('online', woke);
   addEventListener('pageshow', restored);
 
   return () => {
     clearInterval(timer);
     document.removeEventListener('visibilitychange', seen);
+    document.removeEventListener('resume', look);
     removeEventListener('online', woke);
     removeEventListener('pageshow', restored);
   };

@@ -56,7 +56,7 @@ export function CartSheet({ note, close, browse }: { note?: string | undefined; 
         items: items.map(({ productId, quantity }) => ({ productId, quantity })), discountCode: discountRefusal ? null : discountCode,
         customerEmail: email.trim(), customerName: name.trim() || null,
         ...(shop.embedding?.hello.returnUrl ? { returnUrl: shop.embedding.hello.returnUrl } : {}),
-      });
+      }, cart.view.totalCents);
       shop.embedding?.send('checkout', { orderId: made.orderId });
       if (place.go(made.url)) shop.open({ kind: 'order', orderId: made.orderId });
       else setBlockedUrl(made.url);

@@ -15,6 +15,7 @@ import { Icon } from './icons.js';
 import { LivePlayback } from './live-playback.js';
 import { count } from './money.js';
 import { Announcer, useNews, useShopState } from './notices.js';
+import { Loading } from './poster.js';
 import { PinnedCard, Shelf } from './product.js';
 import { After, Before, Refused } from './screens.js';
 import { OpenSheet } from './sheets.js';
@@ -67,7 +68,7 @@ export function Live({ address, token }: { address: Address; token: string }): V
   if (refused) {
     return <Refused error={refused} expired={(ticket?.expiresAt.getTime() ?? 0) < show.clock.now()} replay={state?.show.replayId ?? null} kind="room" />;
   }
-  if (!state) return <div class="loading" role="status"><span class="spinner" aria-hidden="true" /> {t.loading}</div>;
+  if (!state) return <Loading />;
 
   return (
     <ShopContext.Provider value={shop}>

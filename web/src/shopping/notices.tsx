@@ -7,6 +7,7 @@ import { type Embedding, describe } from './embedding.js';
 import { awaitReturn } from './pay.js';
 import { explain } from './problems.js';
 import type { Sheet, Shop } from './shop.js';
+import { shareCart } from './tabs.js';
 import { t } from './texts/index.js';
 
 const shownMs = 4500;
@@ -87,6 +88,7 @@ export function useShopState(seller: Seller, more: {
   const { text: notice, notify } = useNotice();
   const refuse = useCallback((error: ApiError) => notify(explain(error), refusalShownMs), []);
   useEffect(() => seller.cart.on('refused', refuse), [seller]);
+  useEffect(() => shareCart(more.id, seller.cart, () => seller.api.identified && !embedding?.ownCart), [seller]);
   useEffect(() => {
     const show = (returned: boolean): void => void lastOrder(seller.orders, seller.api).then((orderId) => orderId && open({ kind: 'order', orderId, returned }));
     if (more.returned === 'success') show(true);

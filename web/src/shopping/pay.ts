@@ -1,8 +1,9 @@
 // The way to the payment page and back. On phones it opens in the same tab; on desks in a window that the click itself opens,
 // because browsers block windows that are opened later.
-import { memoryOf } from '../shop/index.js';
+import { type Memory, memoryOf } from '../shop/index.js';
 
 const windowName = 'showfloor-payment';
+const hereSlot = 'pays-here'; // the payment page is in this tab
 const ackMs = 600;
 
 /** A place for a payment page whose address isn't known yet. */
@@ -22,6 +23,7 @@ export function preparePayment(returns = true): PaymentPlace {
   if (returns && staysInTab()) {
     return {
       go: (url) => {
+        tabMemory().set(hereSlot, true);
         location.assign(url);
 
         return true;
@@ -29,6 +31,7 @@ export function preparePayment(returns = true): PaymentPlace {
       cancel: () => undefined,
     };
   }
+  tabMemory().set(hereSlot, undefined); // the window gets a copy of the tab's storage
   const opened = window.open('about:blank', windowName, isPhone() ? '' : 'popup,width=520,height=800');
 
   return {
@@ -45,7 +48,11 @@ export function preparePayment(returns = true): PaymentPlace {
 
 /** A phone uses the same tab if the token can be kept for the return. A frame can't: payment pages refuse to be framed. */
 function staysInTab(): boolean {
-  return isPhone() && window.top === window && memoryOf(() => sessionStorage).lasting;
+  return isPhone() && window.top === window && tabMemory().lasting;
+}
+
+function tabMemory(): Memory {
+  return memoryOf(() => sessionStorage);
 }
 
 function isPhone(): boolean {
@@ -78,7 +85,11 @@ export function awaitReturn(id: string, returned: () => void): () => void {
 
 /** Called after the return from payment. Resolves to true if this is a window beside the show's page, which has received it. */
 export async function reportReturn(id: string): Promise<boolean> {
-  const messages = channel(id);
+  const memory = tabMemory();
+  // Another tab with the same show answers too, but this tab shows the result itself.
+  const isHere = memory.get<boolean>(hereSlot) ?? false;
+  memory.set(hereSlot, undefined);
+  const messages = isHere ? undefined : channel(id);
   if (!messages) return false;
   const received = new Promise<boolean>((done) => {
     messages.onmessage = ({ data }: MessageEvent<Message>) => {

@@ -117,7 +117,8 @@ export class HlsPlayback implements Playback {
     else this.#address = new PlaybackAddress(address);
     const current = this.#address;
     const hls = new Engine({
-      workerPath: '/assets/hls.worker.js', capLevelToPlayerSize: true, startPosition: this.options.live ? -1 : this.#second,
+      // Our segments are fMP4, which needs no conversion: a worker would only cost its loading.
+      enableWorker: false, capLevelToPlayerSize: true, startPosition: this.options.live ? -1 : this.#second,
       ...(this.options.live ? { lowLatencyMode: true, backBufferLength: 10, maxLiveSyncPlaybackRate: 1.1 } : {}),
       xhrSetup: (xhr, to) => xhr.open('GET', current.of(to)),
     });

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import type { Replay, Show } from '../gen/api.js';
 import { type ApiError, ReplayShow, readTicket } from '../shop/index.js';
+import { watchSleep } from '../shop/wake.js';
 import type { Address } from './address.js';
 import { renewal } from './embedding.js';
 import { Messages } from './chat.js';
@@ -13,6 +14,7 @@ import { Icon } from './icons.js';
 import { TopBar } from './live.js';
 import { useShopState } from './notices.js';
 import { HlsPlayback, type Playback, type PlaybackState } from './playback.js';
+import { Loading } from './poster.js';
 import { PinnedCard, Shelf } from './product.js';
 import { Refused } from './screens.js';
 import { OpenSheet } from './sheets.js';
@@ -37,14 +39,21 @@ export function Recorded({ address }: { address: Address }): VNode {
     });
     void show.load();
     if (show.api.identified) void show.cart.load().catch(() => undefined);
+    const refresh = (): void => void show.load().catch(() => undefined);
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void show.load().catch(() => undefined);
+      if (document.visibilityState === 'visible') refresh();
     }, refreshMs * (0.8 + 0.4 * Math.random()));
+    const stopWatching = watchSleep(() => {
+      show.clock.forget();
+      refresh();
+      if (show.api.identified) void show.cart.load().catch(() => undefined);
+    });
     address.embedding?.onToken((token) => show.setToken(token));
     Object.assign(globalThis, { showfloorShow: show }); // for browser tests
 
     return () => {
       clearInterval(timer);
+      stopWatching();
       off();
     };
   }, []);
@@ -63,7 +72,7 @@ export function Recorded({ address }: { address: Address }): VNode {
 
     return <Refused error={refused} expired={expires < Date.now()} replay={null} kind="vod" />;
   }
-  if (!replay) return <div class="loading" role="status"><span class="spinner" aria-hidden="true" /> {t.loading}</div>;
+  if (!replay) return <Loading />;
 
   return (
     <ShopContext.Provider value={shop}>
