@@ -63,6 +63,11 @@ func TestViewersGetChangedProducts(t *testing.T) {
 	owner.Call(t, "POST", "/v1/me/catalog/sync", map[string]any{"items": many}).Is(t, 201)
 	require.Equal(t, []string{whole.ID}, published())
 	require.Empty(t, next(), "viewers read the show")
+	draft := map[string]any{"externalId": "draft", "name": "Not released", "priceCents": 100, "active": false}
+	owner.Product(t, draft)
+	draft["name"] = "Still not released"
+	owner.Product(t, draft)
+	require.Empty(t, published(), "products that buyers have never seen")
 	other := s.Register(t)
 	other.Product(t, map[string]any{"name": "Mug", "priceCents": 1000})
 	require.Empty(t, published(), "another tenant's products")

@@ -40,6 +40,8 @@ type Head struct {
 	SiteName, LogoURL, ThemeColor, AccentColor string
 	// FrameOrigins are the websites that may frame the page, such as https://shop.example.
 	FrameOrigins []string
+	// OnAir says that the page's show is on air: then its scripts request the playback URL at once.
+	OnAir bool
 }
 
 // Heads returns the head of a page. An unknown address has the zero Head.
@@ -117,6 +119,7 @@ func (h Head) html(neutral string) string {
 		{"property", "og:site_name", h.SiteName},
 		{"name", "theme-color", h.ThemeColor},
 		{"name", "brand", h.brand()},
+		{"name", "on-air", h.onAir()},
 	} {
 		if meta.content != "" {
 			lines = append(lines, fmt.Sprintf(`<meta %s="%s" content="%s" />`, meta.kind, meta.name, html.EscapeString(meta.content)))
@@ -124,6 +127,14 @@ func (h Head) html(neutral string) string {
 	}
 
 	return strings.Join(lines, "\n    ")
+}
+
+func (h Head) onAir() string {
+	if h.OnAir {
+		return "yes"
+	}
+
+	return ""
 }
 
 // poster returns the element of the page's picture; an empty text for none.

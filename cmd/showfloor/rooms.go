@@ -19,6 +19,7 @@ func (s *server) startRealtime() error {
 	updating, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { s.areas.Shows.RunUpdates(updating, s.realtime, s.log) })
+	work.Go(func() { s.areas.Shows.RunProducts(updating, s.log) })
 	s.onStop("states of shows", func(context.Context) error {
 		stop()
 		work.Wait()

@@ -11553,10 +11553,18 @@ export interface components {
              */
             id: string;
         };
-        /** @description The tenant changed products of a show that is on air. Sent within 3 seconds of the change. */
+        /**
+         * @description The tenant changed products of a show that is on air. Sent within 3 seconds of the change. An active product that isn't in the
+         *     show as you read it is new: read the show again. Ignore an unknown product that isn't active.
+         */
         RealtimeProducts: {
             /** @description The changed products. Empty if more than 20 have changed; then read the show again. */
             products: components["schemas"]["ShowProduct"][];
+            /**
+             * Format: date-time
+             * @description When the server began to read the products. Ignore a publication that is older than the `serverTime` of the show as you read it.
+             */
+            serverTime: string;
         };
         /** @description The data of every publication in a room. */
         RealtimePublication: {

@@ -110,8 +110,8 @@ func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 // Handle drops lines about canceled contexts. A job that failed because the server stops
-// runs again after the next start. A job that wasn't added is the error of the caller's
-// transaction, and the caller logs it.
+// runs again after the next start. If a canceled context stops an insert, the caller's
+// transaction fails, and the caller logs that.
 func (w warnings) Handle(ctx context.Context, r slog.Record) error {
 	canceled := false
 	r.Attrs(func(a slog.Attr) bool {

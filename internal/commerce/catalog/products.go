@@ -142,9 +142,11 @@ func (s *Service) ArchiveProduct(ctx context.Context, c tenancy.Caller, productI
 		if !p.Active {
 			return nil
 		}
+		before := p
 		if p, err = q.ArchiveProduct(ctx, db.ArchiveProductParams{TenantID: c.TenantID, ID: productID, Now: now}); err != nil {
 			return fmt.Errorf("archive product: %w", err)
 		}
+		s.announceTx(tx, c.TenantID, []change{{before, p}})
 		err = s.config.Events.EmitTx(ctx, tx, event.Event{
 			TenantID: c.TenantID, Name: event.ProductArchived, Subject: p.ID, Data: eventdata.ProductArchivedData{Product: viewOf(p)},
 		})
@@ -156,8 +158,5 @@ func (s *Service) ArchiveProduct(ctx context.Context, c tenancy.Caller, productI
 			Before: map[string]any{"active": true}, After: map[string]any{"active": false},
 		})
 	})
-	if err == nil && s.config.Changed != nil {
-		s.config.Changed(c.TenantID, []string{p.ID})
-	}
 	return p, err
 }

@@ -16,7 +16,8 @@ type Config struct {
 	Pool      *pgxpool.Pool
 	Events    *event.Log
 	Processor *processor.Client
-	// Changed is called after products were changed, but not for changes of stock by orders. It must return soon. Nil for none.
+	// Changed is called after the commit of changes of products that buyers see, but not of stock by orders. It must return soon. Nil for
+	// none.
 	Changed func(tenantID string, productIDs []string)
 	// Now is the clock, time.Now by default.
 	Now func() time.Time

@@ -78,29 +78,28 @@ func (s *Service) put(ctx context.Context, c tenancy.Caller, list []Input, entry
 			}
 			e := entry(changes)
 			e.Actor, e.TenantID = c.Actor(), c.TenantID
+			s.announceTx(tx, c.TenantID, changes)
 			return audit.WriteTx(ctx, db.New(tx), s.config.Now(), e)
 		})
 		// The next attempt finds and locks the product that was inserted. Products are
 		// never deleted, so this loop ends.
-		if err == nil {
-			s.announce(c.TenantID, changes)
-		}
 		if !errors.Is(err, errOvertaken) {
 			return changes, err
 		}
 	}
 }
 
-// announce reports committed changes to Config.Changed.
-func (s *Service) announce(tenantID string, changes []change) {
+// announceTx reports changes to Config.Changed once tx is committed. A product that was archived, or didn't exist, and is archived
+// afterwards was visible to no buyer; it is left out.
+func (s *Service) announceTx(tx pgx.Tx, tenantID string, changes []change) {
 	var ids []string
 	for _, c := range changes {
-		if !same(c.before, c.after) {
+		if !same(c.before, c.after) && (c.before.Active || c.after.Active) {
 			ids = append(ids, c.after.ID)
 		}
 	}
 	if s.config.Changed != nil && len(ids) > 0 {
-		s.config.Changed(tenantID, ids)
+		postgres.AfterCommit(tx, func() { s.config.Changed(tenantID, ids) })
 	}
 }
 

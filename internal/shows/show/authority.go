@@ -62,7 +62,8 @@ func (s *Service) CheckViewer(ctx context.Context, c tenancy.Caller, streamID st
 }
 
 // AsHost requires the host of the stream's room. Every transaction under the returned context (postgres.InTx) commits only if the
-// caller is still the host then. A change of the role waits for its commit.
+// caller is still the host then, and wasn't removed from the room. A change of the role waits for its commit. A ban during the call
+// isn't checked again.
 func (s *Service) AsHost(ctx context.Context, c tenancy.Caller, streamID string) (context.Context, error) {
 	if err := s.checkRole(ctx, c, streamID, onlyHost, session.Host); err != nil {
 		return nil, err

@@ -3,11 +3,14 @@ package show
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/timestamp"
 	"showfloor/internal/commerce/catalog"
 	"showfloor/internal/outflow/realtime"
 )
@@ -19,6 +22,8 @@ const (
 	maxNoted = 200
 	// maxShowsRead is the maximum number of a tenant's shows that are read for one publication. Viewers of further ones read theirs.
 	maxShowsRead = 20
+	// tenantTime is the deadline for the publications of one tenant.
+	tenantTime = 5 * time.Second
 )
 
 // changes notes the products that the catalog has changed, until PublishProducts takes them.
@@ -62,7 +67,8 @@ func (c *changes) take() map[string]map[string]bool {
 
 // changedProducts is the API's RealtimeProducts.
 type changedProducts struct {
-	Products []catalog.Shown `json:"products"`
+	ServerTime timestamp.Time  `json:"serverTime"`
+	Products   []catalog.Shown `json:"products"`
 }
 
 // NoteProducts notes products that the catalog has changed, for the next PublishProducts. Notes are lost when the process ends;
@@ -71,10 +77,25 @@ func (s *Service) NoteProducts(tenantID string, productIDs []string) {
 	s.changes.note(tenantID, productIDs)
 }
 
-// PublishProducts publishes the noted products to the viewers of their tenants' shows that are on air. Notes of a tenant whose shows
-// can't be read are lost. A panic becomes an error.
-func (s *Service) PublishProducts(ctx context.Context) (err error) {
-	defer recovered(&err)
+// RunProducts publishes changed products until ctx ends.
+func (s *Service) RunProducts(ctx context.Context, log *slog.Logger) {
+	ticker := time.NewTicker(updateEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := s.PublishProducts(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("shows: changed products were not published", "error", err)
+		}
+	}
+}
+
+// PublishProducts publishes the noted products to the viewers of their tenants' shows that are on air. Viewers of a show that can't be
+// read get a publication without products. A panic becomes an error.
+func (s *Service) PublishProducts(ctx context.Context) error {
 	var failures []error
 	for tenantID, noted := range s.changes.take() {
 		failures = append(failures, s.publishTenant(ctx, tenantID, noted))
@@ -82,47 +103,62 @@ func (s *Service) PublishProducts(ctx context.Context) (err error) {
 	return errors.Join(failures...)
 }
 
-func (s *Service) publishTenant(ctx context.Context, tenantID string, noted map[string]bool) error {
+func (s *Service) publishTenant(ctx context.Context, tenantID string, noted map[string]bool) (err error) {
+	defer recovered(&err)
+	ctx, cancel := context.WithTimeout(ctx, tenantTime)
+	defer cancel()
 	streams, err := s.config.Streams.ListOnAir(ctx, tenantID)
-	if err != nil || len(streams) == 0 {
-		return err
-	}
-	products, err := s.config.Catalog.ListByID(ctx, tenantID, slices.Collect(maps.Keys(noted)))
 	if err != nil {
 		return err
 	}
+	var failures []error
 	for i, streamID := range streams {
-		data := changedProducts{[]catalog.Shown{}}
+		data := changedProducts{timestamp.From(s.config.Now()), []catalog.Shown{}}
 		if noted != nil && i < maxShowsRead {
-			show, err := s.readShow(ctx, streamID)
-			if err != nil {
-				return err
-			}
-			if data.Products = shownIn(show, products); len(data.Products) == 0 {
+			products, err := s.changedIn(ctx, tenantID, streamID, noted)
+			if err == nil && len(products) == 0 {
 				continue
 			}
-		}
-		if len(data.Products) > maxPublished {
-			data.Products = []catalog.Shown{}
+			failures = append(failures, err)
+			if err == nil && len(products) <= maxPublished {
+				data.Products = products
+			}
 		}
 		s.config.Realtime.Publish(ctx, realtime.Publication{Room: streamID, Type: realtime.ProductsUpdated, Data: data})
 	}
-	return nil
+	return errors.Join(failures...)
 }
 
-// shownIn returns those of a tenant's products that a show has, in the order of their ids. A show of the whole catalog has no
-// archived products; they are returned too, because its viewers may still see them.
-func shownIn(show *Show, products map[string]db.Product) []catalog.Shown {
-	inShow := map[string]bool{}
-	for _, p := range show.Products {
-		inShow[p.ID] = true
+// changedIn returns those of a tenant's noted products that a show has, in their order there, then archived ones: a show of the whole
+// catalog doesn't have these any more, but its viewers may still see them.
+func (s *Service) changedIn(ctx context.Context, tenantID, streamID string, noted map[string]bool) ([]catalog.Shown, error) {
+	show, err := s.readShow(ctx, streamID)
+	if err != nil {
+		return nil, err
 	}
 	var list []catalog.Shown
-	for _, productID := range slices.Sorted(maps.Keys(products)) {
-		p := products[productID]
-		if inShow[productID] || (show.ProductIds == nil && !p.Active) {
+	var others []string
+	for productID := range noted {
+		if !slices.ContainsFunc(show.Products, func(p db.Product) bool { return p.ID == productID }) {
+			others = append(others, productID)
+		}
+	}
+	for _, p := range show.Products {
+		if noted[p.ID] {
 			list = append(list, catalog.ShownOf(p))
 		}
 	}
-	return list
+	if show.ProductIds != nil {
+		return list, nil
+	}
+	rows, err := s.config.Catalog.ListByID(ctx, tenantID, others)
+	if err != nil {
+		return nil, err
+	}
+	for _, productID := range slices.Sorted(maps.Keys(rows)) {
+		if p := rows[productID]; !p.Active {
+			list = append(list, catalog.ShownOf(p))
+		}
+	}
+	return list, nil
 }

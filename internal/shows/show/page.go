@@ -43,6 +43,8 @@ type PageHead struct {
 	SiteName, LogoURL, ThemeColor, AccentColor string
 	// FrameOrigins are the websites that may frame the page.
 	FrameOrigins []string
+	// OnAir says that the page's show is on air.
+	OnAir bool
 }
 
 // PageHead returns the head of a page; the zero PageHead for an unknown address, or if the database doesn't answer in time. Of a
@@ -78,6 +80,7 @@ func (s *Service) PageHead(ctx context.Context, page PageAddress) PageHead {
 	}
 	h := headOf(v.Tenant)
 	h.Title, h.Description, h.Image = v.Name, "A live show by "+v.Tenant.Name, text(v.PosterURL)
+	h.OnAir = onAir(v.Stream)
 	return h
 }
 

@@ -69,9 +69,9 @@ func (s *Service) CheckPublicReplay(ctx context.Context, tenantID, recordingID s
 		return err
 	}
 	// To viewers without a token, a suspended tenant's recordings are missing. A participant's token names the tenant.
-	tenant, unread := s.config.Accounts.GetTenant(ctx, tenancy.Caller{TenantID: tenantID})
-	if unread != nil {
-		return unread
+	tenant, readErr := s.config.Accounts.GetTenant(ctx, tenancy.Caller{TenantID: tenantID})
+	if readErr != nil {
+		return readErr
 	}
 	if refusal := tenancy.CheckTenant(tenant.Status); refusal != nil {
 		return refusal

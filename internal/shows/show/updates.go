@@ -41,9 +41,6 @@ func (s *Service) RunUpdates(ctx context.Context, rooms Rooms, log *slog.Logger)
 		if err := s.PublishUpdates(ctx, rooms); err != nil && ctx.Err() == nil {
 			log.Warn("shows: their states were not published", "error", err)
 		}
-		if err := s.PublishProducts(ctx); err != nil && ctx.Err() == nil {
-			log.Warn("shows: changed products were not published", "error", err)
-		}
 	}
 }
 

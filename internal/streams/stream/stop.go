@@ -46,8 +46,8 @@ func (s *Service) ForceStopStream(ctx context.Context, actor audit.Actor, stream
 		if err := s.halt(ctx, tx, row, endStopped); err != nil {
 			return err
 		}
-		// The last step before the commit, as in ExpireReconnect.
-		s.config.Engine.Seal(row.ID)
+		// Sealing can't be rolled back, and a hook may still refuse the transaction.
+		postgres.AfterCommit(tx, func() { s.config.Engine.Seal(row.ID) })
 		return nil
 	})
 }

@@ -51,10 +51,14 @@ function reducer(): void {
   equal(apply(gone, { type: 'chat.message', data: line }).state.chat.map(({ body }) => body), ['Hi', null], 'a deleted message stays deleted');
   equal(apply(state, { type: 'show-updated', data: { status: 'ENDED', viewerCount: 0 } }).incomplete, true, 'the end of a show is read again');
   const mug = state.show.products[0]!;
-  const cheaper = apply(state, { type: 'products-updated', data: { products: [{ ...mug, priceCents: 900 }] } });
+  const products = [{ ...mug, priceCents: 900 }];
+  const serverTime = new Date(Date.parse(state.show.serverTime) + 1000).toISOString();
+  const cheaper = apply(state, { type: 'products-updated', data: { serverTime, products } });
   equal([cheaper.state.show.products[0]?.priceCents, cheaper.incomplete], [900, false], 'a changed price');
   const others = [{ ...mug, id: 'prod_gone', active: false }, { ...mug, id: 'prod_new' }];
-  const updated = (products: typeof others): boolean => apply(state, { type: 'products-updated', data: { products } }).incomplete;
+  const former = new Date(Date.parse(state.show.serverTime) - 1).toISOString();
+  equal(apply(state, { type: 'products-updated', data: { serverTime: former, products } }).state.show.products[0]?.priceCents, mug.priceCents, 'an older price');
+  const updated = (some: typeof others): boolean => apply(state, { type: 'products-updated', data: { serverTime, products: some } }).incomplete;
   equal([updated(others.slice(0, 1)), updated(others), updated([])], [false, true, true], 'a new product, and many changes, are read');
   equal(apply(state, { type: 'not-known-yet', data: {} } as never).state === state, true, 'unknown types are ignored');
 }

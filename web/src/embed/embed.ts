@@ -157,7 +157,7 @@ function embed(options: Options): Embedded {
     clearTimeout(patience);
     const { type, data } = event.data as FrameMessage;
     switch (type) {
-      case 'ready': // repeated until the answer arrives; on a slow phone some are still on their way then
+      case 'ready': // sent again until the answer arrives; those that arrive within a second after it are ignored
         greeting ??= greet().finally(() => setTimeout(() => (greeting = undefined), againMs));
 
         return;

@@ -37,6 +37,7 @@ export class Cart extends Emitter<CartEvents> {
   #known = new Map<string, ShowProduct>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #saving: Promise<void> | undefined;
+  #version = 0; // counts the answers that replace #stored
 
   /** @param quiet milliseconds without a change before the cart is stored; 300 by default */
   constructor(
@@ -58,7 +59,11 @@ export class Cart extends Emitter<CartEvents> {
 
   /** Reads the cart. Changes that are not stored yet stay. */
   async load(): Promise<void> {
-    this.#stored = await this.api.cart();
+    await this.#saving;
+    const version = ++this.#version;
+    const cart = await this.api.cart();
+    if (version !== this.#version) return; // a later answer is newer
+    this.#stored = cart;
     this.emit('change', this.view);
   }
 
@@ -119,6 +124,7 @@ export class Cart extends Emitter<CartEvents> {
 
   async #save(wanted: ShowCartInput, tries = 1): Promise<void> {
     try {
+      this.#version++;
       this.#stored = await this.api.storeCart(wanted);
       if (this.#wanted === wanted) this.#wanted = undefined; // otherwise there is a newer change, which is stored next
       this.emit('change', this.view);

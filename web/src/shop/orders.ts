@@ -1,11 +1,13 @@
 import type { Checkout, ShowCheckoutInput, ShowOrder } from '../gen/api.js';
 import type { ShopApi } from './api.js';
 import type { Attempts } from './attempts.js';
+import type { Clock } from './clock.js';
 import type { Memory } from './memory.js';
 import { asApiError } from './request.js';
 
 const firstPollMs = 1000;
 const longestPollMs = 10_000;
+const enoughMs = 10 * 60_000; // for a payment
 const openSlot = 'order';
 const pageSlot = 'page';
 
@@ -23,6 +25,7 @@ export class Orders {
     private readonly api: Pick<ShopApi, 'checkout' | 'order' | 'orders'>,
     private readonly attempts: Attempts,
     private readonly memory: Memory,
+    private readonly clock: Clock,
   ) {}
 
   /** The id of the last order, also after the return from the payment page; undefined if there is none or it was forgotten. */
@@ -36,9 +39,10 @@ export class Orders {
 
   /**
    * Creates an order and its payment page. The same input after a network error repeats the request: no second order is made. If the last
-   * payment page is for the same input and still open, it is returned again: the buyer has left it by the back button.
+   * payment page is for the same input and the same sum, and is open for some more minutes, it is returned again: the buyer has left it
+   * by the back button.
    *
-   * @param totalCents the sum that the buyer sees; an order with another sum, for example of an earlier price, isn't used again
+   * @param totalCents the sum that the buyer sees; without it each call makes a new order
    */
   async checkout(input: ShowCheckoutInput, totalCents?: number): Promise<Checkout> {
     const name = JSON.stringify(input);
@@ -56,7 +60,8 @@ export class Orders {
     const order = await this.api.order(page.checkout.orderId).catch((thrown: unknown) => {
       if (asApiError(thrown).status !== 404) throw thrown;
     });
-    if (order?.status !== 'PENDING' || !order.checkoutUrl || order.totalCents !== (totalCents ?? order.totalCents)) return undefined;
+    if (order?.status !== 'PENDING' || !order.checkoutUrl || order.totalCents !== totalCents) return undefined;
+    if (!order.expiresAt || this.clock.left(order.expiresAt) < enoughMs) return undefined;
 
     return { ...page.checkout, url: order.checkoutUrl };
   }

@@ -50,7 +50,7 @@ export class ReplayShow extends Emitter<{ change: Replay; closed: ApiError; chat
       : new Renewal(options.token, this.clock, options.renewToken);
     this.api = new ShopApi(options.id, this.#holder, this.clock, options.base);
     this.cart = new Cart(this.api);
-    this.orders = new Orders(this.api, new Attempts(memory), memory);
+    this.orders = new Orders(this.api, new Attempts(memory), memory, this.clock);
   }
 
   get replay(): Replay | undefined {

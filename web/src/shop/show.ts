@@ -51,6 +51,7 @@ const replayPolls = 40; // 10 minutes
 const refreshMs = 90_000; // the longest time without reading a show that is visible
 const mostSpreadMs = 10_000;
 const refusedMs = 10_000; // at least, before it connects again after a refusal
+const mostUnrenewed = 4; // refusals of the token, about 15 s apart, before a page that can renew it ends
 const overdueMs = 3_000; // after an auction's end without its publication
 
 /**
@@ -77,6 +78,8 @@ export class LiveShow extends Emitter<ShowEvents> {
   #loading: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #again: ReturnType<typeof setTimeout> | undefined; // connects after a refusal
+  #unrenewed = 0; // refusals of an expired token since the last renewal
+  #pricing: ReturnType<typeof setTimeout> | undefined; // reads the cart
   #poll: ReturnType<typeof setInterval> | undefined;
   #stopWatching: (() => void) | undefined;
   #closed = false;
@@ -96,7 +99,7 @@ export class LiveShow extends Emitter<ShowEvents> {
     const memory = options.memory ?? memoryOf(() => sessionStorage, `showfloor.${id}.`);
     this.#attempts = new Attempts(memory);
     this.cart = new Cart(this.api);
-    this.orders = new Orders(this.api, this.#attempts, memory);
+    this.orders = new Orders(this.api, this.#attempts, memory, this.clock);
     this.bids = new Bids(this.api, this.#attempts, memory);
   }
 
@@ -133,6 +136,7 @@ export class LiveShow extends Emitter<ShowEvents> {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#again);
+    clearTimeout(this.#pricing);
     clearInterval(this.#poll);
     this.#stopWatching?.();
     this.#realtime?.close();
@@ -184,8 +188,14 @@ export class LiveShow extends Emitter<ShowEvents> {
     const before = this.#state;
     let state: LiveState = { show, chat: withMessages(before?.chat ?? [], chat), connection: before?.connection ?? 'connecting' };
     // The answer may be a second old: publications that are newer are applied again.
-    for (const publication of this.#recent.since(Date.parse(show.serverTime))) state = apply(state, publication).state;
+    let older = false; // the answer is older than a publication that needs a newer one
+    for (const publication of this.#recent.since(Date.parse(show.serverTime))) {
+      const applied = apply(state, publication);
+      state = applied.state;
+      older ||= publication.type === 'products-updated' && applied.incomplete;
+    }
     this.#become(state);
+    if (older) this.#soon();
   }
 
   #connect(): void {
@@ -208,6 +218,7 @@ export class LiveShow extends Emitter<ShowEvents> {
     console.info('realtime channel refused', code, reason);
     this.#connection('reconnecting');
     this.#again = setTimeout(() => this.#reconnect(), refusedMs * (1 + Math.random()));
+    this.#holder.look();
     this.api.cart().catch((thrown: unknown) => this.#endIfRefused(thrown));
   }
 
@@ -220,12 +231,15 @@ export class LiveShow extends Emitter<ShowEvents> {
   }
 
   #renewed(token: string): void {
+    this.#unrenewed = 0;
     this.#realtime?.renew(token);
     if (this.#again !== undefined) this.#reconnect(); // the former token was refused
   }
 
+  /** Ends the show if the server refuses the token for good. A page that can renew it gets some more time. */
   #endIfRefused(thrown: unknown): void {
     const error = asApiError(thrown);
+    if (error.status === 401 && this.options.renewToken && ++this.#unrenewed < mostUnrenewed) return;
     if ([401, 403, 404].includes(error.status)) this.#end(error);
   }
 
@@ -233,8 +247,10 @@ export class LiveShow extends Emitter<ShowEvents> {
   async #wake(): Promise<void> {
     this.clock.forget();
     void this.#realtime?.check();
+    const before = this.#loadedAt;
     await this.load();
-    if (this.#closed) return;
+    // Without an answer the clock may be wrong, and the token look valid.
+    if (this.#closed || this.#loadedAt === before) return;
     this.#holder.look();
     await this.cart.load().catch((thrown: unknown) => this.#endIfRefused(thrown));
   }
@@ -246,9 +262,19 @@ export class LiveShow extends Emitter<ShowEvents> {
     const before = this.#state.show.auctions;
     const { state, incomplete } = apply(this.#state, publication);
     this.#become(state);
-    if (publication.type === 'products-updated' && this.cart.units > 0) void this.cart.load().catch(() => undefined);
+    if (publication.type === 'products-updated') this.#priceCart(publication.data.products.map(({ id }) => id));
     if (publication.type === 'auction-bid') this.#noteExtension(publication.data.auctionId, before);
     if (incomplete) this.#soon();
+  }
+
+  /** Reads the cart again if a changed product may be in it; an empty list stands for many products. */
+  #priceCart(changed: readonly string[]): void {
+    const affected = this.cart.view.items.some(({ productId }) => changed.length === 0 || changed.includes(productId));
+    if (!affected || this.#pricing !== undefined) return;
+    this.#pricing = setTimeout(() => {
+      this.#pricing = undefined;
+      if (!this.#closed) void this.cart.load().catch(() => undefined);
+    }, this.#spread());
   }
 
   #noteExtension(auctionId: string, before: Show['auctions']): void {
@@ -259,7 +285,12 @@ export class LiveShow extends Emitter<ShowEvents> {
 
   /** soon reads the show at a random time, so that thousands of viewers don't do it in the same second. */
   #soon(): void {
-    this.#later(250 + Math.random() * Math.min(mostSpreadMs, 750 + 2 * (this.#state?.show.viewerCount ?? 0)));
+    this.#later(this.#spread());
+  }
+
+  /** A random time in milliseconds, longer for more viewers. */
+  #spread(): number {
+    return 250 + Math.random() * Math.min(mostSpreadMs, 750 + 2 * (this.#state?.show.viewerCount ?? 0));
   }
 
   #later(ms: number): void {

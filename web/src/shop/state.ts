@@ -63,6 +63,7 @@ export function apply(state: LiveState, publication: Publication): Applied {
       return changed({ status, viewerCount, ...(begins ? { endedAt: null } : {}) }, begins || (status === 'ENDED' && show.status !== 'ENDED'));
     }
     case 'products-updated': {
+      if (Date.parse(publication.data.serverTime) < Date.parse(show.serverTime)) return changed({});
       const news = new Map(publication.data.products.map((product) => [product.id, product]));
       const unknown = publication.data.products.some(({ id, active }) => active && !knows(id));
 

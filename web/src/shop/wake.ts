@@ -9,7 +9,7 @@ const clockJumpMs = 2_000;
  * @returns a function that stops it
  */
 export function watchSleep(woke: () => void): () => void {
-  let hiddenAt: number | undefined;
+  let hiddenAt = document.visibilityState === 'hidden' ? Date.now() : undefined;
   let last = Date.now();
   let drift = Date.now() - performance.now();
   const look = (): void => {
@@ -31,6 +31,7 @@ export function watchSleep(woke: () => void): () => void {
     const away = hiddenAt === undefined ? 0 : Date.now() - hiddenAt;
     hiddenAt = undefined;
     last = Date.now();
+    if (away > asleepMs) drift = last - performance.now(); // otherwise `look` would report the same sleep again
     if (away > asleepMs) woke();
   };
   const restored = (event: PageTransitionEvent): void => {

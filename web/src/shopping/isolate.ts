@@ -1,6 +1,6 @@
 /**
- * Removes the marks of direction from a text that stands beside others on a line. One without an end would turn them around, also out
- * of a <bdi> element.
+ * Removes the characters that change the direction of text (U+202A to U+202E, U+2066 to U+2069). Without its end mark, such a character
+ * also reverses the text after it, even outside a <bdi> element.
  */
 export function unmarked(text: string): string {
   return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '');

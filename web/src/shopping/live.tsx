@@ -34,6 +34,7 @@ const ownHearts = { pending: 0 };
 export function Live({ address, token }: { address: Address; token: string }): VNode {
   const { embedding } = address;
   const show = useMemo(() => new LiveShow({ id: address.id, token, ...renewal(address) }), []);
+  const source = useMemo(() => sourceOf(show), []);
   const [refused, setRefused] = useState<ApiError>();
   useChanges(show);
   useEffect(() => {
@@ -72,7 +73,7 @@ export function Live({ address, token }: { address: Address; token: string }): V
 
   return (
     <ShopContext.Provider value={shop}>
-      <LiveLayout show={show} name={name} openCart={() => shop.open({ kind: 'cart' })} openShelf={() => shop.open({ kind: 'shelf' })} />
+      <LiveLayout show={show} source={source} name={name} openCart={() => shop.open({ kind: 'cart' })} openShelf={() => shop.open({ kind: 'shelf' })} />
       <OpenSheet sheet={sheet} shop={shop} pinned={pinned} show={show} />
       <Notice text={sheet ? '' : shop.notice} />
       <Announcer text={news} />
@@ -98,8 +99,23 @@ function useOnAir(status: Show['status']): boolean {
   return live || shown;
 }
 
-function LiveLayout({ show, name, openCart, openShelf }: {
-  show: LiveShow; name: string | undefined; openCart: () => void; openShelf: () => void;
+/**
+ * Returns a function that requests a playback URL. If the server has written into the page that the show is on air, the first one is
+ * requested at once, beside the show.
+ */
+function sourceOf(show: LiveShow): () => Promise<string> {
+  let early = document.querySelector('meta[name=on-air]') ? show.api.playbackUrl().catch(() => undefined) : undefined;
+
+  return async () => {
+    const first = await early;
+    early = undefined;
+
+    return (first ?? await show.api.playbackUrl()).url;
+  };
+}
+
+function LiveLayout({ show, source, name, openCart, openShelf }: {
+  show: LiveShow; source: () => Promise<string>; name: string | undefined; openCart: () => void; openShelf: () => void;
 }): VNode {
   const state = show.state!;
   const data = state.show;
@@ -109,7 +125,7 @@ function LiveLayout({ show, name, openCart, openShelf }: {
   useChanges(show.cart);
   const plays = useMemo((): Plays | undefined => onAir
     ? (video, changed, canvas) => new LivePlayback(video, canvas, {
-      source: async () => (await show.api.playbackUrl()).url, show: () => show.state?.show, sfuUrl, token: () => show.token, role: show.ticket?.role, id: data.id, changed,
+      source, show: () => show.state?.show, sfuUrl, token: () => show.token, role: show.ticket?.role, id: data.id, changed,
     })
     : undefined, [onAir, show]);
   const pinned = data.products.find(({ id }) => id === data.pinnedProductId);

@@ -46,7 +46,8 @@ export function parseMoney(text: string, currency: string): number | undefined {
   const [, before, typed, after] = /^(\D*)(\d.*?)(\D*)$/s.exec(text.trim()) ?? [];
   // Around the number may be the currency, such as "kr. 5" and "5,-". A minus or a mark without a digit before it makes another amount.
   if (before === undefined || typed === undefined || /[-−–]|(^|\P{L})[.,]$/u.test(before) || /\p{N}/u.test(`${before}${after}`)) return undefined;
-  const clean = typed.replace(/[\s'’]/g, ''); // marks of groups in some languages
+  if (/^\s*(k|m|mio|mrd|tsd|tausend)\b/i.test(after ?? '')) return undefined; // "5k" isn't 5
+  const clean = typed.replace(/(?<=\d)[\s'’](?=\d{3}(?!\d))/g, ''); // marks of groups in some languages
   const marks = clean.match(/[.,]/g) ?? [];
   const last = clean.search(/[.,]\d*$/);
   const decimals = last < 0 ? 0 : clean.length - last - 1;

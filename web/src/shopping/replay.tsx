@@ -2,8 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import type { Replay, Show } from '../gen/api.js';
-import { type ApiError, ReplayShow, readTicket } from '../shop/index.js';
-import { watchSleep } from '../shop/wake.js';
+import { type ApiError, ReplayShow, readTicket, watchSleep } from '../shop/index.js';
 import type { Address } from './address.js';
 import { renewal } from './embedding.js';
 import { Messages } from './chat.js';
