@@ -144,7 +144,7 @@ func TestAShopEmbedsAShow(t *testing.T) {
 		shop := newShopTab(t, 390, 844)
 		browsertest.Run(t, shop.tab, chromedp.Navigate(site.origin+"/own"))
 		frame := shop.attach("iframe", s.url)
-		frame.waits(`showfloorShow.state?.connection === "connected"`)
+		frame.waits(`globalThis.showfloorShow?.state?.connection === "connected"`)
 		shop.waits(`document.querySelector("iframe").getBoundingClientRect().height === 700`)
 		frame.presses("2 products")
 		frame.presses("Tall vase")
