@@ -50,7 +50,7 @@ func (v *viewer) before(script string) {
 func (p *shopper) hasTheTime() {
 	p.t.Helper()
 	const most = 200 * time.Millisecond
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; <-time.After(100 * time.Millisecond) {
 		p.does(`showfloorShow.load()`)
 		from := time.Now().Add(-most)
 		shown := time.UnixMilli(int64(browsertest.Value[float64](p.t, p.tab, `showfloorShow.clock.now()`)))

@@ -97,7 +97,9 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *ClientError) {
 	p.watches, p.since, p.tenantID = e.watches, s.config.Now(), e.tenantID
 	// Before the gate is asked: a full server must not cost a transaction for each refusal.
 	if !s.addWatcher(p) {
-		return nil, &ClientError{Code: CodeSessionFull, Message: "no place for a further viewer by WebRTC on this server, or for this tenant; play HLS"}
+		return nil, &ClientError{
+			Code: CodeSessionFull, Message: "no place for a further viewer by WebRTC on this server, or for this tenant; play HLS",
+		}
 	}
 	g, err := s.config.Gate.Enter(ctx, Entry{Token: p.token, RoomID: e.roomID, ConnID: p.connID})
 	if err != nil {
