@@ -278,7 +278,7 @@ func TestHeadOfThePages(t *testing.T) {
 		SiteName: "Acme", LogoURL: "https://cdn.example/l.svg", ThemeColor: "#7a2048", FrameOrigins: []string{"https://shop.example"},
 	}
 	live, replay := tenant, tenant
-	live.Title, live.Description, live.Image = "Launch", "A live show by Acme", "https://cdn.example/p.jpg"
+	live.Title, live.Description, live.Image, live.OnAir = "Launch", "A live show by Acme", "https://cdn.example/p.jpg", true
 	replay.Title, replay.Description, replay.Image = "Launch", "A replay by Acme", "https://cdn.example/p.jpg"
 	require.Equal(t, live, head(shows.PageAddress{Room: r.st.ID}))
 	require.Equal(t, replay, head(shows.PageAddress{Recording: r.rec.ID}))
