@@ -106,6 +106,14 @@ func (p *shopper) types(label, text string) {
 	p.presses(text)
 }
 
+// settles waits until what was opened just now is drawn and its animations are over.
+func (p *shopper) settles() {
+	p.t.Helper()
+	const drawn = `new Promise((done) => { setTimeout(done, 1000); requestAnimationFrame(() => requestAnimationFrame(done)); }).then(() => undefined)`
+	browsertest.Run(p.t, p.tab, chromedp.Evaluate[chromedp.Void](drawn, chromedp.EvalAwaitPromise))
+	p.waits(`document.getAnimations().every((one) => one.effect.getTiming().iterations === Infinity)`)
+}
+
 // looks takes pictures on a phone and a desk, in both colour schemes, and checks each with axe.
 func (p *shopper) looks(name string) {
 	p.t.Helper()
@@ -115,7 +123,7 @@ func (p *shopper) looks(name string) {
 	}{{"phone", phoneWidth, phoneHeight}, {"desk", shopDeskWidth, shopDeskHeight}} {
 		for _, dark := range []bool{true, false} {
 			browsertest.Look(p.t, p.tab, size.width, size.height, dark)
-			p.waits(`document.getAnimations().every((one) => one.effect.getTiming().iterations === Infinity)`)
+			p.settles()
 			scheme := map[bool]string{true: "dark", false: "light"}[dark]
 			browsertest.Screenshot(p.t, p.tab, "shop-"+name+"-"+size.name+"-"+scheme)
 			require.Empty(p.t, browsertest.Barriers(p.t, p.tab), "%s, %s, %s", name, size.name, scheme)
