@@ -11562,7 +11562,7 @@ export interface components {
             products: components["schemas"]["ShowProduct"][];
             /**
              * Format: date-time
-             * @description When the server began to read the products. Ignore a publication that is older than the `serverTime` of the show as you read it.
+             * @description When the server began to read the products. Ignore a publication that is more than a second older than the `serverTime` of the show as you read it.
              */
             serverTime: string;
         };
@@ -11591,8 +11591,8 @@ export interface components {
          * @description What happened. `data` is that of the event of the same name, except for these types. chat.message, chat.edited and
          *     chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
          *     stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
-         *     RealtimeAuctionBid. auction-started, auction-ended: RealtimeAuction. show-updated: RealtimeShow. products-updated: RealtimeProducts. New types may be added; ignore
-         *     those that you don't know.
+         *     RealtimeAuctionBid. auction-started, auction-ended: RealtimeAuction. show-updated: RealtimeShow. products-updated:
+         *     RealtimeProducts. New types may be added; ignore those that you don't know.
          * @enum {string}
          */
         RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "auction-started" | "auction-ended" | "show-updated" | "products-updated" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready";

@@ -40,8 +40,7 @@ func (s *Service) CreateForWinnerTx(ctx context.Context, tx pgx.Tx, w Winner) (o
 	page := s.config.PublicURL + "/purchase?room=" + w.StreamID + "&result="
 	o := db.CreateOrderParams{
 		ID: id.New(id.Order), TenantID: w.TenantID, StreamID: &w.StreamID, AuctionID: &w.AuctionID, CustomerExternalID: w.BidderExternalID,
-		CustomerName:  &w.BidderName,
-		SubtotalCents: w.AmountCents, TotalCents: w.AmountCents, Currency: w.Currency,
+		CustomerName: &w.BidderName, SubtotalCents: w.AmountCents, TotalCents: w.AmountCents, Currency: w.Currency,
 		SuccessURL: page + "paid", CancelURL: page + "cancelled",
 		Metadata: json.RawMessage(metadata.None), ExpiresAt: now.Add(winnerLife).Truncate(time.Second), CheckAt: now.Add(firstCheck), Now: now,
 		ProductIds: []string{w.ProductID}, Names: []string{w.ProductName}, PricesCents: []int64{w.AmountCents}, Quantities: []int32{1},

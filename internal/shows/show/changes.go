@@ -3,7 +3,6 @@ package show
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -75,22 +74,6 @@ type changedProducts struct {
 // pages read their show again from time to time.
 func (s *Service) NoteProducts(tenantID string, productIDs []string) {
 	s.changes.note(tenantID, productIDs)
-}
-
-// RunProducts publishes changed products until ctx ends.
-func (s *Service) RunProducts(ctx context.Context, log *slog.Logger) {
-	ticker := time.NewTicker(updateEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if err := s.PublishProducts(ctx); err != nil && ctx.Err() == nil {
-			log.Warn("shows: changed products were not published", "error", err)
-		}
-	}
 }
 
 // PublishProducts publishes the noted products to the viewers of their tenants' shows that are on air. Viewers of a show that can't be

@@ -30,6 +30,16 @@ type state struct {
 
 // RunUpdates publishes the changes of shows with subscribers on this node until ctx ends.
 func (s *Service) RunUpdates(ctx context.Context, rooms Rooms, log *slog.Logger) {
+	repeat(ctx, log, "shows: their states were not published", func() error { return s.PublishUpdates(ctx, rooms) })
+}
+
+// RunProducts publishes the products that the catalog of this node has changed until ctx ends.
+func (s *Service) RunProducts(ctx context.Context, log *slog.Logger) {
+	repeat(ctx, log, "shows: changed products were not published", func() error { return s.PublishProducts(ctx) })
+}
+
+// repeat calls publish every updateEvery until ctx ends, and logs its errors with a message.
+func repeat(ctx context.Context, log *slog.Logger, message string, publish func() error) {
 	ticker := time.NewTicker(updateEvery)
 	defer ticker.Stop()
 	for {
@@ -38,8 +48,8 @@ func (s *Service) RunUpdates(ctx context.Context, rooms Rooms, log *slog.Logger)
 			return
 		case <-ticker.C:
 		}
-		if err := s.PublishUpdates(ctx, rooms); err != nil && ctx.Err() == nil {
-			log.Warn("shows: their states were not published", "error", err)
+		if err := publish(); err != nil && ctx.Err() == nil {
+			log.Warn(message, "error", err)
 		}
 	}
 }

@@ -56,8 +56,10 @@ function reducer(): void {
   const cheaper = apply(state, { type: 'products-updated', data: { serverTime, products } });
   equal([cheaper.state.show.products[0]?.priceCents, cheaper.incomplete], [900, false], 'a changed price');
   const others = [{ ...mug, id: 'prod_gone', active: false }, { ...mug, id: 'prod_new' }];
-  const former = new Date(Date.parse(state.show.serverTime) - 1).toISOString();
-  equal(apply(state, { type: 'products-updated', data: { serverTime: former, products } }).state.show.products[0]?.priceCents, mug.priceCents, 'an older price');
+  const priceAt = (ms: number): number | undefined => apply(state, {
+    type: 'products-updated', data: { serverTime: new Date(Date.parse(state.show.serverTime) + ms).toISOString(), products },
+  }).state.show.products[0]?.priceCents;
+  equal([priceAt(-1001), priceAt(-1000)], [mug.priceCents, 900], 'an older price, and one that may be newer: the server keeps an answer for a second');
   const updated = (some: typeof others): boolean => apply(state, { type: 'products-updated', data: { serverTime, products: some } }).incomplete;
   equal([updated(others.slice(0, 1)), updated(others), updated([])], [false, true, true], 'a new product, and many changes, are read');
   equal(apply(state, { type: 'not-known-yet', data: {} } as never).state === state, true, 'unknown types are ignored');

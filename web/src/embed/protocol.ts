@@ -68,5 +68,9 @@ export type ParentMessage = { [Type in keyof ToFrame]: Message<Type, ToFrame[Typ
 
 /** Whether a message's data is one of this version. Its content is not checked. */
 export function isMessage(data: unknown): data is Message<string, unknown> {
-  return typeof data === 'object' && data !== null && 'showfloor' in data && data.showfloor === version && 'type' in data && 'data' in data && typeof data.data === 'object' && data.data !== null;
+  return isObject(data) && 'showfloor' in data && data.showfloor === version && 'type' in data && 'data' in data && isObject(data.data);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

@@ -20,8 +20,8 @@ export interface RoomOptions {
   red?: boolean;
   /**
    * Whether the participant only watches, on a page that can also play the stream by HLS; false by default. The server accepts a
-   * limited number of such participants (`SFU_MAX_VIEWERS`, half of them of one tenant) and refuses further ones with `session_full`. Moderators don't see them
-   * one by one.
+   * limited number of such participants (`SFU_MAX_VIEWERS`; of one tenant at most half of it) and refuses further ones with
+   * `session_full`. Moderators don't see them one by one.
    */
   watch?: boolean;
   /** Whether the room plays the sound of its tracks; true by default. With false the page plays mediaOf() itself. */

@@ -236,7 +236,7 @@ export class LiveShow extends Emitter<ShowEvents> {
     if (this.#again !== undefined) this.#reconnect(); // the former token was refused
   }
 
-  /** Ends the show if the server refuses the token finally. A page that can renew it gets some more time. */
+  /** Ends the show if the server refuses the token. A page that can renew its token gets about a minute for that. */
   #endIfRefused(thrown: unknown): void {
     const error = asApiError(thrown);
     if (error.status === 401 && this.options.renewToken && ++this.#unrenewed < mostUnrenewed) return;

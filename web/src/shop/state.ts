@@ -16,6 +16,7 @@ export interface LiveState {
 }
 
 const mostMessages = 200;
+const keptMs = 1000; // the products in a show were read at most so long before its serverTime
 
 /** The state after a publication, and whether the publication names something that is not in the state: then load the show again. */
 export interface Applied {
@@ -63,7 +64,7 @@ export function apply(state: LiveState, publication: Publication): Applied {
       return changed({ status, viewerCount, ...(begins ? { endedAt: null } : {}) }, begins || (status === 'ENDED' && show.status !== 'ENDED'));
     }
     case 'products-updated': {
-      if (Date.parse(publication.data.serverTime) < Date.parse(show.serverTime)) return changed({});
+      if (Date.parse(publication.data.serverTime) < Date.parse(show.serverTime) - keptMs) return changed({});
       const news = new Map(publication.data.products.map((product) => [product.id, product]));
       const unknown = publication.data.products.some(({ id, active }) => active && !knows(id));
 
