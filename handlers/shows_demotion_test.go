@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/internal/media/hub"
 	"showfloor/internal/testkit/apitest"
 )
 
@@ -18,6 +19,8 @@ func TestADemotedHostsActIsRefused(t *testing.T) {
 	s := apitest.New(t, apitest.Options{})
 	sh := newShow(t, s)
 	st := publish(t, s, sh.owner)
+	_, err := s.Hub.Publish(hub.Broadcast{StreamID: st.ID}, "encoder", func(error) {})
+	require.NoError(t, err)
 	host := sh.owner.Viewer(t, st.ID, "ada", map[string]any{"role": "host"})
 	var auction api.Auction
 	sale := map[string]any{"productId": sh.mug.ID, "startingBidCents": 100, "bidIncrementCents": 100, "durationSec": 600}
@@ -58,5 +61,7 @@ func TestADemotedHostsActIsRefused(t *testing.T) {
 	require.Len(t, v.Auctions, 1)
 	require.Equal(t, api.AuctionStatusLIVE, v.Auctions[0].Status)
 	require.Equal(t, api.StreamStatusLIVE, v.Status)
+	_, isOnAir := s.Hub.Stream(st.ID)
+	require.True(t, isOnAir, "the refused end has not disconnected the encoder")
 	require.Less(t, host.Call(t, "PUT", "/v1/me/shows/"+st.ID+"/pin", map[string]any{"productId": sh.mug.ID}).Status, 300, "as the host again")
 }
