@@ -68,13 +68,19 @@ func (v *viewer) does(script string) {
 // seeks sets the time and waits until the picture shows a second.
 func (v *viewer) seeks(at float64, second int) {
 	v.t.Helper()
+	v.does(fmt.Sprintf(`video.pause(); video.currentTime = %f`, at))
+	v.shows(at, second)
+}
+
+// shows waits until the player is at a time and the picture shows a second.
+func (v *viewer) shows(at float64, second int) {
+	v.t.Helper()
 	defer func() {
 		if v.t.Failed() {
 			v.t.Log(browsertest.Value[string](v.t, v.tab, `JSON.stringify([video.currentTime, video.readyState, video.seeking, `+
 				recordingtest.Clock("video")+`, Array.from(video.buffered, (_, i) => [video.buffered.start(i), video.buffered.end(i)])])`))
 		}
 	}()
-	v.does(fmt.Sprintf(`video.pause(); video.currentTime = %f`, at))
 	v.waits(fmt.Sprintf(`!video.seeking && video.readyState >= 2 && Math.abs(video.currentTime - %f) < 0.2 && %s === %d`,
 		at, recordingtest.Clock("video"), second))
 }

@@ -35,14 +35,20 @@ func TestDashJSReadsTheStoredTracks(t *testing.T) {
 	v := s.viewer()
 	v.does(`const script = document.createElement("script"); script.src = "/dash.js"; document.head.append(script)`)
 	v.waits(`globalThis.dashjs`)
-	v.does(`globalThis.dash = dashjs.MediaPlayer().create();
+	v.does(`globalThis.startAt = (seconds) => {
+		globalThis.dash?.destroy();
+		globalThis.dash = dashjs.MediaPlayer().create();
 		dash.on("error", (e) => errors.push("dash.js " + e.error.code + " " + e.error.message));
-		dash.initialize(video, "/manifest.mpd", false)`)
+		dash.initialize(video, "/manifest.mpd", false, seconds);
+	}`)
+	v.does(`startAt(0)`)
 	v.waits(`video.readyState >= 2`)
 	require.InDelta(t, m.Length().Seconds(), browsertest.Value[float64](t, v.tab, `video.duration`), 0.05)
 	require.Equal(t, []int{1, 1}, browsertest.Value[[]int](t, v.tab, `["video", "audio"].map((type) => dash.getTracksFor(type).length)`))
+	// Each seek has a player of its own: dash.js 5.2 stalls in one of some hundred seeks to another period.
 	for _, at := range []int{25, 3, 12, 21, 18, 0} {
-		v.seeks(float64(at)+0.6, at)
+		v.does(fmt.Sprintf(`startAt(%f)`, float64(at)+0.6))
+		v.shows(float64(at)+0.6, at)
 	}
 	v.playsToTheEnd(6)
 	for _, track := range []recordfile.Track{recordfile.Video, recordfile.Audio} {
