@@ -64,11 +64,17 @@ func (a *tenant) watches(t *testing.T, s *server, streamID, user string) *custom
 	t.Helper()
 	c := &customer{watcher{t, browsertest.New(t)}}
 	browsertest.Look(t, c.tab, 390, 844, true)
-	_, err := chromedp.Call(c.tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: observe})
-	require.NoError(t, err)
+	c.runsBefore(observe)
 	browsertest.Run(t, c.tab, chromedp.Navigate(s.url+"/scenarios/shopping/?room="+streamID+"&token="+a.ticket(streamID, user, user, api.ParticipantRoleViewer)))
 
 	return c
+}
+
+// runsBefore runs a script in each page before its own scripts.
+func (c *customer) runsBefore(script string) {
+	c.t.Helper()
+	_, err := chromedp.Call(c.tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+	require.NoError(c.t, err)
 }
 
 // moves waits until the picture has moved for some seconds.
@@ -130,6 +136,40 @@ func TestAloneShoppingPagePlaysWebRTC(t *testing.T) {
 		require.LessOrEqual(t, browsertest.Value[int](t, c.tab, `gaps`), 2)
 	})
 	require.Empty(t, log.Outside(s.url))
+}
+
+// TestAloneShoppingPageAtTheLimitOfWebRTC: a server sends WebRTC to one viewer of a tenant at a time. The viewer of the tenant's
+// second show is refused, watches by HLS without a break, and gets WebRTC when the first viewer has closed the page.
+func TestAloneShoppingPageAtTheLimitOfWebRTC(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase, set("SFU_MAX_VIEWERS", "2"))
+	a := signUp(t, s)
+	var pages [2]*customer
+	for i := range pages {
+		stream := a.newStream(api.StreamModeLOWLATENCY, 0)
+		encodeForRooms(t, target(stream))
+		a.await(stream.ID, api.StreamStatusLIVE)
+		until(t, "the codec is known", func() bool { return a.stream(stream.ID).Health.Fps > 0 })
+		c := &customer{watcher{t, browsertest.New(t)}}
+		pages[i] = c
+		// A refused page waits for 5 minutes; here, for a second.
+		c.runsBefore(observe + `const later = setTimeout; globalThis.refusals = 0;
+			globalThis.setTimeout = (f, ms, ...more) => { if (ms === 300_000) refusals++; return later(f, ms === 300_000 ? 1000 : ms, ...more); };`)
+		browsertest.Run(t, c.tab, chromedp.Navigate(s.url+"/scenarios/shopping/?room="+stream.ID+"&token="+a.ticket(stream.ID, "bo", "bo", api.ParticipantRoleViewer)))
+		c.waits(`document.querySelector("video")?.readyState > 1 && showfloorPlayback.latency > 0`)
+		if i == 0 {
+			c.waits(byWebRTC)
+		}
+	}
+	first, second := pages[0], pages[1]
+	second.waits(`refusals >= 2`)
+	require.True(t, browsertest.Value[bool](t, second.tab, byHLS+` && showfloorPlayback.failures === 0`))
+	second.moves()
+	require.Zero(t, browsertest.Value[int](t, second.tab, `gaps`))
+	require.True(t, browsertest.Value[bool](t, first.tab, byWebRTC))
+	browsertest.Run(t, first.tab, chromedp.Navigate("about:blank"))
+	second.waits(byWebRTC + ` && showfloorPlayback.frames > 30`)
+	second.moves()
 }
 
 // TestShoppingPageStaysWithHLS: a page plays HLS where WebRTC doesn't work.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/gen/client"
 	"showfloor/internal/testkit/browsertest"
 	"showfloor/internal/testkit/flowtest"
 )
@@ -84,6 +85,15 @@ func (a *tenant) ticket(streamID, user, name string, role api.ParticipantRole) s
 	return created(a.CreateSfuTokenWithResponse(a.t.Context(), streamID, api.SfuTokenInput{UserID: &user, DisplayName: &name, Role: &role}))(a.t).Token
 }
 
+// as makes one call with a token instead of the API key.
+func as(token string) client.RequestEditorFn {
+	return func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+
+		return nil
+	}
+}
+
 // TestShoppingPageSellsLiveAndInTheReplay: a viewer on a phone watches a show, buys the pinned product with a discount that the host
 // drops, wins an auction, and buys again in the replay without an account.
 func TestShoppingPageSellsLiveAndInTheReplay(t *testing.T) {
@@ -95,11 +105,7 @@ func TestShoppingPageSellsLiveAndInTheReplay(t *testing.T) {
 	encoder := encode(t, target(stream))
 	a.await(stream.ID, api.StreamStatusLIVE)
 	host := a.ticket(stream.ID, "ada", "Ada Okafor", api.ParticipantRoleHost)
-	asHost := func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Authorization", "Bearer "+host)
-
-		return nil
-	}
+	asHost := as(host)
 	pin := func(id string) {
 		answer, err := a.PinShowProductWithResponse(t.Context(), stream.ID, api.ShowPinInput{ProductID: nullable.NewNullableWithValue(id)}, asHost)
 		require.NoError(t, err)

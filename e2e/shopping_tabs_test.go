@@ -44,11 +44,7 @@ func newRunningShow(t *testing.T) *runningShow {
 	a.await(stream.ID, api.StreamStatusLIVE)
 	host := a.ticket(stream.ID, "ada", "Ada Okafor", api.ParticipantRoleHost)
 	pin := api.ShowPinInput{ProductID: nullable.NewNullableWithValue(products[0].ID)}
-	answer, err := a.PinShowProductWithResponse(t.Context(), stream.ID, pin, func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Authorization", "Bearer "+host)
-
-		return nil
-	})
+	answer, err := a.PinShowProductWithResponse(t.Context(), stream.ID, pin, as(host))
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, answer.StatusCode(), "%s", answer.Body)
 	viewer := a.ticket(stream.ID, "bo", "Bo Lindqvist", api.ParticipantRoleViewer)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -172,11 +171,7 @@ func TestAWholeShow(t *testing.T) {
 	flowtest.Step(t, "the bidder wins, and the host ends the show", func(t *testing.T) {
 		in(t)
 		token := a.ticket(stream.ID, "ada", "Ada Okafor", api.ParticipantRoleHost)
-		asHost := func(_ context.Context, r *http.Request) error {
-			r.Header.Set("Authorization", "Bearer "+token)
-
-			return nil
-		}
+		asHost := as(token)
 		pin, err := a.PinShowProductWithResponse(t.Context(), stream.ID, api.ShowPinInput{ProductID: nullable.NewNullableWithValue(products[1].ID)}, asHost)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, pin.StatusCode(), "%s", pin.Body)
