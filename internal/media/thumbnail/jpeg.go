@@ -91,7 +91,7 @@ func (m *Maker) decode(ctx context.Context, codec hub.Codec, filter string,
 		"-protocol_whitelist", "pipe", "-f", format, "-r", "1", "-i", "pipe:0", "-fps_mode", "passthrough", "-vf", filter,
 		"-c:v", "mjpeg", "-q:v", "4", "-threads", "1", "-f", "image2pipe", "pipe:1")
 	cmd.Env = decoder.Environment()
-	cmd.SysProcAttr = endWithParent()
+	cmd.SysProcAttr = decoder.EndWithParent()
 	var faults bytes.Buffer
 	cmd.Stderr = &limited{&faults, 4 << 10}
 	in, err := cmd.StdinPipe()
