@@ -113,6 +113,14 @@ func instant(t *timestamp.Time) *time.Time {
 // seconds converts a duration to whole seconds, the document's unit.
 func seconds(d time.Duration) int { return int(d / time.Second) }
 
+// valueOr returns an optional value, or the standard if it is missing.
+func valueOr[T any](v *T, standard T) T {
+	if v == nil {
+		return standard
+	}
+	return *v
+}
+
 // small converts an optional number that the document keeps below 2³¹.
 func small(n *int) *int32 {
 	if n == nil {

@@ -44,6 +44,9 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 
 	owner.Call(t, "PUT", "/v1/me/recordings/"+made.ID+"/text-tracks/en", map[string]any{"name": "English", "content": "WEBVTT"}).Is(t, 200)
 
+	var transcode api.Transcode
+	owner.Call(t, "POST", "/v1/me/recordings/"+made.ID+"/transcode", nil).Into(t, 201, &transcode)
+
 	// An operation with an id that is missing here fails TestAnotherTenantsIDsDontExist. Discount
 	// codes are not ids: another tenant's code is answered like an unknown one.
 	return map[string]string{
@@ -70,6 +73,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"joinChannel": ch.ID, "leaveChannel": ch.ID, "listChannelModeration": ch.ID,
 		"timeoutChannelMember": moderated.ID, "banChannelMember": moderated.ID, "muteChannelMember": moderated.ID, "setChannelSlowmode": moderated.ID,
 		"getRecording": made.ID, "updateRecording": made.ID, "getRecordingPlaybackUrl": made.ID, "deleteRecording": made.ID, "createRecordingClip": made.ID,
+		"createTranscode": made.ID, "getTranscode": transcode.ID, "cancelTranscode": transcode.ID,
 		"listRecordingTextTracks": made.ID, "putRecordingTextTrack": made.ID + "/en", "deleteRecordingTextTrack": made.ID + "/en",
 		"getStreamFunnel": st.ID, "listStreamRecordings": made.StreamID, "startRecording": onAir.ID, "stopRecording": taped.StreamID + "/" + taped.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,

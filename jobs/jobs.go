@@ -21,6 +21,7 @@ import (
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/streams/transcode"
 	"showfloor/internal/tenancy/mail"
 )
 
@@ -121,6 +122,9 @@ func (c Config) River() *river.Config {
 			config.Queues[name] = river.QueueConfig{MaxWorkers: workers}
 		}
 	}
+	if t := c.Areas.Transcodes; t != nil && t.Workers() > 0 { // else only other processes take turns
+		config.Queues[transcode.Queue] = river.QueueConfig{MaxWorkers: t.Workers()}
+	}
 	config.PeriodicJobs = []*river.PeriodicJob{
 		upkeepJob(),
 		every(overdueEvery, EnqueueOverdueArgs{}),
@@ -167,6 +171,8 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &makeClip{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &removeRecordingText{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &measureStorage{recordings: c.Areas.Recordings})
+	river.AddWorker(workers, &transcodeTurn{transcodes: c.Areas.Transcodes})
+	river.AddWorker(workers, &deleteTranscodeFiles{transcodes: c.Areas.Transcodes})
 	river.AddWorker(workers, &upkeep{chores: chores(c.Areas, c.Pool)})
 	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers

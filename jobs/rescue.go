@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/internal/streams/recording"
+	"showfloor/internal/streams/transcode"
 )
 
 const (
@@ -28,6 +29,7 @@ func slowJobs() map[string]time.Duration {
 		recording.MakeAssetsArgs{}.Kind():  assetsTimeout,
 		recording.MakeClipArgs{}.Kind():    clipTimeout,
 		recording.DeleteFilesArgs{}.Kind(): deletionTimeout,
+		transcode.TurnArgs{}.Kind():        transcodeTimeout,
 	}
 }
 

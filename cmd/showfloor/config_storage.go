@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,8 @@ type StorageSettings struct {
 	SpoolMax        string `env:"RECORDING_SPOOL_MAX" envDefault:"20GiB"`
 	SRSDVRDir       string `env:"SRS_DVR_DIR"`
 
+	TranscodeWorkers string `env:"TRANSCODE_WORKERS" envDefault:"1"`
+
 	AWSAccessKeyID     string `env:"AWS_ACCESS_KEY_ID"`
 	AWSSecretAccessKey string `env:"AWS_SECRET_ACCESS_KEY"`
 	AWSSessionToken    string `env:"AWS_SESSION_TOKEN"`
@@ -34,6 +37,8 @@ type StorageSettings struct {
 	// dvrWindow and spoolMark are DVRWindow and SpoolMax, parsed.
 	dvrWindow time.Duration
 	spoolMark diskspace.Mark
+	// transcodeWorkers is TranscodeWorkers, parsed.
+	transcodeWorkers int
 	// srsRemote and srsLocal are the folder of SRSDVRDir on the SRS servers and on this machine; "" for none.
 	srsRemote, srsLocal string
 }
@@ -43,6 +48,9 @@ const (
 	deliveryProxy    = "proxy"
 	deliveryRedirect = "redirect"
 )
+
+// maxTranscodeWorkers is the largest value of TRANSCODE_WORKERS. Each encoder can use all cores.
+const maxTranscodeWorkers = 64
 
 // readStorage checks them. Its errors don't contain the URLs.
 func (s *StorageSettings) readStorage() error {
@@ -65,6 +73,10 @@ func (s *StorageSettings) readStorage() error {
 	if s.spoolMark, err = diskspace.ParseMark(s.SpoolMax); err != nil || s.spoolMark.Of(math.MaxInt64) < minSpool {
 		return fmt.Errorf("RECORDING_SPOOL_MAX: %q is not a size of at least 100MiB, such as 20GiB, or a share of the disk, such as 10%%",
 			s.SpoolMax)
+	}
+	s.transcodeWorkers, err = strconv.Atoi(s.TranscodeWorkers)
+	if err != nil || s.transcodeWorkers < 0 || s.transcodeWorkers > maxTranscodeWorkers {
+		return fmt.Errorf("TRANSCODE_WORKERS: %q is not a number from 0 to %d", s.TranscodeWorkers, maxTranscodeWorkers)
 	}
 	if s.srsRemote, s.srsLocal, err = sharedFolder(s.SRSDVRDir); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/recorder"
 	"showfloor/internal/media/thumbnail"
+	"showfloor/internal/media/transcoder"
 	"showfloor/internal/media/vod"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recordgate"
@@ -39,6 +40,7 @@ func (s *server) openRecorder() error {
 	if err := s.openImporter(); err != nil {
 		return err
 	}
+	s.openRenditions()
 	s.onStop("recordings", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, shutdownTime/3)
 		defer cancel()
@@ -71,6 +73,20 @@ func (s *server) openImporter() error {
 	s.importer = i // an interface: without the setting it must stay nil
 	s.onStop("SRS_DVR_DIR", func(context.Context) error { return root.Close() })
 	return nil
+}
+
+// openRenditions creates the maker of transcodes' files, unless TRANSCODE_WORKERS is 0 or this machine has no ffmpeg.
+func (s *server) openRenditions() {
+	m := &recordgate.Renditions{
+		Files: s.files, Engine: transcoder.New(), Dir: filepath.Join(s.config.DataDir, "transcodes"),
+		Refuse: func() error { return s.disk.RefuseMore() },
+	}
+	if err := m.RemoveStale(); err != nil {
+		s.log.Warn("the local files of unfinished transcodes could not be removed", "error", err)
+	}
+	if s.config.transcodeWorkers > 0 && m.Engine.Works() {
+		s.renditions = m // an interface: without ffmpeg it must stay nil
+	}
 }
 
 // startRecorder continues with what a killed server left in the spool, and then follows the recordings of this node's streams.

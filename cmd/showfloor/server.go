@@ -36,6 +36,7 @@ import (
 	"showfloor/internal/streams/recordgate"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
+	"showfloor/internal/streams/transcode"
 	"showfloor/internal/tenancy/usage"
 	"showfloor/jobs"
 )
@@ -67,6 +68,7 @@ type server struct {
 	importer   recording.Importer // nil without SRS_DVR_DIR
 	vod        *vod.Server
 	assets     *recordgate.Assets
+	renditions transcode.Maker // nil without workers or ffmpeg
 	// disk measures the free space on the disks with the server's data.
 	disk    *diskspace.Guard
 	box     *secret.Box
@@ -217,6 +219,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.areas, err = areas.Open(ctx, areas.Config{
 		Settings: s.config.areas, Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
 		Engine: mediagate.Engine{Hub: s.hub}, Files: s.files, RecordingAssets: s.assets, RecordingImporter: s.importer,
+		Renditions: s.renditions, TranscodeWorkers: s.config.transcodeWorkers,
 		RecordingClips: recordgate.Clips{Files: s.files}, RecordingTexts: recordgate.Texts{Files: s.files},
 		Processor: s.processor, Realtime: s.realtime,
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
@@ -301,6 +304,9 @@ func (s *server) recoverNode(ctx context.Context) error {
 		s.log.Info("jobs that were running when the server was killed run again", "jobs", n)
 	}
 	if err := s.areas.Streams.RecoverNode(ctx); err != nil {
+		return err
+	}
+	if err := s.areas.Transcodes.RecoverNode(ctx); err != nil {
 		return err
 	}
 	listener := &postgres.Listener{

@@ -2632,8 +2632,10 @@ type ClientInterface interface {
 
 	// CreateTranscodeWithBody Make renditions of a recording
 	//
-	// Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
-	// two renditions with the same name.
+	// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
+	// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+	// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
+	// are QUEUED or RUNNING.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2642,8 +2644,10 @@ type ClientInterface interface {
 
 	// CreateTranscode Make renditions of a recording
 	//
-	// Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
-	// two renditions with the same name.
+	// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
+	// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+	// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
+	// are QUEUED or RUNNING.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9128,8 +9132,10 @@ func (c *Client) PutRecordingTextTrack(ctx context.Context, id ID, language stri
 
 // CreateTranscodeWithBody Make renditions of a recording
 //
-// Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
-// two renditions with the same name.
+// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
+// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
+// are QUEUED or RUNNING.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9148,8 +9154,10 @@ func (c *Client) CreateTranscodeWithBody(ctx context.Context, id ID, contentType
 
 // CreateTranscode Make renditions of a recording
 //
-// Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
-// two renditions with the same name.
+// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
+// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
+// are QUEUED or RUNNING.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -27694,8 +27702,10 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTranscodeWithBodyWithResponse Make renditions of a recording
 	//
-	// Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
-	// two renditions with the same name.
+	// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
+	// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+	// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
+	// are QUEUED or RUNNING.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27704,8 +27714,10 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTranscodeWithResponse Make renditions of a recording
 	//
-	// Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
-	// two renditions with the same name.
+	// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
+	// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+	// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
+	// are QUEUED or RUNNING.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -46923,8 +46935,10 @@ func (c *ClientWithResponses) PutRecordingTextTrackWithResponse(ctx context.Cont
 
 // CreateTranscodeWithBodyWithResponse Make renditions of a recording
 //
-// Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
-// two renditions with the same name.
+// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
+// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
+// are QUEUED or RUNNING.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -46939,8 +46953,10 @@ func (c *ClientWithResponses) CreateTranscodeWithBodyWithResponse(ctx context.Co
 
 // CreateTranscodeWithResponse Make renditions of a recording
 //
-// Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
-// two renditions with the same name.
+// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
+// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
+// are QUEUED or RUNNING.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

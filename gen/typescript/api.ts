@@ -3694,8 +3694,10 @@ export interface paths {
         put?: never;
         /**
          * Make renditions of a recording
-         * @description Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
-         *     two renditions with the same name.
+         * @description Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
+         *     jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+         *     has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
+         *     are QUEUED or RUNNING.
          */
         post: operations["createTranscode"];
         delete?: never;
@@ -15348,7 +15350,7 @@ export interface components {
             finishedAt: string | null;
             /** @example tc_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
-            /** @description The files; empty until COMPLETED. */
+            /** @description The files; empty until COMPLETED, and after the recording was deleted. */
             outputs: components["schemas"]["TranscodeOutput"][];
             /**
              * @description Progress in percent. It never decreases, and is 100 if the job is COMPLETED.
@@ -15507,8 +15509,8 @@ export interface components {
          * @description STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
          *     sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
          *     recordings at one time, with the files that are made of them and their text tracks, measured every 5 minutes; without deleted
-         *     recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
-         *     notifications attempted.
+         *     recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of
+         *     the files of COMPLETED transcodes, summed over all files. PUSHES: push notifications attempted.
          * @enum {string}
          */
         UsageMeter: "STREAM_MINUTES" | "VIEWER_MINUTES" | "PARTICIPANT_MINUTES" | "RECORDING_MINUTES" | "STORAGE_BYTES" | "EGRESS_BYTES" | "TRANSCODE_MINUTES" | "PUSHES";

@@ -40,6 +40,7 @@ import (
 	"showfloor/internal/streams/recorderhook"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
+	"showfloor/internal/streams/transcode"
 	"showfloor/internal/tenancy/account"
 	"showfloor/internal/tenancy/audit"
 	"showfloor/internal/tenancy/idempotency"
@@ -115,6 +116,10 @@ type Config struct {
 	RecordingImporter recording.Importer
 	// RecordingClips makes the files of clips; nil for none.
 	RecordingClips recording.ClipMaker
+	// Renditions makes the files of transcodes; nil if this process makes none. TranscodeWorkers is how many transcodes it works on
+	// at a time; transcode.DefaultWorkers if it is 0.
+	Renditions       transcode.Maker
+	TranscodeWorkers int
 	// RecordingTexts stores the text tracks of recordings; nil if there is no store of files.
 	RecordingTexts recording.TextStore
 	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
@@ -175,6 +180,8 @@ type Areas struct {
 	Streams  *stream.Service
 	// Recordings are the recordings of streams.
 	Recordings *recording.Service
+	// Transcodes make other files of recordings.
+	Transcodes *transcode.Service
 	Webhooks   *webhook.Service
 	Tester     *tester.Service
 	Analytics  *analytics.Service
@@ -287,6 +294,10 @@ func (a *Areas) openStreams(c Config) {
 		Pins: pins{a}, Products: products{a}, Plans: a.Quotas, Usage: a.Usage,
 		Node: c.Node, PublicURL: c.PublicURL, Outside: outside, RecorderTimeout: c.RecorderTimeout,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
+	})
+	a.Transcodes = transcode.New(transcode.Config{
+		Pool: c.Pool, Jobs: a.Inserter, Recordings: a.Recordings, Usage: a.Usage, Files: c.Files, Maker: c.Renditions,
+		Node: c.Node, Workers: c.TranscodeWorkers, Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})
 	a.Streams = stream.New(stream.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Recordings: a.Recordings,

@@ -228,6 +228,7 @@ func owners() map[string]string {
 		"internal/streams/analytics":   {"figure_hours", "sales_hours"},
 		"internal/streams/stream":      {"streams", "publishers", "plays", "dvr_files", "stream_media", "audience_hours"},
 		"internal/streams/recording":   {"recordings", "recording_takes", "recording_inits", "recording_segments", "recording_text_tracks"},
+		"internal/streams/transcode":   {"transcodes"},
 		"internal/rooms/call":          {"calls"},
 		"internal/rooms/chat":          {"channels", "channel_members", "channel_messages", "channel_moderation", "product_pins"},
 		"internal/rooms/session":       {"sessions", "participants", "room_placements", "nodes"},
@@ -364,10 +365,12 @@ func tableExceptions() []tableException {
 		},
 		{
 			pkg: "internal/streams/recording",
-			why: "admins' lists name tenant and stream; the sweep compares each active recording with its stream; a suspended tenant's can't be played",
+			why: "admins' lists name tenant and stream; the sweep compares each active recording with its stream; a suspended tenant's can't be played; " +
+				"the storage is summed in one statement",
 			queries: map[string]string{
-				"streams": "GetAdminRecording ListAdminRecordings ListIdleRecordings ListStrandedRecordings",
-				"tenants": "FindPlayableRecording GetAdminRecording ListAdminRecordings",
+				"streams":    "GetAdminRecording ListAdminRecordings ListIdleRecordings ListStrandedRecordings",
+				"tenants":    "FindPlayableRecording GetAdminRecording ListAdminRecordings",
+				"transcodes": "SumStoredBytes",
 			},
 		},
 		{

@@ -28,6 +28,7 @@ const (
 	DVRFile      Prefix = "dvr"
 	Recording    Prefix = "rec"
 	TextVersion  Prefix = "text"
+	Transcode    Prefix = "tc"
 	Event        Prefix = "evt"
 	Webhook      Prefix = "wh"
 	Delivery     Prefix = "del"

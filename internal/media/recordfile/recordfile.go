@@ -40,6 +40,22 @@ func Text(version string, part int) string {
 	return TextFolder(version) + "/" + strconv.Itoa(part) + textExtension
 }
 
+// TranscodeFolder is the folder of the files that a transcode has made.
+func TranscodeFolder(transcodeID string) string { return transcodeFolder + transcodeID }
+
+// Transcode is the name of a file that a transcode has made; extension is MP4Extension or TSExtension.
+func Transcode(transcodeID, rendition, extension string) string {
+	return TranscodeFolder(transcodeID) + "/" + rendition + extension
+}
+
+// Extensions of the files of transcodes.
+const (
+	MP4Extension = ".mp4"
+	TSExtension  = ".ts"
+)
+
+const transcodeFolder = "transcodes/"
+
 const (
 	textFolder    = "text/"
 	textExtension = ".vtt"
@@ -109,6 +125,28 @@ func IsAsset(name string) bool {
 	}
 	digits, ok = strings.CutSuffix(digits, ".jpg")
 	return ok && isNumber(digits)
+}
+
+// IsTranscode reports whether a name has the form that Transcode returns.
+func IsTranscode(name string) bool {
+	name, ok := strings.CutPrefix(name, transcodeFolder)
+	if !ok {
+		return false
+	}
+	id, name, ok := strings.Cut(name, "/")
+	if !ok || !isWord(id) {
+		return false
+	}
+	base, isMP4 := strings.CutSuffix(name, MP4Extension)
+	base, isTS := strings.CutSuffix(base, TSExtension)
+	return isMP4 != isTS && isWord(base)
+}
+
+// isWord reports whether a text has only letters, digits, "_" and "-", and begins with a letter or digit.
+func isWord(s string) bool {
+	return s != "" && s[0] != '_' && s[0] != '-' && !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' && c != '-'
+	})
 }
 
 // IsText reports whether a name has the form that Text returns.

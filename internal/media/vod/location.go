@@ -21,7 +21,7 @@ type fileKind int
 
 const (
 	playlistFile fileKind = iota // a playlist or chaptersName
-	mediaFile                    // an init or a segment: its content never changes
+	mediaFile                    // an init, a segment, a text or a rendition: its content never changes
 	assetFile                    // made of the media: pictures, one MP4
 )
 
@@ -94,7 +94,7 @@ func parseFile(name string) (fileKind, bool) {
 	if _, ok := textLanguage(name); ok {
 		return playlistFile, true
 	}
-	if recordfile.IsText(name) {
+	if recordfile.IsText(name) || recordfile.IsTranscode(name) {
 		return mediaFile, true
 	}
 	return 0, false

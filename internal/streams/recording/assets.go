@@ -53,7 +53,7 @@ func (s *Service) MakeAssets(ctx context.Context, recordingID string) error {
 	if s.config.Assets == nil || !lacksAssets(r) {
 		return nil
 	}
-	m, err := s.storedMedia(ctx, recordingID)
+	m, err := s.StoredMedia(ctx, recordingID)
 	if err != nil {
 		return err
 	}

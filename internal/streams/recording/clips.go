@@ -151,7 +151,7 @@ func (s *Service) MakeClip(ctx context.Context, recordingID string) error {
 	if s.config.Now().Sub(r.CreatedAt) > clipTime {
 		return s.failClip(ctx, r, "the clip could not be made within 6 hours")
 	}
-	source, err := s.storedMedia(ctx, *r.ClipOf)
+	source, err := s.StoredMedia(ctx, *r.ClipOf)
 	if _, gone := problem.As(err); gone {
 		return s.failClip(ctx, r, "the recording was deleted while the clip was made")
 	}

@@ -68,9 +68,9 @@ func (s *Service) Media(ctx context.Context, recordingID string, known []TakeEnd
 	return m, nil
 }
 
-// storedMedia returns the inits and segments of a recording for a job, also while the tenant is suspended. An unknown recording,
+// StoredMedia returns the inits and segments of a recording for a job, also while the tenant is suspended. An unknown recording,
 // and one that is FAILED or DELETED, is the problem not_found.
-func (s *Service) storedMedia(ctx context.Context, recordingID string) (Media, error) {
+func (s *Service) StoredMedia(ctx context.Context, recordingID string) (Media, error) {
 	q := db.New(s.config.Pool)
 	r, err := q.FindRecording(ctx, recordingID)
 	if err := found(err, "find recording"); err != nil {

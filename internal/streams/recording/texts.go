@@ -145,7 +145,7 @@ func (s *Service) storeText(ctx context.Context, recordingID string, file *webvt
 	if s.config.Texts == nil {
 		return "", 0, problem.New(problem.Unavailable, "unavailable", "this server has no store of files")
 	}
-	m, err := s.storedMedia(ctx, recordingID)
+	m, err := s.StoredMedia(ctx, recordingID)
 	if err != nil {
 		return "", 0, err
 	}

@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+)
+
+// transcode returns a job.
+func (a *tenant) transcode(id string) api.Transcode {
+	a.t.Helper()
+	answer, err := a.GetTranscodeWithResponse(a.t.Context(), id)
+	require.NoError(a.t, err)
+	require.NotNil(a.t, answer.JSON200, "%s", answer.Body)
+	return *answer.JSON200
+}
+
+// transcoded waits until a job is over, and checks that its progress never decreases.
+func (a *tenant) transcoded(id string) (job api.Transcode) {
+	a.t.Helper()
+	progress := 0
+	until(a.t, "the transcode is over", func() bool {
+		job = a.transcode(id)
+		require.GreaterOrEqual(a.t, job.Progress, progress)
+		progress = job.Progress
+		return job.FinishedAt.IsSpecified() && !job.FinishedAt.IsNull()
+	})
+	return job
+}
+
+// shortRecording records a stream for some seconds.
+func (a *tenant) shortRecording(seconds float64) api.Recording {
+	a.t.Helper()
+	stream := a.recordedStream(0)
+	encoder := encode(a.t, target(stream))
+	a.await(stream.ID, api.StreamStatusLIVE)
+	until(a.t, "enough is recorded", func() bool {
+		list := a.recordings(stream.ID)
+		return len(list) > 0 && time.Since(list[0].StartedAt.Time).Seconds() > seconds
+	})
+	encoder.terminate(a.t)
+	return a.ready(stream.ID)
+}
+
+// probed is what ffprobe says about a file.
+type probed struct {
+	Streams []struct {
+		Kind   string `json:"codec_type"`
+		Codec  string `json:"codec_name"`
+		Width  int    `json:"width"`
+		Height int    `json:"height"`
+	} `json:"streams"`
+	Format struct {
+		Name     string `json:"format_name"`
+		Duration string `json:"duration"`
+	} `json:"format"`
+}
+
+func probeFile(t testing.TB, url string) (p probed) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-show_streams", "-show_format", "-of", "json", url).Output()
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(out, &p))
+	return p
+}
+
+// encoders returns the processes of ffmpeg that work for a server's transcodes.
+func (s *server) encoders(t testing.TB) (pids []string) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, path := range all {
+		line, err := os.ReadFile(path)
+		if err == nil && len(line) > 0 && strings.Contains(string(line), "ffmpeg") && strings.Contains(string(line), filepath.Join(s.dir, "transcodes")) {
+			pids = append(pids, filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return pids
+}
+
+// TestTranscodes makes files of a recording, kills the server meanwhile, and cancels a job. The files have what was requested, are
+// counted once, and are deleted with the recording.
+func TestTranscodes(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	rec := a.shortRecording(8)
+	create := func(body api.TranscodeInput) api.Transcode {
+		return created(a.CreateTranscodeWithResponse(t.Context(), rec.ID, body))(t)
+	}
+	length, err := rec.DurationSec.Get()
+	require.NoError(t, err)
+
+	killed := create(api.TranscodeInput{Renditions: []api.RenditionInput{{Height: 720, VideoCodec: new(api.RenditionVideoCodecHEVC)}, {Height: 360}}})
+	until(t, "an encoder works", func() bool { return len(s.encoders(t)) > 0 })
+	s.kill()
+	until(t, "the encoder has ended with the server", func() bool { return len(s.encoders(t)) == 0 })
+	s.start(t)
+	done := a.transcoded(killed.ID)
+	require.Equal(t, api.MediaJobStatusCOMPLETED, done.Status, "%v", done.Error)
+	require.Len(t, done.Outputs, 2)
+	for i, want := range []struct {
+		codec string
+		lines int
+	}{{"hevc", 720}, {"h264", 360}} {
+		o, p := done.Outputs[i], probeFile(t, done.Outputs[i].URL)
+		require.Equal(t, []any{want.lines, want.lines * 16 / 9}, []any{o.Height, o.Width})
+		require.InDelta(t, length, o.DurationSec, 0.2)
+		require.Positive(t, o.VideoKbps)
+		require.Len(t, p.Streams, 2)
+		require.Equal(t, []any{want.codec, o.Width, o.Height}, []any{p.Streams[0].Codec, p.Streams[0].Width, p.Streams[0].Height})
+		seconds, err := strconv.ParseFloat(p.Format.Duration, 64)
+		require.NoError(t, err)
+		require.InDelta(t, length, seconds, 0.2)
+		_, body := get(t.Context(), t, o.URL)
+		require.Len(t, body, int(o.SizeBytes))
+	}
+
+	ts := a.transcoded(create(api.TranscodeInput{
+		Container: new(api.TranscodeContainerMPEGTS), Renditions: []api.RenditionInput{{Height: 144, AudioKbps: new(0), Fps: new(float32(10))}},
+	}).ID)
+	require.Equal(t, api.MediaJobStatusCOMPLETED, ts.Status, "%v", ts.Error)
+	p := probeFile(t, ts.Outputs[0].URL)
+	require.Equal(t, "mpegts", p.Format.Name)
+	require.Len(t, p.Streams, 1)
+
+	canceled := create(api.TranscodeInput{Renditions: []api.RenditionInput{{Height: 720, VideoCodec: new(api.RenditionVideoCodecHEVC)}}})
+	until(t, "an encoder works", func() bool { return len(s.encoders(t)) > 0 })
+	created(a.CancelTranscodeWithResponse(t.Context(), canceled.ID))(t)
+	until(t, "the encoder was killed", func() bool { return len(s.encoders(t)) == 0 })
+	require.Equal(t, api.MediaJobStatusCANCELED, a.transcode(canceled.ID).Status)
+
+	usage, err := a.GetBillingUsageWithResponse(t.Context(), a.asOwner)
+	require.NoError(t, err)
+	require.NotNil(t, usage.JSON200, "%s", usage.Body)
+	for _, m := range usage.JSON200.Meters {
+		if m.Meter == api.UsageMeterTRANSCODEMINUTES {
+			require.EqualValues(t, 1, m.Used, "three files of some seconds, rounded up")
+		}
+	}
+	deleted, err := a.DeleteRecordingWithResponse(t.Context(), rec.ID)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, deleted.StatusCode(), "%s", deleted.Body)
+	require.Empty(t, a.transcode(done.ID).Outputs)
+	status, _ := get(context.WithoutCancel(t.Context()), t, done.Outputs[0].URL)
+	require.Equal(t, http.StatusNotFound, status)
+}

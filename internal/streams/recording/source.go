@@ -1,0 +1,86 @@
+package recording
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy"
+)
+
+// Source is a READY recording of which other files can be made.
+type Source struct {
+	RecordingID string
+	// Length is the playing time.
+	Length time.Duration
+	// Lines is the largest height of its pictures in pixels; 0 without pictures.
+	Lines int
+}
+
+// LockSourceTx locks a recording of the caller's tenant, so that it isn't deleted before tx ends. It is the problem conflict if the
+// recording isn't READY, or if an outside recorder has its files.
+func (s *Service) LockSourceTx(ctx context.Context, tx pgx.Tx, c tenancy.Caller, recordingID string) (Source, error) {
+	q := db.New(tx)
+	r, err := q.LockRecordingOfTenant(ctx, db.LockRecordingOfTenantParams{TenantID: c.TenantID, ID: recordingID})
+	if err := found(err, "lock recording"); err != nil {
+		return Source{}, err
+	}
+	switch {
+	case r.Status != Ready:
+		return Source{}, problem.Conflicting("the recording is %s, not READY", r.Status)
+	case r.PlaylistURL != nil:
+		return Source{}, problem.Conflicting("an outside recorder has the recording's files, so it can't be transcoded")
+	}
+	inits, err := q.ListInits(ctx, db.ListInitsParams{RecordingID: r.ID})
+	if err != nil {
+		return Source{}, fmt.Errorf("list inits: %w", err)
+	}
+	source := Source{RecordingID: r.ID, Length: durationOf(r)}
+	for _, i := range inits {
+		if i.VideoBytes > 0 {
+			source.Lines = max(source.Lines, int(i.Height))
+		}
+	}
+	return source, nil
+}
+
+// IsDeletedTx locks a recording and reports whether it was deleted.
+func (s *Service) IsDeletedTx(ctx context.Context, tx pgx.Tx, recordingID string) (bool, error) {
+	r, err := db.New(tx).LockRecording(ctx, recordingID)
+	if err != nil {
+		return false, fmt.Errorf("lock recording: %w", err)
+	}
+	return r.Status == Deleted, nil
+}
+
+// Project returns the project of a recording's stream; "" for none.
+func (s *Service) Project(ctx context.Context, recordingID string) (string, error) {
+	r, err := db.New(s.config.Pool).FindRecording(ctx, recordingID)
+	if err != nil {
+		return "", fmt.Errorf("find recording: %w", err)
+	}
+	project, err := stream.ProjectTx(ctx, s.config.Pool, r.StreamID)
+	if err != nil || project == nil {
+		return "", err
+	}
+	return *project, nil
+}
+
+// SignFolder returns the URL of a recording's files, with a slash at the end, and when it expires: in an hour. It is the problem
+// not_found if the recording was deleted.
+func (s *Service) SignFolder(ctx context.Context, recordingID string) (url string, expires time.Time, err error) {
+	r, err := db.New(s.config.Pool).FindRecording(ctx, recordingID)
+	if err := found(err, "find recording"); err != nil {
+		return "", time.Time{}, err
+	}
+	if r.Status == Deleted {
+		return "", time.Time{}, problem.Missing("recording")
+	}
+	expires = s.inAnHour()
+	return s.signedFolder(recordingID, expires), expires, nil
+}

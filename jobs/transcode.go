@@ -1,0 +1,38 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/streams/transcode"
+)
+
+// transcodeTimeout is the longest time of one attempt at a transcode. Long before, heartbeats show whether its process is alive.
+const transcodeTimeout = 24 * time.Hour
+
+// transcodeTurn starts a QUEUED transcode and works on it.
+type transcodeTurn struct {
+	river.WorkerDefaults[transcode.TurnArgs]
+	transcodes *transcode.Service
+}
+
+// Timeout is long enough for a recording of many hours.
+func (*transcodeTurn) Timeout(*river.Job[transcode.TurnArgs]) time.Duration { return transcodeTimeout }
+
+// Work works on it to its end.
+func (w *transcodeTurn) Work(ctx context.Context, _ *river.Job[transcode.TurnArgs]) error {
+	return outcome(w.transcodes.TakeTurn(ctx))
+}
+
+// deleteTranscodeFiles deletes the files of a transcode that is CANCELED or FAILED.
+type deleteTranscodeFiles struct {
+	river.WorkerDefaults[transcode.DeleteFilesArgs]
+	transcodes *transcode.Service
+}
+
+// Work deletes them.
+func (w *deleteTranscodeFiles) Work(ctx context.Context, job *river.Job[transcode.DeleteFilesArgs]) error {
+	return outcome(w.transcodes.DeleteFiles(ctx, job.Args.TranscodeID))
+}
