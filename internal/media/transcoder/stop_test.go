@@ -56,7 +56,7 @@ func TestCancel(t *testing.T) {
 	require.Len(t, during, 1, "nice and ffmpeg are the same process")
 	require.Empty(t, using(t, dir))
 	require.NoDirExists(t, during[0])
-	require.Regexp(t, `Max address space +10737418240 +10737418240 `, string(limits))
+	require.Regexp(t, `Max address space +6442450944 +6442450944 `, string(limits))
 	require.Regexp(t, `Max file size +54348608 +54348608 `, string(limits), "twice 30 s of 6,128 kbit/s, and 8 MiB")
 	require.Regexp(t, `Max cpu time +2400 +2400 `, string(limits), "10 minutes and 30 times a minute")
 	require.NotContains(t, string(environment), "SECRET")
