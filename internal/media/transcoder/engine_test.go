@@ -87,7 +87,7 @@ func TestPictureAndSoundStayInSync(t *testing.T) {
 				require.Equal(t, filepath.Ext(f.Path), map[bool]string{false: ".mp4", true: ".ts"}[mpegTS])
 				require.InDelta(t, 8, f.Duration.Seconds(), 0.1)
 				require.Positive(t, f.VideoKbps)
-				require.InDelta(t, 64, f.AudioKbps, 40, "most of it is silence")
+				require.Positive(t, f.AudioKbps)
 				inSync(t, f.Path, 4)
 				keys := frames(t, f.Path, true)
 				require.Len(t, keys, 4)

@@ -35,11 +35,10 @@ func (j *Job) limits() limits {
 		// The headers of MPEG-TS take up to 128 kbit/s.
 		largest = max(largest, int64(r.VideoKbps)*3/2+int64(r.AudioKbps)+128)
 	}
-	seconds := int64(j.Length/time.Second) + 1
 	n := len(j.Renditions)
 	return limits{
-		memory:  int64(8+2*n) << 30,
-		maxFile: 2*largest*1000/8*seconds + 8<<20,
+		memory:  int64(4+2*n) << 30,
+		maxFile: int64(2*float64(largest)*1000/8*j.Length.Seconds()) + 8<<20,
 		cpu:     10*time.Minute + time.Duration(n)*60*j.Length,
 	}
 }
@@ -48,7 +47,8 @@ func (j *Job) limits() limits {
 func command(ctx context.Context, folder, program string, args ...string) *process {
 	p := &process{cmd: exec.CommandContext(ctx, "nice", append([]string{"-n", "15", program}, args...)...)}
 	p.cmd.Dir = folder
-	p.cmd.Env = decoder.Environment()
+	// glibc reserves 64 MiB of address space for each arena, and by default has 8 arenas for each core.
+	p.cmd.Env = append(decoder.Environment(), "MALLOC_ARENA_MAX=16")
 	p.cmd.Stderr = &p.messages
 	p.cmd.SysProcAttr = decoder.EndWithParent()
 	p.cmd.SysProcAttr.Setpgid = true

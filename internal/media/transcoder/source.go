@@ -23,7 +23,7 @@ func (c *sourceCopy) copy(w io.Writer, r io.Reader) {
 			c.done = true
 			return
 		}
-		if err == io.EOF { //nolint:errorlint // a wrapped EOF is a failure of the source, not its end
+		if err == io.EOF { // a wrapped EOF is a failure of the source, not its end
 			c.done, c.whole = true, true
 			return
 		}

@@ -1,0 +1,78 @@
+package transcoder
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBoxes(t *testing.T) {
+	t.Parallel()
+	const ftyp = "\x00\x00\x00\x0cftypisom"
+	for name, tt := range map[string]struct {
+		data   string
+		inside bool
+	}{
+		"nothing":                {"", false},
+		"one box":                {ftyp, false},
+		"a torn header":          {ftyp + "\x00\x00\x00", true},
+		"a torn box":             {ftyp + "\x00\x00\x00\x0amdat1", true},
+		"whole boxes":            {ftyp + "\x00\x00\x00\x0amdat12\x00\x00\x00\x08free", false},
+		"a size of 64 bits":      {ftyp + "\x00\x00\x00\x01mdat\x00\x00\x00\x00\x00\x00\x00\x1212", false},
+		"a torn size of 64 bits": {ftyp + "\x00\x00\x00\x01mdat\x00\x00", true},
+		"a torn box of 64 bits":  {ftyp + "\x00\x00\x00\x01mdat\x00\x00\x00\x00\x00\x00\x00\x121", true},
+		"a box to the end":       {ftyp + "\x00\x00\x00\x00mdat12345", false},
+		"too small a size":       {ftyp + "\x00\x00\x00\x07mdat12345", false},
+		"another format":         {"RIFF1234AVI LIST", false},
+	} {
+		for _, step := range []int{1, 5, math.MaxInt} {
+			var b boxes
+			for rest := []byte(tt.data); len(rest) > 0; {
+				n := min(step, len(rest))
+				b.add(rest[:n])
+				rest = rest[n:]
+			}
+			require.Equal(t, tt.inside, b.inside(), "%s, %d bytes at a time", name, step)
+		}
+	}
+}
+
+// FuzzBoxes: the result doesn't depend on how the data arrives.
+func FuzzBoxes(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x0cftypisom\x00\x00\x00\x0amdat1"), 7)
+	f.Fuzz(func(t *testing.T, data []byte, cut int) {
+		var whole, parts boxes
+		whole.add(data)
+		cut = max(0, min(cut, len(data)))
+		parts.add(data[:cut])
+		parts.add(data[cut:])
+		require.Equal(t, whole.inside(), parts.inside())
+	})
+}
+
+func TestReadProgress(t *testing.T) {
+	t.Parallel()
+	var reported []time.Duration
+	lines := "out_time_us=N/A\nprogress=continue\nout_time_us=-21000\nout_time_us=2000000\nout_time_us=1000000\nout_time_us=9000000\nprogress=end\n"
+	readProgress(strings.NewReader(lines), 5*time.Second, func(done time.Duration) { reported = append(reported, done) })
+	require.Equal(t, []time.Duration{0, 2 * time.Second, 2 * time.Second, 5 * time.Second}, reported)
+	long := strings.NewReader(strings.Repeat("x", 1<<20))
+	readProgress(long, 5*time.Second, nil)
+	require.Zero(t, long.Len(), "the rest is read")
+}
+
+func TestTail(t *testing.T) {
+	t.Parallel()
+	var m tail
+	for _, size := range []int{10, maxMessages, 3 * maxMessages, 5} {
+		n, err := m.Write(bytes.Repeat([]byte{'a' + byte(size%7)}, size))
+		require.NoError(t, err)
+		require.Equal(t, size, n)
+		require.LessOrEqual(t, len(m.data), maxMessages)
+	}
+	require.True(t, strings.HasSuffix(m.String(), strings.Repeat(string(rune('a'+5)), 5)))
+}
