@@ -11,9 +11,9 @@ const (
 	maxAlloc = 512 << 20
 	// maxPixels bounds a decoded picture: 8K.
 	maxPixels = 8192 * 4320
-	// maxWaiting bounds the packets of one track that wait for the other track's first one, for example 6 h of sound before the first
-	// picture.
-	maxWaiting = 1 << 20
+	// maxWaiting bounds the encoded packets of one track that wait in memory for the first one of the other track, in bytes. It is
+	// 8 minutes of 4 Mbit/s before the first sound, and 4 hours of sound before the first picture. Beyond it, ffmpeg fails.
+	maxWaiting = 256 << 20
 	// noGrid is a distance of key frames, in pictures, that is never reached.
 	noGrid = "100000"
 )
@@ -95,7 +95,7 @@ func (e *Engine) output(j *Job, i int) []string {
 		args = append(args, "-map", fmt.Sprintf("[a%d]", i), "-c:a", "aac", "-b:a", kbps(r.AudioKbps))
 	}
 	muxer, _, _ := j.format()
-	args = append(args, "-map_metadata", "-1", "-map_chapters", "-1", "-max_muxing_queue_size", strconv.Itoa(maxWaiting))
+	args = append(args, "-map_metadata", "-1", "-map_chapters", "-1", "-muxing_queue_data_threshold", strconv.Itoa(maxWaiting))
 	if !j.MPEGTS {
 		args = append(args, "-movflags", "+faststart")
 	}

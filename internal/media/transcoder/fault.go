@@ -23,6 +23,7 @@ const (
 	noDecoder  = "The media has a codec that isn't supported."
 	noTrack    = "The media has no pictures or no sound, although it should."
 	tooLarge   = "The pictures of the media are too large."
+	tooLate    = "The sound of the media begins much later than its pictures, or the other way round."
 	tooSlow    = "The media takes too long to decode."
 )
 
@@ -33,6 +34,7 @@ var reasons = []struct{ message, reason string }{
 	{"matches no streams", noTrack},
 	{"not found for input stream", noDecoder},
 	{"Decoding requested, but no decoder", noDecoder},
+	{"Too many packets buffered", tooLate},
 	{"Picture size", tooLarge},
 	{"moov atom not found", unreadable},
 	{"Cannot determine format of input stream", unreadable},

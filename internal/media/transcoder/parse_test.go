@@ -2,6 +2,7 @@ package transcoder
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -75,4 +76,32 @@ func TestTail(t *testing.T) {
 		require.LessOrEqual(t, len(m.data), maxMessages)
 	}
 	require.True(t, strings.HasSuffix(m.String(), strings.Repeat(string(rune('a'+5)), 5)))
+}
+
+// TestFault: the message decides whether another try can help.
+func TestFault(t *testing.T) {
+	t.Parallel()
+	exit := errors.New("exit status 1")
+	for message, want := range map[string]error{
+		"av_interleaved_write_frame(): No space left on device":                                         ErrNoSpace,
+		"Error writing trailer of a.mp4: Disk quota exceeded":                                           ErrNoSpace,
+		"a.mp4: File too large":                                                                         ErrNoSpace,
+		"Unknown encoder 'libx265'":                                                                     ErrNoEncoder,
+		"Too many packets buffered for output stream 0:0.":                                              &MediaError{tooLate},
+		"Picture size 20000x20000 is invalid":                                                           &MediaError{tooLarge},
+		"Invalid data found when processing input":                                                      &MediaError{unreadable},
+		"Invalid data found when processing input\nError while opening encoder: Cannot allocate memory": nil,
+		"Something else": nil,
+	} {
+		err := fault(exit, message, &sourceCopy{})
+		if want == nil {
+			require.ErrorIs(t, err, exit, message)
+			require.ErrorContains(t, err, message)
+		} else {
+			require.Equal(t, want, err, message)
+		}
+	}
+	require.NoError(t, trailerFault("Error while decoding stream #0:0: Invalid data found when processing input"))
+	require.ErrorIs(t, trailerFault("Error writing trailer of a.mp4: No space left on device"), ErrNoSpace)
+	require.Error(t, trailerFault("Error writing trailer of a.mp4: Input/output error"))
 }
