@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -135,19 +137,27 @@ func TestTranscodes(t *testing.T) {
 	require.Equal(t, "mpegts", p.Format.Name)
 	require.Len(t, p.Streams, 1)
 
-	canceled := create(api.TranscodeInput{Renditions: []api.RenditionInput{{Height: 720, VideoCodec: new(api.RenditionVideoCodecHEVC)}}})
+	slow := make([]api.RenditionInput, 8)
+	for i := range slow {
+		slow[i] = api.RenditionInput{Name: new(fmt.Sprint("copy", i)), Height: 720, VideoCodec: new(api.RenditionVideoCodecHEVC)}
+	}
+	canceled := create(api.TranscodeInput{Renditions: slow})
 	until(t, "an encoder works", func() bool { return len(s.encoders(t)) > 0 })
 	created(a.CancelTranscodeWithResponse(t.Context(), canceled.ID))(t)
 	until(t, "the encoder was killed", func() bool { return len(s.encoders(t)) == 0 })
 	require.Equal(t, api.MediaJobStatusCANCELED, a.transcode(canceled.ID).Status)
 
-	usage, err := a.GetBillingUsageWithResponse(t.Context(), a.asOwner)
+	pool, err := pgxpool.New(t.Context(), s.settings["DATABASE_URL"])
 	require.NoError(t, err)
-	require.NotNil(t, usage.JSON200, "%s", usage.Body)
-	for _, m := range usage.JSON200.Meters {
-		if m.Meter == api.UsageMeterTRANSCODEMINUTES {
-			require.EqualValues(t, 1, m.Used, "three files of some seconds, rounded up")
-		}
+	defer pool.Close()
+	counted := read[struct {
+		ID     string
+		Amount int64
+	}](t, pool, "SELECT resource_id AS id, amount FROM usage_intervals WHERE meter = 'TRANSCODE_MINUTES'")
+	require.Len(t, counted, len(done.Outputs)+len(ts.Outputs), "each file once")
+	for _, c := range counted {
+		require.Contains(t, []string{done.ID, ts.ID}, c.ID)
+		require.InDelta(t, length, c.Amount, 1.2)
 	}
 	deleted, err := a.DeleteRecordingWithResponse(t.Context(), rec.ID)
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ func (s *Server) CancelTranscode(ctx context.Context, r api.CancelTranscodeReque
 func fromRenditionInput(in api.RenditionInput) transcode.Rendition {
 	r := transcode.Rendition{
 		Name: valueOr(in.Name, ""), Height: in.Height, VideoCodec: string(valueOr(in.VideoCodec, api.RenditionVideoCodecH264)),
-		VideoKbps: valueOr(in.VideoKbps, 0), AudioKbps: valueOr(in.AudioKbps, transcode.SoundKbps),
+		VideoKbps: valueOr(in.VideoKbps, 0), AudioKbps: valueOr(in.AudioKbps, transcode.DefaultAudioKbps),
 	}
 	if in.Fps != nil {
 		r.FPS = new(float64(*in.Fps))

@@ -84,6 +84,9 @@ func TestTranscodesOfARecording(t *testing.T) {
 	other.Call(t, "POST", "/v1/me/transcodes/"+made.ID+"/cancel", nil).Problem(t, 404, "not_found")
 	running := record(t, s, owner, true)
 	owner.Call(t, "POST", "/v1/me/recordings/"+running.ID+"/transcode", nil).Problem(t, 409, "conflict")
+	_, err := s.Pool.Exec(t.Context(), "UPDATE recordings SET playlist_url = 'https://recorder.example/index.m3u8' WHERE id = $1", rec.ID)
+	require.NoError(t, err)
+	owner.Call(t, "POST", at, nil).Problem(t, 409, "conflict")
 }
 
 func TestCancelTranscode(t *testing.T) {

@@ -171,7 +171,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &makeClip{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &removeRecordingText{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &measureStorage{recordings: c.Areas.Recordings})
-	river.AddWorker(workers, &transcodeTurn{transcodes: c.Areas.Transcodes})
+	river.AddWorker(workers, &runTranscode{transcodes: c.Areas.Transcodes})
 	river.AddWorker(workers, &deleteTranscodeFiles{transcodes: c.Areas.Transcodes})
 	river.AddWorker(workers, &upkeep{chores: chores(c.Areas, c.Pool)})
 	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})

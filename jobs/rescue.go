@@ -29,7 +29,7 @@ func slowJobs() map[string]time.Duration {
 		recording.MakeAssetsArgs{}.Kind():  assetsTimeout,
 		recording.MakeClipArgs{}.Kind():    clipTimeout,
 		recording.DeleteFilesArgs{}.Kind(): deletionTimeout,
-		transcode.TurnArgs{}.Kind():        transcodeTimeout,
+		transcode.RunArgs{}.Kind():         transcodeTimeout,
 	}
 }
 

@@ -12,18 +12,18 @@ import (
 // transcodeTimeout is the longest time of one attempt at a transcode. Long before, heartbeats show whether its process is alive.
 const transcodeTimeout = 24 * time.Hour
 
-// transcodeTurn starts a QUEUED transcode and works on it.
-type transcodeTurn struct {
-	river.WorkerDefaults[transcode.TurnArgs]
+// runTranscode starts a QUEUED transcode and works on it.
+type runTranscode struct {
+	river.WorkerDefaults[transcode.RunArgs]
 	transcodes *transcode.Service
 }
 
 // Timeout is long enough for a recording of many hours.
-func (*transcodeTurn) Timeout(*river.Job[transcode.TurnArgs]) time.Duration { return transcodeTimeout }
+func (*runTranscode) Timeout(*river.Job[transcode.RunArgs]) time.Duration { return transcodeTimeout }
 
 // Work works on it to its end.
-func (w *transcodeTurn) Work(ctx context.Context, _ *river.Job[transcode.TurnArgs]) error {
-	return outcome(w.transcodes.TakeTurn(ctx))
+func (w *runTranscode) Work(ctx context.Context, _ *river.Job[transcode.RunArgs]) error {
+	return outcome(w.transcodes.RunNext(ctx))
 }
 
 // deleteTranscodeFiles deletes the files of a transcode that is CANCELED or FAILED.

@@ -20,27 +20,28 @@ SELECT * FROM transcodes WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 
 -- name: LockTranscode :one
 -- @sqlc-vet-disable tenant
--- Workers know only the job's id.
+-- Workers know only the transcode's id.
 SELECT * FROM transcodes WHERE id = @id FOR UPDATE;
 
 -- name: ClaimTranscode :one
 -- @sqlc-vet-disable tenant
--- Starts the QUEUED job of the tenant with the fewest RUNNING ones, its oldest; among several tenants, the job that was created first.
+-- Starts the oldest QUEUED transcode of the tenant with the fewest RUNNING ones; among several tenants, of the one whose last start is
+-- longest ago. A second is more than the clocks of two nodes differ by.
 WITH next AS (
     SELECT q.id FROM transcodes q
-    WHERE q.status = 'QUEUED' AND q.due_at <= @now::timestamptz
+    WHERE q.status = 'QUEUED' AND q.due_at - interval '1 second' <= @now::timestamptz
     ORDER BY (SELECT count(*) FROM transcodes r WHERE r.status = 'RUNNING' AND r.tenant_id = q.tenant_id),
-        (SELECT count(*) FROM transcodes o WHERE o.status = 'QUEUED' AND o.tenant_id = q.tenant_id AND o.id < q.id), q.id
+        (SELECT max(l.claimed_at) FROM transcodes l WHERE l.tenant_id = q.tenant_id) NULLS FIRST, q.id
     LIMIT 1 FOR UPDATE SKIP LOCKED
 )
 UPDATE transcodes t
-SET status = 'RUNNING', node = @node::text, seen_at = @now::timestamptz, attempt = t.attempt + 1,
+SET status = 'RUNNING', node = @node::text, seen_at = @now::timestamptz, claimed_at = @now::timestamptz, attempt = t.attempt + 1,
     started_at = coalesce(t.started_at, @now::timestamptz), updated_at = @now::timestamptz
 FROM next WHERE t.id = next.id RETURNING t.*;
 
 -- name: BeatTranscode :execrows
 -- @sqlc-vet-disable tenant
--- Workers know only the job's id. No row means that the attempt is over: the job was cancelled, or another worker has it.
+-- Workers know only the transcode's id. No row means that the attempt is over: the transcode was cancelled, or another worker has it.
 UPDATE transcodes
 SET seen_at = @now::timestamptz, progress = greatest(progress, @progress::smallint),
     updated_at = CASE WHEN @progress::smallint > progress THEN @now::timestamptz ELSE updated_at END
@@ -66,14 +67,9 @@ SET status = @status::text, progress = CASE WHEN @status::text = 'COMPLETED' THE
     finished_at = @now::timestamptz, updated_at = @now::timestamptz
 WHERE id = @id RETURNING *;
 
--- name: SetTranscodeFilesDeleted :exec
--- @sqlc-vet-disable tenant
--- Workers know only the job's id.
-UPDATE transcodes SET files_deleted_at = @now::timestamptz WHERE id = @id AND status IN ('CANCELED', 'FAILED');
-
 -- name: ListStrandedTranscodes :many
 -- @sqlc-vet-disable tenant
--- The RUNNING jobs of all tenants whose worker sends no heartbeats.
+-- The RUNNING transcodes of all tenants whose worker sends no heartbeats.
 SELECT id, attempt FROM transcodes WHERE status = 'RUNNING' AND seen_at < @before::timestamptz ORDER BY id;
 
 -- name: ListTranscodesOfNode :many
@@ -83,11 +79,10 @@ SELECT id, attempt FROM transcodes WHERE status = 'RUNNING' AND node = @node ORD
 
 -- name: HasForgottenTranscodes :one
 -- @sqlc-vet-disable tenant
--- Whether jobs are due since before, while no worker is busy: their jobs in the queue are lost.
-SELECT (EXISTS (SELECT FROM transcodes q WHERE q.status = 'QUEUED' AND q.due_at < @before::timestamptz)
-    AND NOT EXISTS (SELECT FROM transcodes r WHERE r.status = 'RUNNING'))::boolean;
+-- Whether transcodes are due since before: the jobs that start them may be lost.
+SELECT EXISTS (SELECT FROM transcodes WHERE status = 'QUEUED' AND due_at < @before::timestamptz);
 
 -- name: FindTranscode :one
 -- @sqlc-vet-disable tenant
--- Workers know only the job's id.
+-- Workers know only the transcode's id.
 SELECT * FROM transcodes WHERE id = @id;

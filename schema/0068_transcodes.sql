@@ -1,7 +1,7 @@
 -- +goose Up
 SET LOCAL lock_timeout = '200ms'; -- or requests would wait behind the lock; Migrate repeats it
 
--- Jobs that make renditions of recordings. The files are in the recording's folder.
+-- Transcodes make renditions of recordings. The files are in the recording's folder.
 CREATE TABLE transcodes (
     id text PRIMARY KEY,
     tenant_id text NOT NULL REFERENCES tenants (id),
@@ -14,18 +14,19 @@ CREATE TABLE transcodes (
     renditions jsonb NOT NULL,
     outputs jsonb NOT NULL DEFAULT '[]',
     error text,
-    -- The process that works on it while it is RUNNING, its last heartbeat, and the number of attempts so far.
+    -- The process that works on it while it is RUNNING, its last heartbeat, the start of the last attempt, and the number of attempts that
+    -- count.
     node text NOT NULL DEFAULT '',
     seen_at timestamptz,
+    claimed_at timestamptz,
     attempt integer NOT NULL DEFAULT 0,
-    -- A QUEUED job is not started before.
+    -- A QUEUED transcode is not started before.
     due_at timestamptz NOT NULL,
     started_at timestamptz,
     finished_at timestamptz,
-    -- When the files of a job that is CANCELED or FAILED were deleted.
-    files_deleted_at timestamptz,
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL
 );
 CREATE INDEX transcodes_unfinished_idx ON transcodes (status, tenant_id, id) WHERE status IN ('QUEUED', 'RUNNING');
+CREATE INDEX transcodes_claimed_idx ON transcodes (tenant_id, claimed_at);
 CREATE INDEX transcodes_recording_idx ON transcodes (recording_id) WHERE status = 'COMPLETED';

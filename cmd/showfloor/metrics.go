@@ -27,6 +27,7 @@ type metrics struct {
 	deliveries *prometheus.HistogramVec
 	mails      *prometheus.CounterVec
 	orders     *prometheus.CounterVec
+	transcodes *prometheus.CounterVec
 	storage    *prometheus.HistogramVec
 	stored     *prometheus.CounterVec
 }
@@ -45,6 +46,9 @@ func newMetrics() *metrics {
 		mails: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_mail_attempts_total", Help: "Attempts to send mails, by outcome.",
 		}, []string{"outcome"}),
+		transcodes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "showfloor_transcodes_total", Help: "Transcodes that are over, by their status: COMPLETED, FAILED or CANCELED.",
+		}, []string{"status"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_orders_total",
 			Help: "Checkouts that were begun (PENDING), orders that were paid, expired or put into REVIEW, " +
@@ -59,7 +63,7 @@ func newMetrics() *metrics {
 			Name: "showfloor_storage_bytes_total", Help: "Bytes of files that were written (put) and read (open, serve), by operation.",
 		}, []string{"operation"}),
 	}
-	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders, m.storage, m.stored,
+	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders, m.transcodes, m.storage, m.stored,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -79,6 +83,9 @@ func (m *metrics) observeMail(outcome string) { m.mails.WithLabelValues(outcome)
 
 // observeOrder counts an order's new status.
 func (m *metrics) observeOrder(status string) { m.orders.WithLabelValues(status).Inc() }
+
+// observeTranscode counts the last status of a transcode.
+func (m *metrics) observeTranscode(status string) { m.transcodes.WithLabelValues(status).Inc() }
 
 // observeStorage counts an operation on files.
 func (m *metrics) observeStorage(o blob.Operation) {

@@ -224,6 +224,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		Processor: s.processor, Realtime: s.realtime,
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
+		ObserveTranscode: s.metrics.observeTranscode,
 	})
 	if err != nil {
 		return err

@@ -2632,8 +2632,8 @@ type ClientInterface interface {
 
 	// CreateTranscodeWithBody Make renditions of a recording
 	//
-	// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
-	// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+	// Queues a job; the recording itself doesn't change. The tenant with the fewest running jobs is
+	// next. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
 	// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
 	// are QUEUED or RUNNING.
 	//
@@ -2644,8 +2644,8 @@ type ClientInterface interface {
 
 	// CreateTranscode Make renditions of a recording
 	//
-	// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
-	// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+	// Queues a job; the recording itself doesn't change. The tenant with the fewest running jobs is
+	// next. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
 	// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
 	// are QUEUED or RUNNING.
 	//
@@ -9132,8 +9132,8 @@ func (c *Client) PutRecordingTextTrack(ctx context.Context, id ID, language stri
 
 // CreateTranscodeWithBody Make renditions of a recording
 //
-// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
-// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+// Queues a job; the recording itself doesn't change. The tenant with the fewest running jobs is
+// next. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
 // has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
 // are QUEUED or RUNNING.
 //
@@ -9154,8 +9154,8 @@ func (c *Client) CreateTranscodeWithBody(ctx context.Context, id ID, contentType
 
 // CreateTranscode Make renditions of a recording
 //
-// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
-// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+// Queues a job; the recording itself doesn't change. The tenant with the fewest running jobs is
+// next. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
 // has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
 // are QUEUED or RUNNING.
 //
@@ -27702,8 +27702,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTranscodeWithBodyWithResponse Make renditions of a recording
 	//
-	// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
-	// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+	// Queues a job; the recording itself doesn't change. The tenant with the fewest running jobs is
+	// next. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
 	// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
 	// are QUEUED or RUNNING.
 	//
@@ -27714,8 +27714,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTranscodeWithResponse Make renditions of a recording
 	//
-	// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
-	// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+	// Queues a job; the recording itself doesn't change. The tenant with the fewest running jobs is
+	// next. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
 	// has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
 	// are QUEUED or RUNNING.
 	//
@@ -46935,8 +46935,8 @@ func (c *ClientWithResponses) PutRecordingTextTrackWithResponse(ctx context.Cont
 
 // CreateTranscodeWithBodyWithResponse Make renditions of a recording
 //
-// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
-// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+// Queues a job; the recording itself doesn't change. The tenant with the fewest running jobs is
+// next. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
 // has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
 // are QUEUED or RUNNING.
 //
@@ -46953,8 +46953,8 @@ func (c *ClientWithResponses) CreateTranscodeWithBodyWithResponse(ctx context.Co
 
 // CreateTranscodeWithResponse Make renditions of a recording
 //
-// Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
-// jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+// Queues a job; the recording itself doesn't change. The tenant with the fewest running jobs is
+// next. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
 // has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
 // are QUEUED or RUNNING.
 //

@@ -696,24 +696,24 @@ type Tenant struct {
 }
 
 type Transcode struct {
-	ID             string
-	TenantID       string
-	RecordingID    string
-	Status         string
-	Progress       int16
-	Container      string
-	Renditions     json.RawMessage
-	Outputs        json.RawMessage
-	Error          *string
-	Node           string
-	SeenAt         *time.Time
-	Attempt        int32
-	DueAt          time.Time
-	StartedAt      *time.Time
-	FinishedAt     *time.Time
-	FilesDeletedAt *time.Time
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
+	ID          string
+	TenantID    string
+	RecordingID string
+	Status      string
+	Progress    int16
+	Container   string
+	Renditions  json.RawMessage
+	Outputs     json.RawMessage
+	Error       *string
+	Node        string
+	SeenAt      *time.Time
+	ClaimedAt   *time.Time
+	Attempt     int32
+	DueAt       time.Time
+	StartedAt   *time.Time
+	FinishedAt  *time.Time
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
 }
 
 type User struct {

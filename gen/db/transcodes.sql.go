@@ -26,7 +26,7 @@ type BeatTranscodeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Workers know only the job's id. No row means that the attempt is over: the job was cancelled, or another worker has it.
+// Workers know only the transcode's id. No row means that the attempt is over: the transcode was cancelled, or another worker has it.
 func (q *Queries) BeatTranscode(ctx context.Context, arg BeatTranscodeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, BeatTranscode,
 		arg.Now,
@@ -43,15 +43,15 @@ func (q *Queries) BeatTranscode(ctx context.Context, arg BeatTranscodeParams) (i
 const ClaimTranscode = `-- name: ClaimTranscode :one
 WITH next AS (
     SELECT q.id FROM transcodes q
-    WHERE q.status = 'QUEUED' AND q.due_at <= $2::timestamptz
+    WHERE q.status = 'QUEUED' AND q.due_at - interval '1 second' <= $2::timestamptz
     ORDER BY (SELECT count(*) FROM transcodes r WHERE r.status = 'RUNNING' AND r.tenant_id = q.tenant_id),
-        (SELECT count(*) FROM transcodes o WHERE o.status = 'QUEUED' AND o.tenant_id = q.tenant_id AND o.id < q.id), q.id
+        (SELECT max(l.claimed_at) FROM transcodes l WHERE l.tenant_id = q.tenant_id) NULLS FIRST, q.id
     LIMIT 1 FOR UPDATE SKIP LOCKED
 )
 UPDATE transcodes t
-SET status = 'RUNNING', node = $1::text, seen_at = $2::timestamptz, attempt = t.attempt + 1,
+SET status = 'RUNNING', node = $1::text, seen_at = $2::timestamptz, claimed_at = $2::timestamptz, attempt = t.attempt + 1,
     started_at = coalesce(t.started_at, $2::timestamptz), updated_at = $2::timestamptz
-FROM next WHERE t.id = next.id RETURNING t.id, t.tenant_id, t.recording_id, t.status, t.progress, t.container, t.renditions, t.outputs, t.error, t.node, t.seen_at, t.attempt, t.due_at, t.started_at, t.finished_at, t.files_deleted_at, t.created_at, t.updated_at
+FROM next WHERE t.id = next.id RETURNING t.id, t.tenant_id, t.recording_id, t.status, t.progress, t.container, t.renditions, t.outputs, t.error, t.node, t.seen_at, t.claimed_at, t.attempt, t.due_at, t.started_at, t.finished_at, t.created_at, t.updated_at
 `
 
 type ClaimTranscodeParams struct {
@@ -60,7 +60,8 @@ type ClaimTranscodeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Starts the QUEUED job of the tenant with the fewest RUNNING ones, its oldest; among several tenants, the job that was created first.
+// Starts the oldest QUEUED transcode of the tenant with the fewest RUNNING ones; among several tenants, of the one whose last start is
+// longest ago. A second is more than the clocks of two nodes differ by.
 func (q *Queries) ClaimTranscode(ctx context.Context, arg ClaimTranscodeParams) (Transcode, error) {
 	row := q.db.QueryRow(ctx, ClaimTranscode, arg.Node, arg.Now)
 	var i Transcode
@@ -76,11 +77,11 @@ func (q *Queries) ClaimTranscode(ctx context.Context, arg ClaimTranscodeParams) 
 		&i.Error,
 		&i.Node,
 		&i.SeenAt,
+		&i.ClaimedAt,
 		&i.Attempt,
 		&i.DueAt,
 		&i.StartedAt,
 		&i.FinishedAt,
-		&i.FilesDeletedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -101,7 +102,7 @@ func (q *Queries) CountUnfinishedTranscodes(ctx context.Context, tenantID string
 
 const CreateTranscode = `-- name: CreateTranscode :one
 INSERT INTO transcodes (id, tenant_id, recording_id, status, container, renditions, due_at, created_at, updated_at)
-VALUES ($1, $2, $3, 'QUEUED', $4, $5, $6, $6, $6) RETURNING id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, attempt, due_at, started_at, finished_at, files_deleted_at, created_at, updated_at
+VALUES ($1, $2, $3, 'QUEUED', $4, $5, $6, $6, $6) RETURNING id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at
 `
 
 type CreateTranscodeParams struct {
@@ -135,11 +136,11 @@ func (q *Queries) CreateTranscode(ctx context.Context, arg CreateTranscodeParams
 		&i.Error,
 		&i.Node,
 		&i.SeenAt,
+		&i.ClaimedAt,
 		&i.Attempt,
 		&i.DueAt,
 		&i.StartedAt,
 		&i.FinishedAt,
-		&i.FilesDeletedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -147,11 +148,11 @@ func (q *Queries) CreateTranscode(ctx context.Context, arg CreateTranscodeParams
 }
 
 const FindTranscode = `-- name: FindTranscode :one
-SELECT id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, attempt, due_at, started_at, finished_at, files_deleted_at, created_at, updated_at FROM transcodes WHERE id = $1
+SELECT id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM transcodes WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
-// Workers know only the job's id.
+// Workers know only the transcode's id.
 func (q *Queries) FindTranscode(ctx context.Context, id string) (Transcode, error) {
 	row := q.db.QueryRow(ctx, FindTranscode, id)
 	var i Transcode
@@ -167,11 +168,11 @@ func (q *Queries) FindTranscode(ctx context.Context, id string) (Transcode, erro
 		&i.Error,
 		&i.Node,
 		&i.SeenAt,
+		&i.ClaimedAt,
 		&i.Attempt,
 		&i.DueAt,
 		&i.StartedAt,
 		&i.FinishedAt,
-		&i.FilesDeletedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -182,7 +183,7 @@ const FinishTranscode = `-- name: FinishTranscode :one
 UPDATE transcodes
 SET status = $1::text, progress = CASE WHEN $1::text = 'COMPLETED' THEN 100 ELSE progress END, error = $2, node = '', seen_at = NULL,
     finished_at = $3::timestamptz, updated_at = $3::timestamptz
-WHERE id = $4 RETURNING id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, attempt, due_at, started_at, finished_at, files_deleted_at, created_at, updated_at
+WHERE id = $4 RETURNING id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at
 `
 
 type FinishTranscodeParams struct {
@@ -214,11 +215,11 @@ func (q *Queries) FinishTranscode(ctx context.Context, arg FinishTranscodeParams
 		&i.Error,
 		&i.Node,
 		&i.SeenAt,
+		&i.ClaimedAt,
 		&i.Attempt,
 		&i.DueAt,
 		&i.StartedAt,
 		&i.FinishedAt,
-		&i.FilesDeletedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -226,7 +227,7 @@ func (q *Queries) FinishTranscode(ctx context.Context, arg FinishTranscodeParams
 }
 
 const GetTranscode = `-- name: GetTranscode :one
-SELECT id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, attempt, due_at, started_at, finished_at, files_deleted_at, created_at, updated_at FROM transcodes WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM transcodes WHERE tenant_id = $1 AND id = $2
 `
 
 type GetTranscodeParams struct {
@@ -249,11 +250,11 @@ func (q *Queries) GetTranscode(ctx context.Context, arg GetTranscodeParams) (Tra
 		&i.Error,
 		&i.Node,
 		&i.SeenAt,
+		&i.ClaimedAt,
 		&i.Attempt,
 		&i.DueAt,
 		&i.StartedAt,
 		&i.FinishedAt,
-		&i.FilesDeletedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -261,17 +262,16 @@ func (q *Queries) GetTranscode(ctx context.Context, arg GetTranscodeParams) (Tra
 }
 
 const HasForgottenTranscodes = `-- name: HasForgottenTranscodes :one
-SELECT (EXISTS (SELECT FROM transcodes q WHERE q.status = 'QUEUED' AND q.due_at < $1::timestamptz)
-    AND NOT EXISTS (SELECT FROM transcodes r WHERE r.status = 'RUNNING'))::boolean
+SELECT EXISTS (SELECT FROM transcodes WHERE status = 'QUEUED' AND due_at < $1::timestamptz)
 `
 
 // @sqlc-vet-disable tenant
-// Whether jobs are due since before, while no worker is busy: their jobs in the queue are lost.
+// Whether transcodes are due since before: the jobs that start them may be lost.
 func (q *Queries) HasForgottenTranscodes(ctx context.Context, before time.Time) (bool, error) {
 	row := q.db.QueryRow(ctx, HasForgottenTranscodes, before)
-	var column_1 bool
-	err := row.Scan(&column_1)
-	return column_1, err
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
 }
 
 const ListStrandedTranscodes = `-- name: ListStrandedTranscodes :many
@@ -284,7 +284,7 @@ type ListStrandedTranscodesRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The RUNNING jobs of all tenants whose worker sends no heartbeats.
+// The RUNNING transcodes of all tenants whose worker sends no heartbeats.
 func (q *Queries) ListStrandedTranscodes(ctx context.Context, before time.Time) ([]ListStrandedTranscodesRow, error) {
 	rows, err := q.db.Query(ctx, ListStrandedTranscodes, before)
 	if err != nil {
@@ -337,11 +337,11 @@ func (q *Queries) ListTranscodesOfNode(ctx context.Context, node string) ([]List
 }
 
 const LockTranscode = `-- name: LockTranscode :one
-SELECT id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, attempt, due_at, started_at, finished_at, files_deleted_at, created_at, updated_at FROM transcodes WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM transcodes WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
-// Workers know only the job's id.
+// Workers know only the transcode's id.
 func (q *Queries) LockTranscode(ctx context.Context, id string) (Transcode, error) {
 	row := q.db.QueryRow(ctx, LockTranscode, id)
 	var i Transcode
@@ -357,11 +357,11 @@ func (q *Queries) LockTranscode(ctx context.Context, id string) (Transcode, erro
 		&i.Error,
 		&i.Node,
 		&i.SeenAt,
+		&i.ClaimedAt,
 		&i.Attempt,
 		&i.DueAt,
 		&i.StartedAt,
 		&i.FinishedAt,
-		&i.FilesDeletedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -369,7 +369,7 @@ func (q *Queries) LockTranscode(ctx context.Context, id string) (Transcode, erro
 }
 
 const LockTranscodeOfTenant = `-- name: LockTranscodeOfTenant :one
-SELECT id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, attempt, due_at, started_at, finished_at, files_deleted_at, created_at, updated_at FROM transcodes WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, recording_id, status, progress, container, renditions, outputs, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM transcodes WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockTranscodeOfTenantParams struct {
@@ -392,11 +392,11 @@ func (q *Queries) LockTranscodeOfTenant(ctx context.Context, arg LockTranscodeOf
 		&i.Error,
 		&i.Node,
 		&i.SeenAt,
+		&i.ClaimedAt,
 		&i.Attempt,
 		&i.DueAt,
 		&i.StartedAt,
 		&i.FinishedAt,
-		&i.FilesDeletedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -437,22 +437,6 @@ func (q *Queries) RequeueTranscode(ctx context.Context, arg RequeueTranscodePara
 		arg.Now,
 		arg.ID,
 	)
-	return err
-}
-
-const SetTranscodeFilesDeleted = `-- name: SetTranscodeFilesDeleted :exec
-UPDATE transcodes SET files_deleted_at = $1::timestamptz WHERE id = $2 AND status IN ('CANCELED', 'FAILED')
-`
-
-type SetTranscodeFilesDeletedParams struct {
-	Now time.Time
-	ID  string
-}
-
-// @sqlc-vet-disable tenant
-// Workers know only the job's id.
-func (q *Queries) SetTranscodeFilesDeleted(ctx context.Context, arg SetTranscodeFilesDeletedParams) error {
-	_, err := q.db.Exec(ctx, SetTranscodeFilesDeleted, arg.Now, arg.ID)
 	return err
 }
 

@@ -3694,8 +3694,8 @@ export interface paths {
         put?: never;
         /**
          * Make renditions of a recording
-         * @description Queues a job; the recording itself doesn't change. A tenant's job waits for those of other tenants with fewer running
-         *     jobs. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
+         * @description Queues a job; the recording itself doesn't change. The tenant with the fewest running jobs is
+         *     next. The files are deleted with the recording. 409 `conflict` unless the recording is READY, and if an outside recorder
          *     has its files. 400 `invalid_input` for two renditions with the same name. 429 `rate_limited` if 100 of the tenant's jobs
          *     are QUEUED or RUNNING.
          */

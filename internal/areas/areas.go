@@ -117,7 +117,7 @@ type Config struct {
 	// RecordingClips makes the files of clips; nil for none.
 	RecordingClips recording.ClipMaker
 	// Renditions makes the files of transcodes; nil if this process makes none. TranscodeWorkers is how many transcodes it works on
-	// at a time; transcode.DefaultWorkers if it is 0.
+	// at a time.
 	Renditions       transcode.Maker
 	TranscodeWorkers int
 	// RecordingTexts stores the text tracks of recordings; nil if there is no store of files.
@@ -146,6 +146,8 @@ type Config struct {
 	ObserveMail     func(outcome string)
 	// ObserveOrder is called for each order that is created, paid or expired.
 	ObserveOrder func(status string)
+	// ObserveTranscode is called with the last status of each transcode.
+	ObserveTranscode func(status string)
 }
 
 // Areas are the services on one database.
@@ -297,7 +299,8 @@ func (a *Areas) openStreams(c Config) {
 	})
 	a.Transcodes = transcode.New(transcode.Config{
 		Pool: c.Pool, Jobs: a.Inserter, Recordings: a.Recordings, Usage: a.Usage, Files: c.Files, Maker: c.Renditions,
-		Node: c.Node, Workers: c.TranscodeWorkers, Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
+		Node: c.Node, Workers: c.TranscodeWorkers, Observe: c.ObserveTranscode, Log: c.Log,
+		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})
 	a.Streams = stream.New(stream.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Recordings: a.Recordings,

@@ -1,5 +1,6 @@
 // Package streams groups live streams: the streams of tenants (stream), the tokens of their playback
-// URLs (playtoken), their recordings (recording), the adapters to the media engines (mediagate, recordgate) and the figures over
+// URLs (playtoken), their recordings (recording), other
+// files of recordings (transcode), the adapters to the media engines (mediagate, recordgate) and the figures over
 // time (analytics).
 //
 //   - A stream is a channel with a stream key. It lives until it is deleted.

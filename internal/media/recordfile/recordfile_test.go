@@ -31,3 +31,17 @@ func TestNames(t *testing.T) {
 	}
 	require.Equal(t, "recordings/rec_1/1-1-v.m4s", recordfile.Key("rec_1", recordfile.Segment(1, 1, recordfile.Video)))
 }
+
+func TestIsTranscode(t *testing.T) {
+	t.Parallel()
+	for _, extension := range []string{recordfile.MP4Extension, recordfile.TSExtension} {
+		require.True(t, recordfile.IsTranscode(recordfile.Transcode("tc_01", "720p-hi_2", extension)))
+	}
+	for _, name := range []string{
+		"", "transcodes/", "transcodes/tc_1", "transcodes/tc_1/", "transcodes/tc_1/.mp4", "transcodes//a.mp4", "transcodes/tc_1/a.mp4.ts",
+		"transcodes/tc_1/a.mov", "transcodes/tc_1/../a.mp4", "transcodes/tc_1/b/a.mp4", "transcodes/../a.mp4", "transcodes/-tc/a.mp4",
+		"text/tc_1/a.mp4", "transcodes/tc_1/-a.mp4", "transcodes/tc_1/a b.mp4",
+	} {
+		require.False(t, recordfile.IsTranscode(name), name)
+	}
+}

@@ -13,40 +13,31 @@ import (
 	"showfloor/internal/tenancy"
 )
 
-// Source is a READY recording of which other files can be made.
-type Source struct {
-	RecordingID string
-	// Length is the playing time.
-	Length time.Duration
-	// Lines is the largest height of its pictures in pixels; 0 without pictures.
-	Lines int
-}
-
-// LockSourceTx locks a recording of the caller's tenant, so that it isn't deleted before tx ends. It is the problem conflict if the
-// recording isn't READY, or if an outside recorder has its files.
-func (s *Service) LockSourceTx(ctx context.Context, tx pgx.Tx, c tenancy.Caller, recordingID string) (Source, error) {
+// LockSourceTx locks a recording of the caller's tenant of which other files are to be made, so that it isn't deleted before tx ends.
+// It returns the largest height of its pictures in pixels; 0 without pictures. It is the problem conflict if the recording isn't READY,
+// or if an outside recorder has its files.
+func (s *Service) LockSourceTx(ctx context.Context, tx pgx.Tx, c tenancy.Caller, recordingID string) (height int, err error) {
 	q := db.New(tx)
 	r, err := q.LockRecordingOfTenant(ctx, db.LockRecordingOfTenantParams{TenantID: c.TenantID, ID: recordingID})
 	if err := found(err, "lock recording"); err != nil {
-		return Source{}, err
+		return 0, err
 	}
 	switch {
 	case r.Status != Ready:
-		return Source{}, problem.Conflicting("the recording is %s, not READY", r.Status)
+		return 0, problem.Conflicting("the recording is %s, not READY", r.Status)
 	case r.PlaylistURL != nil:
-		return Source{}, problem.Conflicting("an outside recorder has the recording's files, so it can't be transcoded")
+		return 0, problem.Conflicting("an outside recorder has the recording's files, so it can't be transcoded")
 	}
 	inits, err := q.ListInits(ctx, db.ListInitsParams{RecordingID: r.ID})
 	if err != nil {
-		return Source{}, fmt.Errorf("list inits: %w", err)
+		return 0, fmt.Errorf("list inits: %w", err)
 	}
-	source := Source{RecordingID: r.ID, Length: durationOf(r)}
 	for _, i := range inits {
 		if i.VideoBytes > 0 {
-			source.Lines = max(source.Lines, int(i.Height))
+			height = max(height, int(i.Height))
 		}
 	}
-	return source, nil
+	return height, nil
 }
 
 // IsDeletedTx locks a recording and reports whether it was deleted.

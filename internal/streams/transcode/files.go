@@ -20,7 +20,7 @@ func FileName(transcodeID, rendition, container string) string {
 	return recordfile.Transcode(transcodeID, rendition, extension)
 }
 
-// DeleteFilesArgs is the job that deletes the files of a job that is CANCELED or FAILED.
+// DeleteFilesArgs is the job that deletes the files of a transcode that is CANCELED or FAILED.
 type DeleteFilesArgs struct {
 	TranscodeID string `json:"transcodeId"`
 }
@@ -28,10 +28,9 @@ type DeleteFilesArgs struct {
 // Kind is the job's name.
 func (DeleteFilesArgs) Kind() string { return "transcode_delete_files" }
 
-// DeleteFiles deletes the files of a job that is CANCELED or FAILED. Repeating it deletes them again.
+// DeleteFiles deletes the files of a transcode that is CANCELED or FAILED. Repeating it deletes them again.
 func (s *Service) DeleteFiles(ctx context.Context, transcodeID string) error {
-	q := db.New(s.config.Pool)
-	t, err := q.FindTranscode(ctx, transcodeID)
+	t, err := db.New(s.config.Pool).FindTranscode(ctx, transcodeID)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && t.Status != Canceled && t.Status != Failed {
 		return nil
 	}
@@ -40,9 +39,6 @@ func (s *Service) DeleteFiles(ctx context.Context, transcodeID string) error {
 	}
 	if err := s.config.Files.DeletePrefix(ctx, recordfile.Key(t.RecordingID, recordfile.TranscodeFolder(t.ID))); err != nil {
 		return fmt.Errorf("delete the files of %s: %w", t.ID, err)
-	}
-	if err := q.SetTranscodeFilesDeleted(ctx, db.SetTranscodeFilesDeletedParams{ID: t.ID, Now: s.config.Now()}); err != nil {
-		return fmt.Errorf("set files deleted: %w", err)
 	}
 	return nil
 }

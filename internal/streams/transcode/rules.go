@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/base/problem"
 )
 
-// Statuses of a job.
+// Statuses of a transcode.
 const (
 	Queued    = "QUEUED"
 	Running   = "RUNNING"
@@ -31,24 +31,33 @@ const (
 )
 
 const (
-	// maxUnfinished is the number of a tenant's jobs that are QUEUED or RUNNING.
+	// maxUnfinished is the number of a tenant's transcodes that may be QUEUED or RUNNING.
 	maxUnfinished = 100
-	// maxAttempts is how often a job is tried before it is FAILED.
+	// maxAttempts is how often a transcode is tried before it is FAILED. Attempts that end because of the storage, or because the
+	// server stops, don't count.
 	maxAttempts = 5
+	// storageTime is how long after its start a transcode is tried while the storage fails, and storagePause the pause in between.
+	storageTime  = 6 * time.Hour
+	storagePause = time.Minute
 	// heartbeatTimeout is the time after an attempt's last heartbeat from which its process counts as dead.
 	heartbeatTimeout = 30 * time.Second
 	// retryPause is the pause after the first attempt that ended with an error; it is doubled with each further one.
 	retryPause = 15 * time.Second
-	// forgottenAfter is the time after which a job is due for which there may be no turn in the queue any more.
-	forgottenAfter = 5 * time.Minute
-	// SoundKbps is the default bit rate of sound in kbit/s.
-	SoundKbps = 128
+	// forgottenAfter is how long a transcode may be due. Then its run may be lost, and Sweep adds another one, but only one in
+	// forgottenPeriod: perhaps the transcode only waits, or no server takes runs.
+	forgottenAfter  = 5 * time.Minute
+	forgottenPeriod = time.Hour
+	// lateFiles is the time after the end of a transcode at which its files are deleted once more: a worker without a connection to the
+	// database may have stored another one.
+	lateFiles = 24 * time.Hour
+	// DefaultAudioKbps is the default bitrate of sound in kbit/s.
+	DefaultAudioKbps = 128
 )
 
 // Rendition is a requested file.
 type Rendition struct {
 	Name string `json:"name"`
-	// Height is in lines. The file has fewer if the source has fewer.
+	// Height in pixels. The file has fewer if the source has fewer.
 	Height     int    `json:"height"`
 	VideoCodec string `json:"videoCodec"`
 	VideoKbps  int    `json:"videoKbps"`
@@ -78,23 +87,23 @@ func (o Output) Quality() string {
 	return strconv.Itoa(min(o.Width, o.Height)) + "p"
 }
 
-// defaultLines are the heights of the default set.
-func defaultLines() []int { return []int{1080, 720, 480, 360} }
+// defaultHeights are the heights of the default set.
+func defaultHeights() []int { return []int{1080, 720, 480, 360} }
 
-// defaultSet is what a job without a list of renditions makes of a source.
-func defaultSet(sourceLines int) (set []Rendition) {
-	for _, lines := range defaultLines() {
-		if lines <= sourceLines {
-			set = append(set, Rendition{Height: lines})
+// defaultSet returns the renditions of a transcode that requests none. sourceHeight is 0 without pictures.
+func defaultSet(sourceHeight int) (set []Rendition) {
+	for _, height := range defaultHeights() {
+		if height <= sourceHeight {
+			set = append(set, Rendition{Height: height, AudioKbps: DefaultAudioKbps})
 		}
 	}
 	if len(set) == 0 {
-		set = []Rendition{{Height: slices.Min(defaultLines())}}
+		set = []Rendition{{Height: slices.Min(defaultHeights()), AudioKbps: DefaultAudioKbps}}
 	}
 	return set
 }
 
-// withDefaults fills in the missing values of renditions whose AudioKbps is set. Two of one name are the problem invalid_input.
+// withDefaults fills in the missing values of renditions, except AudioKbps. Two of one name are the problem invalid_input.
 func withDefaults(list []Rendition) ([]Rendition, error) {
 	list = slices.Clone(list)
 	names := map[string]int{}
@@ -117,14 +126,14 @@ func withDefaults(list []Rendition) ([]Rendition, error) {
 	return list, nil
 }
 
-// usualKbps is a bit rate that suits a picture of 16:9.
-func usualKbps(lines int, codec string, fps *float64) int {
+// usualKbps is a bitrate in kbit/s that suits a picture of 16:9.
+func usualKbps(height int, codec string, fps *float64) int {
 	kbps := 16_000.0
 	for _, step := range []struct {
-		lines int
-		kbps  float64
+		height int
+		kbps   float64
 	}{{144, 200}, {240, 400}, {360, 800}, {480, 1400}, {720, 2800}, {1080, 5000}, {1440, 9000}} {
-		if lines <= step.lines {
+		if height <= step.height {
 			kbps = step.kbps
 			break
 		}

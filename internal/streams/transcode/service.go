@@ -1,16 +1,16 @@
-// Package transcode holds the jobs that make other files of recordings: renditions with another size, bit rate or codec.
+// Package transcode makes other files of recordings: with another size, bitrate or codec.
 //
-//   - A rendition is a file that a tenant has requested.
-//   - An output is a rendition that is stored.
-//   - An attempt is the work of one process on a job. A process that works sends heartbeats. If they end, the job waits for another
+//   - A rendition is a file that a tenant has requested. An output is a rendition that is stored.
+//   - An attempt is the work of one process on a transcode. The process sends heartbeats. If they end, the transcode waits for another
 //     attempt, which keeps the outputs.
-//
-// River's jobs are turns: each turn starts one QUEUED job, that of the tenant with the fewest running ones. So a tenant with a hundred
-// jobs doesn't delay another one's first.
+//   - A run is a job of the queue. It starts one QUEUED transcode: the oldest one of the tenant with the fewest RUNNING ones. So a
+//     tenant with a hundred transcodes doesn't delay another tenant's first.
 package transcode
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,7 +24,7 @@ import (
 
 // Recordings are the sources.
 type Recordings interface {
-	LockSourceTx(ctx context.Context, tx pgx.Tx, c tenancy.Caller, recordingID string) (recording.Source, error)
+	LockSourceTx(ctx context.Context, tx pgx.Tx, c tenancy.Caller, recordingID string) (height int, err error)
 	IsDeletedTx(ctx context.Context, tx pgx.Tx, recordingID string) (bool, error)
 	StoredMedia(ctx context.Context, recordingID string) (recording.Media, error)
 	Project(ctx context.Context, recordingID string) (string, error)
@@ -33,8 +33,8 @@ type Recordings interface {
 
 // Usage stores what tenants have used.
 type Usage interface {
-	// Record stores intervals. Repeating it has no effect.
-	Record(ctx context.Context, list []usage.Interval) (written int64, err error)
+	// RecordTx stores intervals at the commit of tx.
+	RecordTx(ctx context.Context, tx pgx.Tx, list []usage.Interval) error
 }
 
 // Files is the store of files.
@@ -46,17 +46,21 @@ type Files interface {
 // Maker makes and stores renditions.
 type Maker interface {
 	// MakeRenditions makes files of a recording. It calls progress with the position in the recording, and stored for each file that
-	// it has stored; it ends with stored's error. A MediaError is final; after another error, another attempt may succeed.
+	// it has stored; it ends with stored's error. A MediaError is final. After another error, another attempt may succeed; ErrStorage means
+	// that the storage or the disk failed.
 	MakeRenditions(ctx context.Context, w Work, progress func(time.Duration), stored func(context.Context, Output) error) error
 }
 
 // Work is what a Maker makes.
 type Work struct {
-	ID         string // of the job
+	ID         string // of the transcode
 	Media      recording.Media
 	Container  string
 	Renditions []Rendition
 }
+
+// ErrStorage is wrapped by a Maker's error if the storage or the disk failed, or is full.
+var ErrStorage = errors.New("the storage or the disk failed")
 
 // MediaError is a fault of the recording's media, which another attempt doesn't change. Reason is a text for the tenant.
 type MediaError struct{ Reason string }
@@ -72,32 +76,35 @@ type Config struct {
 	Files      Files
 	// Maker makes the files; nil if this process makes none.
 	Maker Maker
-	// Node is this process's name in the rows of its jobs.
+	// Node is this process's name in the rows of its transcodes.
 	Node string
 	// Steady reports whether every live node has had time to write a heartbeat. If it is nil, the answer is always yes.
 	Steady func(now time.Time) bool
-	// Workers is how many jobs this process works on at a time; DefaultWorkers if it is 0.
+	// Workers is how many transcodes this process works on at a time; 0 if Maker is nil.
 	Workers int
-	// BeatEvery is the interval of heartbeats, and the longest time until a cancelled job ends; a second if it is 0.
-	BeatEvery time.Duration
+	// HeartbeatEvery is the interval of heartbeats, and the longest time until the work on a cancelled transcode ends; a second if it is 0.
+	HeartbeatEvery time.Duration
+	// Observe is called with the last status of each transcode; nil for none.
+	Observe func(status string)
+	Log     *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// DefaultWorkers is the default of Config.Workers. One encoder uses all cores.
-const DefaultWorkers = 1
-
 // Service holds the use cases. An exported method makes all its changes in one transaction, unless its comment says
-// otherwise. Locks are taken in the order recording, job.
+// otherwise. Locks are taken in the order recording, transcode.
 type Service struct{ config Config }
 
 // New makes the service.
 func New(c Config) *Service {
-	if c.Workers == 0 {
-		c.Workers = DefaultWorkers
+	if c.HeartbeatEvery == 0 {
+		c.HeartbeatEvery = time.Second
 	}
-	if c.BeatEvery == 0 {
-		c.BeatEvery = time.Second
+	if c.Observe == nil {
+		c.Observe = func(string) {}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Steady == nil {
 		c.Steady = func(time.Time) bool { return true }

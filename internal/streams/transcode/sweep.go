@@ -6,16 +6,17 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/postgres"
 )
 
-// deadWorker is the reason of jobs whose workers died in each attempt.
-const deadWorker = "the server that worked on it ended"
+// serverStopped is the reason of transcodes whose server was killed in each attempt.
+const serverStopped = "The server stopped while it made the files."
 
-// RecoverNode gives the jobs of this node that a killed process has left to the next turns. Call it before the node takes turns. Each job
-// is a transaction of its own.
+// RecoverNode requeues the RUNNING transcodes of this node after a restart. Call it before the node takes runs. Each transcode is a
+// transaction of its own.
 func (s *Service) RecoverNode(ctx context.Context) error {
 	rows, err := db.New(s.config.Pool).ListTranscodesOfNode(ctx, s.config.Node)
 	if err != nil {
@@ -23,13 +24,13 @@ func (s *Service) RecoverNode(ctx context.Context) error {
 	}
 	var errs []error
 	for _, r := range rows {
-		errs = append(errs, s.requeue(ctx, r.ID, r.Attempt, true, deadWorker))
+		errs = append(errs, s.requeue(ctx, r.ID, r.Attempt, serverStopped))
 	}
 	return errors.Join(errs...)
 }
 
-// Sweep gives jobs whose worker sends no heartbeats to the next turns, and adds a turn if jobs are due for which there may be none. Each
-// job is a transaction of its own; one that fails doesn't keep the others.
+// Sweep requeues the RUNNING transcodes whose worker sends no heartbeats, and adds a run if QUEUED ones may have none. Each transcode is
+// a transaction of its own; one that fails doesn't keep the others.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.config.Now()
 	if !s.config.Steady(now) {
@@ -42,14 +43,15 @@ func (s *Service) Sweep(ctx context.Context) error {
 	}
 	var errs []error
 	for _, r := range rows {
-		errs = append(errs, s.requeue(ctx, r.ID, r.Attempt, true, deadWorker))
+		errs = append(errs, s.requeue(ctx, r.ID, r.Attempt, serverStopped))
 	}
 	forgotten, err := q.HasForgottenTranscodes(ctx, now.Add(-forgottenAfter))
 	if err != nil {
 		errs = append(errs, fmt.Errorf("look for forgotten transcodes: %w", err))
 	}
 	if forgotten {
-		errs = append(errs, postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error { return s.addTurn(ctx, tx, 0) }))
+		once := &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByPeriod: forgottenPeriod}}
+		errs = append(errs, postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error { return s.insertJob(ctx, tx, RunArgs{}, once) }))
 	}
 	return errors.Join(errs...)
 }

@@ -18,22 +18,22 @@ import (
 	"showfloor/internal/tenancy/audit"
 )
 
-// entity is the kind of a job in the audit log and in the usage.
+// entity is the kind of a transcode in the audit log and in the usage.
 const entity = "transcode"
 
-// Input describes a new job; the handler has checked the limits of its values.
+// Input describes a new transcode; the handler has checked the limits of its values.
 type Input struct {
 	Container string
-	// Renditions may be empty: then the job makes the default set.
+	// Renditions may be empty: then the default set is made.
 	Renditions []Rendition
 }
 
-// View is a job as the API shows it.
+// View is a transcode as the API shows it.
 type View struct {
 	db.Transcode
 
 	Renditions []Rendition
-	// Files are the outputs of a COMPLETED job whose recording was not deleted.
+	// Files are the outputs; none unless the transcode is COMPLETED, and none after the recording was deleted.
 	Files []File
 }
 
@@ -45,20 +45,17 @@ type File struct {
 	Expires time.Time
 }
 
-// CreateTranscode adds a job for a READY recording of the caller's tenant.
+// CreateTranscode creates a QUEUED transcode of a READY recording of the caller's tenant.
 func (s *Service) CreateTranscode(ctx context.Context, c tenancy.Caller, recordingID string, in Input) (View, error) {
 	var row db.Transcode
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		source, err := s.config.Recordings.LockSourceTx(ctx, tx, c, recordingID)
+		height, err := s.config.Recordings.LockSourceTx(ctx, tx, c, recordingID)
 		if err != nil {
 			return err
 		}
 		list := in.Renditions
 		if len(list) == 0 {
-			list = defaultSet(source.Lines)
-			for i := range list {
-				list[i].AudioKbps = SoundKbps
-			}
+			list = defaultSet(height)
 		}
 		if list, err = withDefaults(list); err != nil {
 			return err
@@ -77,7 +74,7 @@ func (s *Service) CreateTranscode(ctx context.Context, c tenancy.Caller, recordi
 		if err != nil {
 			return fmt.Errorf("create transcode: %w", err)
 		}
-		if err := s.addTurn(ctx, tx, 0); err != nil {
+		if err := s.addRun(ctx, tx, 0); err != nil {
 			return err
 		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
@@ -91,7 +88,7 @@ func (s *Service) CreateTranscode(ctx context.Context, c tenancy.Caller, recordi
 	return s.view(ctx, row)
 }
 
-// checkUnfinished returns the problem rate_limited if the tenant has too many unfinished jobs.
+// checkUnfinished returns the problem rate_limited if the tenant has too many unfinished transcodes.
 func (s *Service) checkUnfinished(ctx context.Context, q *db.Queries, tenantID string) error {
 	if err := q.LockTranscodes(ctx, tenantID); err != nil {
 		return fmt.Errorf("lock the count of transcodes: %w", err)
@@ -106,7 +103,7 @@ func (s *Service) checkUnfinished(ctx context.Context, q *db.Queries, tenantID s
 	return nil
 }
 
-// GetTranscode returns a job of the caller's tenant.
+// GetTranscode returns a transcode of the caller's tenant.
 func (s *Service) GetTranscode(ctx context.Context, c tenancy.Caller, transcodeID string) (View, error) {
 	row, err := db.New(s.config.Pool).GetTranscode(ctx, db.GetTranscodeParams{TenantID: c.TenantID, ID: transcodeID})
 	if err := found(err, "get transcode"); err != nil {
@@ -115,7 +112,8 @@ func (s *Service) GetTranscode(ctx context.Context, c tenancy.Caller, transcodeI
 	return s.view(ctx, row)
 }
 
-// CancelTranscode ends a job of the caller's tenant. Its worker notices that within Config.BeatEvery, and a job deletes its files.
+// CancelTranscode makes a transcode of the caller's tenant CANCELED. Its worker notices that within Config.HeartbeatEvery, and a job
+// deletes its files.
 func (s *Service) CancelTranscode(ctx context.Context, c tenancy.Caller, transcodeID string) (View, error) {
 	var row db.Transcode
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
@@ -145,18 +143,19 @@ func (s *Service) CancelTranscode(ctx context.Context, c tenancy.Caller, transco
 	return s.view(ctx, row)
 }
 
-// finishTx gives a locked job its last status, with the reason if it is FAILED. If it isn't COMPLETED, jobs delete its files: at once,
-// and later, in case its worker was just storing one.
+// finishTx gives a locked transcode its last status, with the reason if it is FAILED. Unless it is COMPLETED, jobs delete its files: at
+// once, and later, because its worker may be storing one.
 func (s *Service) finishTx(ctx context.Context, tx pgx.Tx, t db.Transcode, status string, reason *string) (db.Transcode, error) {
 	now := s.config.Now()
 	done, err := db.New(tx).FinishTranscode(ctx, db.FinishTranscodeParams{ID: t.ID, Status: status, Error: reason, Now: now})
 	if err != nil {
 		return t, fmt.Errorf("finish transcode: %w", err)
 	}
+	postgres.AfterCommit(tx, func() { s.config.Observe(status) })
 	if status == Completed || t.StartedAt == nil {
 		return done, nil
 	}
-	for _, opts := range []*river.InsertOpts{nil, {ScheduledAt: now.Add(2 * heartbeatTimeout)}} {
+	for _, opts := range []*river.InsertOpts{nil, {ScheduledAt: now.Add(2 * heartbeatTimeout)}, {ScheduledAt: now.Add(lateFiles)}} {
 		if err := s.insertJob(ctx, tx, DeleteFilesArgs{TranscodeID: t.ID}, opts); err != nil {
 			return t, err
 		}
@@ -171,7 +170,7 @@ func (s *Service) insertJob(ctx context.Context, tx pgx.Tx, args river.JobArgs, 
 	return nil
 }
 
-// found converts the error of a query for a job: no row is the problem not_found.
+// found converts the error of a query for a transcode: no row is the problem not_found.
 func found(err error, doing string) error {
 	switch {
 	case err == nil:
@@ -183,7 +182,7 @@ func found(err error, doing string) error {
 	}
 }
 
-// view adds the decoded lists and the signed URLs to a job.
+// view adds the decoded lists and the signed URLs to a transcode.
 func (s *Service) view(ctx context.Context, t db.Transcode) (View, error) {
 	v := View{Transcode: t, Files: []File{}}
 	if err := json.Unmarshal(t.Renditions, &v.Renditions); err != nil {
@@ -209,6 +208,7 @@ func (s *Service) view(ctx context.Context, t db.Transcode) (View, error) {
 	return v, nil
 }
 
+// outputsOf decodes the stored files of a transcode.
 func outputsOf(t db.Transcode) (list []Output, err error) {
 	if err := json.Unmarshal(t.Outputs, &list); err != nil {
 		return nil, fmt.Errorf("decode outputs: %w", err)

@@ -20,19 +20,19 @@ import (
 	"showfloor/internal/tenancy/usage"
 )
 
-// Queue is the queue of turns.
+// Queue is the queue of runs.
 const Queue = "transcodes"
 
-// TurnArgs is a turn: it starts one QUEUED job and works on it.
-type TurnArgs struct{}
+// RunArgs is a run: the job that starts one QUEUED transcode and works on it.
+type RunArgs struct{}
 
 // Kind is the job's name.
-func (TurnArgs) Kind() string { return "transcode_turn" }
+func (RunArgs) Kind() string { return "transcode_run" }
 
 // InsertOpts implements river.JobArgsWithInsertOpts.
-func (TurnArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: Queue} }
+func (RunArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: Queue} }
 
-// Workers returns the number of turns that this process takes at a time; 0 if it has no Maker.
+// Workers returns the number of runs that this process takes at a time.
 func (s *Service) Workers() int {
 	if s.config.Maker == nil {
 		return 0
@@ -40,21 +40,21 @@ func (s *Service) Workers() int {
 	return s.config.Workers
 }
 
-// addTurn adds a turn, after a pause. Each change of a job to QUEUED adds one.
-func (s *Service) addTurn(ctx context.Context, tx pgx.Tx, pause time.Duration) error {
+// addRun adds a run that begins after a pause. Each transcode that becomes QUEUED needs one.
+func (s *Service) addRun(ctx context.Context, tx pgx.Tx, pause time.Duration) error {
 	opts := &river.InsertOpts{Queue: Queue}
 	if pause > 0 {
 		opts.ScheduledAt = s.config.Now().Add(pause)
 	}
-	return s.insertJob(ctx, tx, TurnArgs{}, opts)
+	return s.insertJob(ctx, tx, RunArgs{}, opts)
 }
 
-// errOver is the cause of the end of an attempt whose job was cancelled or has another worker.
+// errOver is the cause of the end of an attempt whose transcode was cancelled or has another worker.
 var errOver = errors.New("the attempt is over")
 
-// TakeTurn starts the next QUEUED job and works on it; it returns at once if there is none. It isn't one transaction. When ctx
-// ends, the job waits for another turn. Config.Maker must be set.
-func (s *Service) TakeTurn(ctx context.Context) error {
+// RunNext starts the next QUEUED transcode and works on it; it returns at once if there is none. It isn't one transaction. When ctx
+// ends, the transcode is requeued. Config.Maker must be set.
+func (s *Service) RunNext(ctx context.Context) error {
 	t, err := db.New(s.config.Pool).ClaimTranscode(ctx, db.ClaimTranscodeParams{Node: s.config.Node, Now: s.config.Now()})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
@@ -62,7 +62,7 @@ func (s *Service) TakeTurn(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("claim a transcode: %w", err)
 	}
-	a := &attempt{service: s, job: t}
+	a := &attempt{service: s, transcode: t}
 	err = a.run(ctx)
 	if errors.Is(err, errOver) {
 		return s.DeleteFiles(ctx, t.ID) // if it was cancelled
@@ -70,29 +70,41 @@ func (s *Service) TakeTurn(ctx context.Context) error {
 	// The end of an attempt is stored also while the process stops.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeatTimeout)
 	defer cancel()
-	var fault MediaError
-	switch {
-	case err == nil:
-		return a.complete(ending)
-	case ctx.Err() != nil:
-		return s.requeue(ending, t.ID, t.Attempt, false, "")
-	case errors.As(err, &fault):
-		return s.fail(ending, t.ID, t.Attempt, fault.Reason)
+	if err == nil {
+		err = a.complete(ending)
 	}
-	const reason = "the files could not be made: the storage, the disk or the encoder failed"
-	return errors.Join(err, s.requeue(ending, t.ID, t.Attempt, true, reason))
+	if err == nil {
+		return nil
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return s.postpone(ending, t.ID, t.Attempt, 0)
+	}
+	s.config.Log.Warn("an attempt at a transcode failed", "transcode", t.ID, "attempt", t.Attempt, "error", err)
+	var media MediaError
+	switch {
+	case errors.As(err, &media):
+		return s.fail(ending, t.ID, t.Attempt, media.Reason)
+	case ctx.Err() != nil:
+		return s.fail(ending, t.ID, t.Attempt, "The files take too long to make: more than a day.")
+	case !errors.Is(err, ErrStorage):
+		return s.requeue(ending, t.ID, t.Attempt, "The encoder failed.")
+	case s.config.Now().Sub(*t.StartedAt) > storageTime:
+		return s.fail(ending, t.ID, t.Attempt, "The storage failed for 6 hours.")
+	default:
+		return s.postpone(ending, t.ID, t.Attempt, storagePause)
+	}
 }
 
-// attempt is the work of this process on a job.
+// attempt is the work of this process on a transcode.
 type attempt struct {
-	service *Service
-	job     db.Transcode
-	outputs []Output
-	length  time.Duration
-	percent atomic.Int32
+	service   *Service
+	transcode db.Transcode
+	outputs   []Output
+	length    time.Duration // of the recording
+	percent   atomic.Int32
 }
 
-// run makes the missing files. It returns errOver when the job was cancelled or has another worker.
+// run makes the missing files. It returns errOver when the transcode was cancelled or has another worker.
 func (a *attempt) run(ctx context.Context) (err error) {
 	s := a.service
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -106,11 +118,11 @@ func (a *attempt) run(ctx context.Context) (err error) {
 		}
 	}()
 
-	if a.outputs, err = outputsOf(a.job); err != nil {
+	if a.outputs, err = outputsOf(a.transcode); err != nil {
 		return err
 	}
 	var renditions []Rendition
-	if err := json.Unmarshal(a.job.Renditions, &renditions); err != nil {
+	if err := json.Unmarshal(a.transcode.Renditions, &renditions); err != nil {
 		return fmt.Errorf("decode renditions: %w", err)
 	}
 	missing := slices.DeleteFunc(renditions, func(r Rendition) bool {
@@ -119,9 +131,9 @@ func (a *attempt) run(ctx context.Context) (err error) {
 	if len(missing) == 0 {
 		return nil
 	}
-	media, err := s.config.Recordings.StoredMedia(ctx, a.job.RecordingID)
+	media, err := s.config.Recordings.StoredMedia(ctx, a.transcode.RecordingID)
 	if problem.Is(err, "not_found") {
-		return MediaError{"the recording was deleted"}
+		return MediaError{recordingDeleted}
 	}
 	if err != nil {
 		return err
@@ -130,7 +142,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 		a.length += g.Duration
 	}
 	return s.config.Maker.MakeRenditions(ctx, Work{
-		ID: a.job.ID, Media: media, Container: a.job.Container, Renditions: missing,
+		ID: a.transcode.ID, Media: media, Container: a.transcode.Container, Renditions: missing,
 	}, a.progress, a.stored)
 }
 
@@ -142,7 +154,7 @@ func (a *attempt) progress(done time.Duration) {
 	}
 }
 
-// stored notes a stored file in the job's row.
+// stored notes a stored file in the transcode's row.
 func (a *attempt) stored(ctx context.Context, o Output) error {
 	a.outputs = append(a.outputs, o)
 	list, err := json.Marshal(a.outputs)
@@ -150,7 +162,7 @@ func (a *attempt) stored(ctx context.Context, o Output) error {
 		return fmt.Errorf("encode outputs: %w", err)
 	}
 	changed, err := db.New(a.service.config.Pool).SetTranscodeOutputs(ctx, db.SetTranscodeOutputsParams{
-		ID: a.job.ID, Attempt: a.job.Attempt, Outputs: list, Now: a.service.config.Now(),
+		ID: a.transcode.ID, Attempt: a.transcode.Attempt, Outputs: list, Now: a.service.config.Now(),
 	})
 	if err != nil {
 		return fmt.Errorf("set outputs: %w", err)
@@ -161,69 +173,81 @@ func (a *attempt) stored(ctx context.Context, o Output) error {
 	return nil
 }
 
-// beat sends heartbeats until ctx ends, and ends it when the attempt is over. A heartbeat that fails is made up for by the next one.
+// beat sends heartbeats until ctx ends. It ends ctx when the attempt is over, and before another process may believe that this one is
+// dead.
 func (a *attempt) beat(ctx context.Context, cancel context.CancelCauseFunc) {
-	ticker := time.NewTicker(a.service.config.BeatEvery)
+	ticker := time.NewTicker(a.service.config.HeartbeatEvery)
 	defer ticker.Stop()
+	last := time.Now() // this process's time: only differences count
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		changed, err := db.New(a.service.config.Pool).BeatTranscode(ctx, db.BeatTranscodeParams{
-			ID: a.job.ID, Attempt: a.job.Attempt, Progress: int16(a.percent.Load()), Now: a.service.config.Now(),
+		query, done := context.WithTimeout(ctx, heartbeatTimeout/6)
+		changed, err := db.New(a.service.config.Pool).BeatTranscode(query, db.BeatTranscodeParams{
+			ID: a.transcode.ID, Attempt: a.transcode.Attempt, Progress: int16(a.percent.Load()), Now: a.service.config.Now(),
 		})
-		if err == nil && changed == 0 {
+		done()
+		if err == nil {
+			last = time.Now()
+		}
+		if err == nil && changed == 0 || time.Since(last) > heartbeatTimeout*2/3 {
 			cancel(errOver)
 			return
 		}
 	}
 }
 
-// complete makes the job COMPLETED, after the usage is stored.
+// recordingDeleted is the reason of transcodes whose recording was deleted.
+const recordingDeleted = "The recording was deleted."
+
+// complete makes the transcode COMPLETED and stores its usage, unless the attempt is over.
 func (a *attempt) complete(ctx context.Context) error {
-	s, t := a.service, a.job
-	if err := s.recordUsage(ctx, t, a.outputs); err != nil {
-		return errors.Join(err, s.requeue(ctx, t.ID, t.Attempt, true, "the usage could not be stored"))
+	s, t := a.service, a.transcode
+	project, err := s.config.Recordings.Project(ctx, t.RecordingID)
+	if err != nil {
+		return errors.Join(ErrStorage, err)
 	}
-	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		deleted, err := s.config.Recordings.IsDeletedTx(ctx, tx, t.RecordingID)
 		if err != nil {
 			return err
 		}
 		return s.changeAttempt(ctx, tx, t.ID, t.Attempt, func(row db.Transcode) error {
-			status, reason := Completed, (*string)(nil)
 			if deleted {
-				status, reason = Failed, new("the recording was deleted")
+				_, err := s.finishTx(ctx, tx, row, Failed, new(recordingDeleted))
+				return err
 			}
-			_, err := s.finishTx(ctx, tx, row, status, reason)
+			owner := usage.Owner{TenantID: t.TenantID, ProjectID: project}
+			if err := s.config.Usage.RecordTx(ctx, tx, usageOf(t.ID, owner, a.outputs, s.config.Now())); err != nil {
+				return err
+			}
+			_, err := s.finishTx(ctx, tx, row, Completed, nil)
 			return err
 		})
 	})
+	if err != nil {
+		return errors.Join(ErrStorage, err)
+	}
+	return nil
 }
 
-// recordUsage stores the minutes of the files. Repeating it has no effect.
-func (s *Service) recordUsage(ctx context.Context, t db.Transcode, outputs []Output) error {
-	project, err := s.config.Recordings.Project(ctx, t.RecordingID)
-	if err != nil {
-		return err
-	}
-	var list []usage.Interval
+// usageOf returns the minutes of files that are finished now.
+func usageOf(transcodeID string, owner usage.Owner, outputs []Output, now time.Time) (list []usage.Interval) {
 	for _, o := range outputs {
 		if o.Duration > 0 {
 			list = append(list, usage.Interval{
-				Owner: usage.Owner{TenantID: t.TenantID, ProjectID: project}, Source: entity + " " + o.Name, ResourceID: t.ID,
-				Meter: usage.TranscodeMinutes, Quality: o.Quality(), From: *t.StartedAt, To: t.StartedAt.Add(o.Duration),
-				Amount: int64(math.Ceil(o.Duration.Seconds())),
+				Owner: owner, Source: entity + " " + o.Name, ResourceID: transcodeID, Meter: usage.TranscodeMinutes, Quality: o.Quality(),
+				From: now.Add(-o.Duration), To: now, Amount: int64(math.Ceil(o.Duration.Seconds())),
 			})
 		}
 	}
-	_, err = s.config.Usage.Record(ctx, list)
-	return err
+	return list
 }
 
-// changeAttempt runs fn with the locked job if the attempt is not over.
+// changeAttempt runs fn with the locked transcode if the attempt is not over.
 func (s *Service) changeAttempt(ctx context.Context, tx pgx.Tx, transcodeID string, attempt int32, fn func(row db.Transcode) error) error {
 	row, err := db.New(tx).LockTranscode(ctx, transcodeID)
 	if err != nil {
@@ -235,7 +259,7 @@ func (s *Service) changeAttempt(ctx context.Context, tx pgx.Tx, transcodeID stri
 	return fn(row)
 }
 
-// fail makes a job FAILED, unless the attempt is over.
+// fail makes a transcode FAILED, unless the attempt is over.
 func (s *Service) fail(ctx context.Context, transcodeID string, attempt int32, reason string) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		return s.changeAttempt(ctx, tx, transcodeID, attempt, func(row db.Transcode) error {
@@ -245,25 +269,34 @@ func (s *Service) fail(ctx context.Context, transcodeID string, attempt int32, r
 	})
 }
 
-// requeue makes a job QUEUED again, unless the attempt is over. An attempt that counts delays the next one, and the last one makes the
-// job FAILED with the reason.
-func (s *Service) requeue(ctx context.Context, transcodeID string, attempt int32, counts bool, reason string) error {
+// requeue makes a transcode QUEUED after an attempt that counts, unless the attempt is over: after a pause, or FAILED with the reason
+// after the last one.
+func (s *Service) requeue(ctx context.Context, transcodeID string, attempt int32, reason string) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		return s.changeAttempt(ctx, tx, transcodeID, attempt, func(row db.Transcode) error {
-			if counts && attempt >= maxAttempts {
-				_, err := s.finishTx(ctx, tx, row, Failed, new(fmt.Sprintf("%s, in %d attempts", reason, attempt)))
-				return err
+			if attempt < maxAttempts {
+				return s.requeueTx(ctx, tx, row, pauseAfter(int(attempt)), 0)
 			}
-			pause, uncounted := time.Duration(0), int32(1)
-			if counts {
-				pause, uncounted = pauseAfter(int(attempt)), 0
-			}
-			now := s.config.Now()
-			err := db.New(tx).RequeueTranscode(ctx, db.RequeueTranscodeParams{ID: row.ID, DueAt: now.Add(pause), Uncounted: uncounted, Now: now})
-			if err != nil {
-				return fmt.Errorf("requeue transcode: %w", err)
-			}
-			return s.addTurn(ctx, tx, pause)
+			s.config.Log.Warn("a transcode failed in all attempts", "transcode", transcodeID, "reason", reason)
+			_, err := s.finishTx(ctx, tx, row, Failed, new(fmt.Sprintf("%s It was tried %d times.", reason, attempt)))
+			return err
 		})
 	})
+}
+
+// postpone makes a transcode QUEUED after an attempt that doesn't count, unless the attempt is over.
+func (s *Service) postpone(ctx context.Context, transcodeID string, attempt int32, pause time.Duration) error {
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		return s.changeAttempt(ctx, tx, transcodeID, attempt, func(row db.Transcode) error { return s.requeueTx(ctx, tx, row, pause, 1) })
+	})
+}
+
+// requeueTx makes a locked transcode QUEUED. uncounted is 1 for an attempt that doesn't count, and 0 otherwise.
+func (s *Service) requeueTx(ctx context.Context, tx pgx.Tx, row db.Transcode, pause time.Duration, uncounted int32) error {
+	now := s.config.Now()
+	err := db.New(tx).RequeueTranscode(ctx, db.RequeueTranscodeParams{ID: row.ID, DueAt: now.Add(pause), Uncounted: uncounted, Now: now})
+	if err != nil {
+		return fmt.Errorf("requeue transcode: %w", err)
+	}
+	return s.addRun(ctx, tx, pause)
 }

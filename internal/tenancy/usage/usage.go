@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
@@ -111,6 +112,14 @@ func (s *Service) Record(ctx context.Context, list []Interval) (written int64, e
 		written += n
 	}
 	return written, nil
+}
+
+// RecordTx stores at most maxRows intervals at the commit of tx. It is for usage that is known once, with the change that causes it.
+func (s *Service) RecordTx(ctx context.Context, tx pgx.Tx, list []Interval) error {
+	if _, err := db.New(tx).CreateUsageIntervals(ctx, rows(list)); err != nil {
+		return fmt.Errorf("create usage intervals: %w", err)
+	}
+	return nil
 }
 
 func rows(list []Interval) (p db.CreateUsageIntervalsParams) {

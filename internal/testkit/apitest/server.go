@@ -41,6 +41,7 @@ import (
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
+	"showfloor/internal/streams/transcode"
 	"showfloor/internal/tenancy/setting"
 	"showfloor/internal/testkit/dbtest"
 	"showfloor/jobs"
@@ -86,6 +87,8 @@ type Options struct {
 	Files recording.Files
 	// Clips makes the files of clips; none by default.
 	Clips recording.ClipMaker
+	// Renditions makes the files of transcodes; none by default.
+	Renditions transcode.Maker
 	// Texts stores text tracks; it drops them by default.
 	Texts recording.TextStore
 	// Schedule holds the pauses between delivery attempts; the default schedule if nil.
@@ -271,7 +274,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production,
 		},
 		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node, Engine: mediagate.Engine{Hub: s.Hub},
-		Files: cmp.Or[recording.Files](o.Files, noFiles{}), RecordingClips: o.Clips,
+		Files: cmp.Or[recording.Files](o.Files, noFiles{}), RecordingClips: o.Clips, Renditions: o.Renditions, TranscodeWorkers: 1,
 		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
 		Processor:      s.Sandbox.Client, Realtime: &s.published, CheckEvent: eventCheck(t),
 		PasswordMemory: cmp.Or(o.PasswordMemory, 64),

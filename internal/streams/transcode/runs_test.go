@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -18,14 +19,14 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// rig is a server without workers: the tests take the turns.
+// rig is a server without workers: the tests take the runs.
 type rig struct {
 	*apitest.Server
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{apitest.New(t, apitest.Options{Pool: dbtest.New(t)})} // of its own: turns are those of all tenants
+	r := &rig{apitest.New(t, apitest.Options{Pool: dbtest.New(t)})} // of its own: runs are those of all tenants
 	r.pass(t, time.Minute)
 	return r
 }
@@ -85,8 +86,8 @@ func (r *rig) jobs(t *testing.T, kind string) (n int) {
 	return n
 }
 
-// TestTurnsAreFair: a tenant with many jobs doesn't delay another one's first.
-func TestTurnsAreFair(t *testing.T) {
+// TestManyWorkersAreFair: a tenant with many jobs doesn't delay another one's first.
+func TestManyWorkersAreFair(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ada, adas := r.recorded(t)
@@ -96,14 +97,35 @@ func TestTurnsAreFair(t *testing.T) {
 		a = append(a, r.create(t, ada, adas))
 	}
 	b := []string{r.create(t, bo, bos), r.create(t, bo, bos)}
-	require.Equal(t, 7, r.jobs(t, transcode.TurnArgs{}.Kind()), "one turn for each")
+	require.Equal(t, 7, r.jobs(t, transcode.RunArgs{}.Kind()), "one run for each")
 	var order []string
 	for range 7 {
 		order = append(order, r.claim(t).ID)
 	}
 	require.Equal(t, []string{a[0], b[0], a[1], b[1], a[2], a[3], a[4]}, order)
 	_, err := db.New(r.Pool).ClaimTranscode(t.Context(), db.ClaimTranscodeParams{Node: "another", Now: r.Clock.Now()})
-	require.Error(t, err, "no job is left")
+	require.ErrorIs(t, err, pgx.ErrNoRows)
+}
+
+// TestASingleWorkerIsFair: it starts the tenants' transcodes by turns, although no other one is RUNNING then.
+func TestASingleWorkerIsFair(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ada, adas := r.recorded(t)
+	bo, bos := r.recorded(t)
+	var a []string
+	for range 4 {
+		a = append(a, r.create(t, ada, adas))
+	}
+	b := []string{r.create(t, bo, bos), r.create(t, bo, bos)}
+	var order []string
+	for range 6 {
+		order = append(order, r.claim(t).ID)
+		_, err := r.Pool.Exec(t.Context(), "UPDATE transcodes SET status = 'COMPLETED' WHERE status = 'RUNNING'")
+		require.NoError(t, err)
+		r.pass(t, time.Second)
+	}
+	require.Equal(t, []string{a[0], b[0], a[1], b[1], a[2], a[3]}, order)
 }
 
 // TestASilentWorkerLosesItsJob: another attempt begins after a pause; the last one makes the job FAILED.
@@ -126,7 +148,7 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 		again := r.find(t, id)
 		require.Equal(t, transcode.Queued, again.Status)
 		require.Equal(t, 15*time.Second<<(attempt-1), again.DueAt.Sub(r.Clock.Now()).Round(time.Second))
-		require.Equal(t, 1+attempt, r.jobs(t, transcode.TurnArgs{}.Kind()), "each attempt has a turn")
+		require.Equal(t, 1+attempt, r.jobs(t, transcode.RunArgs{}.Kind()), "each attempt has a run")
 		changed, err := db.New(r.Pool).BeatTranscode(t.Context(), db.BeatTranscodeParams{ID: id, Attempt: row.Attempt, Now: r.Clock.Now()})
 		require.NoError(t, err)
 		require.Zero(t, changed, "the silent worker notices that its attempt is over")
@@ -134,27 +156,29 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 	}
 	failed := r.find(t, id)
 	require.Equal(t, transcode.Failed, failed.Status)
-	require.Equal(t, "the server that worked on it ended, in 5 attempts", *failed.Error)
-	require.Equal(t, 2, r.jobs(t, transcode.DeleteFilesArgs{}.Kind()))
+	require.Equal(t, "The server stopped while it made the files. It was tried 5 times.", *failed.Error)
+	require.Equal(t, 3, r.jobs(t, transcode.DeleteFilesArgs{}.Kind()))
 	var shown api.Transcode
 	owner.Call(t, "GET", "/v1/me/transcodes/"+id, nil).Into(t, 200, &shown)
 	require.Equal(t, api.MediaJobStatusFAILED, shown.Status)
 }
 
-// TestALostTurnIsAddedAgain for a job that waits while no process works.
-func TestALostTurnIsAddedAgain(t *testing.T) {
+// TestALostRunIsAddedAgain for a transcode that waits.
+func TestALostRunIsAddedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	owner, rec := r.recorded(t)
 	id := r.create(t, owner, rec)
-	_, err := r.Pool.Exec(t.Context(), "DELETE FROM river_job WHERE kind = $1", transcode.TurnArgs{}.Kind())
+	_, err := r.Pool.Exec(t.Context(), "DELETE FROM river_job WHERE kind = $1", transcode.RunArgs{}.Kind())
 	require.NoError(t, err)
 	r.pass(t, 4*time.Minute)
 	require.NoError(t, r.Transcodes.Sweep(t.Context()))
-	require.Zero(t, r.jobs(t, transcode.TurnArgs{}.Kind()))
+	require.Zero(t, r.jobs(t, transcode.RunArgs{}.Kind()))
 	r.pass(t, 2*time.Minute)
-	require.NoError(t, r.Transcodes.Sweep(t.Context()))
-	require.Equal(t, 1, r.jobs(t, transcode.TurnArgs{}.Kind()))
+	for range 3 {
+		require.NoError(t, r.Transcodes.Sweep(t.Context()))
+	}
+	require.Equal(t, 1, r.jobs(t, transcode.RunArgs{}.Kind()), "one in an hour")
 	require.Equal(t, id, r.claim(t).ID)
 }
 
