@@ -16,6 +16,7 @@ const assets = join(dist, 'assets');
 
 const fromModules = {
   'hls.js/dist/hls.min.mjs': 'hls.mjs',
+  'hls.js/dist/hls.light.min.mjs': 'hls-light.mjs',
   'hls.js/dist/hls.worker.js': 'hls.worker.js',
   'swagger-ui-dist/swagger-ui-bundle.js': 'swagger-ui.js',
   'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt': 'swagger-ui-bundle.js.LICENSE.txt',
@@ -46,7 +47,9 @@ const asOthersDo = {
 // hls.js is in assets/ already. The room page loads it only when it needs it, the shopping page beside its data.
 const withPlayer = {
   name: 'hls',
-  setup: ({ onResolve }) => onResolve({ filter: /^hls\.js$/ }, () => ({ path: './hls.mjs', external: true })),
+  setup: ({ onResolve }) => onResolve({ filter: /^hls\.js(\/light)?$/ }, ({ path }) => (
+    { path: path.endsWith('/light') ? './hls-light.mjs' : './hls.mjs', external: true }
+  )),
 };
 const { metafile } = await build({
   absWorkingDir: web,

@@ -23,6 +23,12 @@ const headMarker = "<!--head-->"
 // posterMarker is replaced by the show's poster, so that a phone shows it before it has loaded and run the page's scripts.
 const posterMarker = "<!--poster-->"
 
+// playerScript is what the shopping page loads early, and livePlayerScript what it loads instead while its show is on air.
+const (
+	playerScript     = "/assets/hls.mjs"
+	livePlayerScript = "/assets/hls-light.mjs"
+)
+
 // Address is what a page's URL says about its content. Each field may be any text, or empty.
 type Address struct {
 	// Room is the id of a stream or of a session, Recording the id of a recording.
@@ -84,6 +90,9 @@ func (p *Pages) serveHeaded(w http.ResponseWriter, r *http.Request, file page) {
 	before, after, _ := bytes.Cut(text, []byte(headMarker))
 	before, title := cutTitle(before)
 	text = slices.Concat(before, []byte(head.html(title)), bytes.Replace(after, []byte(posterMarker), []byte(head.poster()), 1))
+	if head.OnAir {
+		text = bytes.Replace(text, []byte(playerScript), []byte(livePlayerScript), 1)
+	}
 	file.policy = head.frames(file.policy)
 	file.describe(w.Header())
 	sum := sha256.Sum256(append([]byte(file.policy), text...))

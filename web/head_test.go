@@ -19,7 +19,7 @@ func headedPages(t *testing.T) (pages *Pages, get func(path string) *httptest.Re
 	pages, err := NewPages(fstest.MapFS{
 		"conference.html": {Data: []byte("<head><title>A &amp; B</title>\n    <!--head--></head>")}, "index.html": {Data: []byte("<p>")},
 		"player.html": {Data: []byte("<title>Player</title><i><!--head-->")}, "purchase.html": {Data: []byte("<!--head-->")},
-		"shopping.html": {Data: []byte("<!--head--><p><!--poster--></p>")},
+		"shopping.html": {Data: []byte(`<!--head--><link href="/assets/hls.mjs"><p><!--poster--></p>`)},
 	})
 	require.NoError(t, err)
 
@@ -103,4 +103,14 @@ func TestBrandIsOnlyText(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"name": name, "logoUrl": `https://cdn.example/"><script>`, "primaryColor": "#ffee00", "accentColor": "#e8a33d",
 	}, brand)
+}
+
+// TestAShowOnAirLoadsTheLightPlayer: the page loads early what its script will import.
+func TestAShowOnAirLoadsTheLightPlayer(t *testing.T) {
+	t.Parallel()
+	for onAir, script := range map[bool]string{true: "hls-light.mjs", false: "hls.mjs"} {
+		pages, get := headedPages(t)
+		pages.UseHeads(func(context.Context, Address) Head { return Head{OnAir: onAir} })
+		require.Contains(t, get("/scenarios/shopping/?room=str_1").Body.String(), `<link href="/assets/`+script+`">`)
+	}
 }

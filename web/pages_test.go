@@ -138,7 +138,7 @@ func TestEmbeddedPagesAreWhole(t *testing.T) {
 	t.Parallel()
 
 	pages := builtPages(t)
-	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/scenarios/shopping/", "/assets/account.js", "/assets/player.js", "/assets/purchase.js", "/assets/rooms.js", "/assets/shop.js", "/assets/shopping.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js", "/assets/licences.txt"} {
+	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/scenarios/shopping/", "/assets/account.js", "/assets/player.js", "/assets/purchase.js", "/assets/rooms.js", "/assets/shop.js", "/assets/shopping.js", "/assets/hls.mjs", "/assets/hls-light.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js", "/assets/licences.txt"} {
 		require.Equal(t, http.StatusOK, get(t, pages, http.MethodGet, path).StatusCode, path)
 	}
 
@@ -158,7 +158,7 @@ func TestShoppingPageIsLight(t *testing.T) {
 	weights := map[string]int{}
 	var weigh func(path string)
 	weigh = func(path string) {
-		if _, known := weights[path]; known || strings.HasPrefix(path, "/assets/hls.") {
+		if _, known := weights[path]; known || strings.HasPrefix(path, "/assets/hls") {
 			return
 		}
 		answer := get(t, pages, http.MethodGet, path, "Accept-Encoding", "gzip")
