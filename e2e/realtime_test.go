@@ -25,7 +25,7 @@ type pair struct {
 	a *tenant
 }
 
-func servePair(t testing.TB) *pair {
+func servePair(t testing.TB, more ...option) *pair {
 	t.Helper()
 	p := &pair{redis: redistest.New(t)}
 	key := make([]byte, 32)
@@ -35,6 +35,7 @@ func servePair(t testing.TB) *pair {
 		set("DATABASE_URL", dbtest.New(t).Config().ConnString()), set("REDIS_URL", p.redis.URL),
 		set("MASTER_KEY", base64.StdEncoding.EncodeToString(key)),
 	}
+	shared = append(shared, more...)
 	p.one, p.two = serve(t, shared...), serve(t, shared...)
 	p.a = signUp(t, p.one)
 	return p

@@ -21,11 +21,12 @@ import (
 // changed price, and reads the same there.
 func TestAShowReachesViewersOfAnotherServer(t *testing.T) {
 	t.Parallel()
-	p := servePair(t)
-	products := sellable(t, p.a)
-	mug, vase := products[0], products[1]
-	stream := p.a.newStream(api.StreamModeLOWLATENCY, 60)
-	host, guest := p.a.ticket(stream.ID, "ada", "Ada Okafor", api.ParticipantRoleHost), p.a.ticket(stream.ID, "bo", "Bo Lindqvist", api.ParticipantRoleViewer)
+	box, options := openTill(t) // each server's own sandbox would know only its own sellers
+	p := servePair(t, options...)
+	shop := openShop(t, p.one, box)
+	mug, vase, a := shop.products[0], shop.prize, shop.tenant
+	stream := a.newStream(api.StreamModeLOWLATENCY, 60)
+	host, guest := a.ticket(stream.ID, "ada", "Ada Okafor", api.ParticipantRoleHost), a.ticket(stream.ID, "bo", "Bo Lindqvist", api.ParticipantRoleViewer)
 	viewer, _ := realtimetest.Watch(t, p.two.url, guest, stream.ID)
 	two, err := client.NewClientWithResponses(p.two.url, client.WithHTTPClient(&http.Client{Transport: checked{t}}), client.WithRequestEditorFn(as(guest)))
 	require.NoError(t, err)
@@ -49,11 +50,11 @@ func TestAShowReachesViewersOfAnotherServer(t *testing.T) {
 		sees(t, "the show is on air", func(show *api.Show) bool { return show.Status == api.StreamStatusLIVE })
 	})
 	flowtest.Step(t, "the host's acts", func(t *testing.T) {
-		pin, err := p.a.PinShowProductWithResponse(t.Context(), stream.ID, api.ShowPinInput{ProductID: nullable.NewNullableWithValue(mug.ID)}, as(host))
+		pin, err := a.PinShowProductWithResponse(t.Context(), stream.ID, api.ShowPinInput{ProductID: nullable.NewNullableWithValue(mug.ID)}, as(host))
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, pin.StatusCode(), "%s", pin.Body)
 		require.Equal(t, mug.ID, viewer.NextType(t, realtime.ProductPin).Data["id"])
-		created(p.a.DropShowDiscountWithResponse(t.Context(), stream.ID, api.DiscountDropInput{Code: "FLASH25", PercentOff: 25, DurationSec: 600}, as(host)))(t)
+		created(a.DropShowDiscountWithResponse(t.Context(), stream.ID, api.DiscountDropInput{Code: "FLASH25", PercentOff: 25, DurationSec: 600}, as(host)))(t)
 		require.Equal(t, "FLASH25", viewer.NextType(t, realtime.DiscountDrop).Data["code"])
 		sees(t, "the pin and the discount", func(show *api.Show) bool {
 			id, err := show.PinnedProductID.Get()
@@ -62,17 +63,17 @@ func TestAShowReachesViewersOfAnotherServer(t *testing.T) {
 		})
 	})
 	flowtest.Step(t, "the stock", func(t *testing.T) {
-		created(p.a.CreateCheckoutWithResponse(t.Context(), api.CheckoutInput{
+		created(a.CreateCheckoutWithResponse(t.Context(), api.CheckoutInput{
 			Items: []api.CartItem{{ProductID: mug.ID, Quantity: 2}}, StreamID: nullable.NewNullableWithValue(stream.ID),
 			CustomerEmail: "cleo@buyer.example", CustomerExternalID: "cleo",
 			SuccessURL: "https://acme.example/thanks", CancelURL: "https://acme.example/cart",
 		}))(t)
 		tick := viewer.NextType(t, realtime.StockTick).Data
 		require.Equal(t, mug.ID, tick["productId"])
-		require.EqualValues(t, 1, tick["remaining"])
+		require.EqualValues(t, 23, tick["remaining"])
 	})
 	flowtest.Step(t, "an auction", func(t *testing.T) {
-		auction := created(p.a.CreateShowAuctionWithResponse(t.Context(), stream.ID, api.ShowAuctionInput{
+		auction := created(a.CreateShowAuctionWithResponse(t.Context(), stream.ID, api.ShowAuctionInput{
 			ProductID: vase.ID, StartingBidCents: 1000, BidIncrementCents: 100, DurationSec: 60, AntiSnipeSec: new(2),
 		}, as(host)))(t)
 		require.Equal(t, auction.ID, viewer.NextType(t, realtime.AuctionStarted).Data["id"])
@@ -82,7 +83,7 @@ func TestAShowReachesViewersOfAnotherServer(t *testing.T) {
 	})
 	flowtest.Step(t, "a changed price", func(t *testing.T) {
 		changed := time.Now()
-		created(p.a.UpsertProductWithResponse(t.Context(), api.ProductInput{ExternalID: "Blue mug", Name: "Blue mug", PriceCents: 1750, Stock: new(int64(3))}))(t)
+		created(a.UpsertProductWithResponse(t.Context(), api.ProductInput{ExternalID: "mug-0", Name: "mug-0", PriceCents: 1750, Stock: new(int64(25))}))(t)
 		viewer.NextOf(t, realtimetest.Published, func(e realtimetest.Event) bool {
 			products, _ := e.Data["products"].([]any)
 			if e.Type != realtime.ProductsUpdated || len(products) == 0 {

@@ -61,7 +61,7 @@ func TestCancel(t *testing.T) {
 	require.Regexp(t, `Max cpu time +2400 +2405 `, string(limits), "10 minutes and 30 times a minute")
 	require.NotContains(t, string(environment), "SECRET")
 	fields := strings.Fields(string(status[bytes.LastIndexByte(status, ')'):]))
-	require.Equal(t, "15", fields[17], "nice")
+	require.Contains(t, []string{"15", "16", "17", "18", "19"}, fields[17], "nice adds to the priority of the tests")
 	require.Equal(t, filepath.Base(during[0]), fields[3], "the process group is its own")
 
 	_, err = transcoder.New().Run(ctx, transcoder.Job{
