@@ -62,6 +62,7 @@ export class Player {
   #dvrSoughtAt = -Infinity;
   #stoodAt = 0; // the last position, and the time since which it hasn't changed
   #stoodSince = performance.now();
+  #hasPlayed = false; // in this page; a repaired media element is at 0 again
   #lastPlayableAt = 0; // when the element last had media to play
   #playlistLoadedAt = 0; // when the last playlist was loaded
 
@@ -330,12 +331,13 @@ export class Player {
     if (video.currentTime !== this.#stoodAt) {
       this.#stoodAt = video.currentTime;
       this.#stoodSince = now;
+      this.#hasPlayed ||= video.currentTime > 0;
     }
     const waits = !video.paused && video.readyState < HTMLMediaElement.HAVE_FUTURE_DATA;
     if (!waits) this.#lastPlayableAt = now;
     this.view.changed();
     const details = this.#details;
-    if (!details || this.#stoodAt === 0 || video.paused || video.ended) return;
+    if (!details || video.paused || video.ended || !(details.live ? this.#hasPlayed : this.#stoodAt)) return;
     const stands = now - this.#stoodSince > playlistFreshMs && !video.seeking;
     const left = details.edge - video.currentTime;
     if (details.live) {
