@@ -112,10 +112,6 @@ func (s *server) database(t testing.TB) *pgxpool.Pool {
 // server waits on uncertain outcomes, and waits until nothing is pending.
 func closeShop(t testing.TB, sh *shop, pool *pgxpool.Pool) {
 	t.Helper()
-	// The attempts of a job span days. On a slow machine, kills use them up in minutes.
-	_, err := pool.Exec(t.Context(), `UPDATE river_job SET max_attempts = 1000, state = 'available', scheduled_at = now(), finalized_at = NULL
-		WHERE kind = 'billing_processor_event' AND state IN ('available', 'scheduled', 'retryable', 'discarded')`)
-	require.NoError(t, err)
 	require.NoError(t, sh.box.ReleaseEvents())
 	none(t, pool, "auctions", "SELECT id, status FROM auctions WHERE status = 'LIVE'")
 	none(t, pool, "winners without a page", `SELECT id, status FROM orders

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,10 +20,9 @@ const (
 	// failed permanently.
 	keepEvents    = 30 * 24 * time.Hour
 	keepAbandoned = 90 * 24 * time.Hour
-	// maxAttempts of an event's job. The queue's pause in seconds is the attempt's number to
-	// the fourth power, so the attempts take almost four days, longer than the processor's
-	// own retries of the report.
-	maxAttempts = 18
+	// maxAttempts of an event's job. A job that runs while the server is killed has used an attempt, so they must not run out in a
+	// series of crashes. With the pauses of jobs, the others take longer than keepAbandoned.
+	maxAttempts = math.MaxInt16
 )
 
 // ProcessorEventArgs is the job that processes one event.

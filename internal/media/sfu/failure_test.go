@@ -51,7 +51,7 @@ func TestAClientThatStopsReadingDoesNotDisturbOthers(t *testing.T) {
 			was := cara.Received(sent[1].ID)
 			cara.Sees(t, sent[1].ID, 400) // 8 s
 			is := cara.Received(sent[1].ID)
-			require.LessOrEqual(t, is.Frames.Skipped-was.Frames.Skipped, 4, "a busy machine may drop a packet")
+			require.Equal(t, was.Frames.Skipped, is.Frames.Skipped, "no gap")
 			grown := int64(alive(&memory)) - int64(before)
 			t.Logf("after 8 s: the heap has grown by %d KiB, the longest stall of another was %s", grown>>10, is.Frames.Stall)
 			require.Less(t, grown, int64(32<<20), "the queue of a client that doesn't read is bounded")

@@ -27,20 +27,25 @@ const (
 	tooSlow    = "The media takes too long to decode."
 )
 
-// reasons maps messages of ffmpeg to a reason, the most specific first.
-//
-//nolint:gochecknoglobals // a table
-var reasons = []struct{ message, reason string }{
-	{"matches no streams", noTrack},
-	{"not found for input stream", noDecoder},
-	{"Decoding requested, but no decoder", noDecoder},
-	{"Too many packets buffered", tooLate},
-	{"Picture size", tooLarge},
-	{"moov atom not found", unreadable},
-	{"Cannot determine format of input stream", unreadable},
-	{"Could not find codec parameters", unreadable},
-	{"Decode error rate", unreadable},
-	{"Invalid data found when processing input", unreadable},
+// reasonOf returns the reason for the messages of ffmpeg; "" if they name none.
+func reasonOf(messages string) string {
+	for _, r := range []struct{ message, reason string }{ // the most specific first
+		{"matches no streams", noTrack},
+		{"not found for input stream", noDecoder},
+		{"Decoding requested, but no decoder", noDecoder},
+		{"Too many packets buffered", tooLate},
+		{"Picture size", tooLarge},
+		{"moov atom not found", unreadable},
+		{"Cannot determine format of input stream", unreadable},
+		{"Could not find codec parameters", unreadable},
+		{"Decode error rate", unreadable},
+		{"Invalid data found when processing input", unreadable},
+	} {
+		if strings.Contains(messages, r.message) {
+			return r.reason
+		}
+	}
+	return ""
 }
 
 // fault returns the error for a run of ffmpeg that failed.
@@ -62,10 +67,8 @@ func fault(exit error, messages string, in *sourceCopy) error {
 	case in.torn():
 		return &MediaError{endsEarly}
 	}
-	for _, r := range reasons {
-		if strings.Contains(messages, r.message) {
-			return &MediaError{r.reason}
-		}
+	if reason := reasonOf(messages); reason != "" {
+		return &MediaError{reason}
 	}
 	return failure(exit, messages)
 }

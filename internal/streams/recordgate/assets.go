@@ -23,7 +23,8 @@ const (
 	// posterAt is the time of the picture that becomes the poster, in a recording that is long enough: the first pictures of
 	// a broadcast are often black.
 	posterAt = 5 * time.Second
-	// maxMP4 is the longest recording of which one MP4 file is made: its index takes about 5 MB of memory for each hour.
+	// maxMP4 is the longest recording of which one MP4 file is made, as an asset or as the source of a transcode: its index takes
+	// about 5 MB of memory for each hour.
 	maxMP4 = 24 * time.Hour
 	// tiles bounds the pictures of a storyboard.
 	tiles = 600

@@ -43,6 +43,10 @@ func (m *Renditions) RemoveStale() error { return os.RemoveAll(m.Dir) }
 func (m *Renditions) MakeRenditions(
 	ctx context.Context, w transcode.Work, progress func(time.Duration), stored func(context.Context, transcode.Output) error,
 ) error {
+	media := toVOD(w.Media)
+	if media.Length() > maxMP4 {
+		return transcode.MediaError{Reason: "The recording is longer than 24 hours."}
+	}
 	folder := filepath.Join(m.Dir, w.ID)
 	if err := errors.Join(m.Refuse(), os.RemoveAll(folder), os.MkdirAll(folder, folderMode)); err != nil {
 		return errors.Join(transcode.ErrStorage, err)
@@ -50,7 +54,6 @@ func (m *Renditions) MakeRenditions(
 	defer func() { _ = os.RemoveAll(folder) }() // the next start removes what is left
 	ctx, stop := m.whileSpace(ctx)
 	defer stop()
-	media := toVOD(w.Media)
 	file, err := mp4file.Prepare(ctx, recordingFiles{m.Files, recordfile.Key(w.Media.RecordingID, "")}, &media)
 	switch {
 	case errors.Is(err, mp4file.ErrCodecs):

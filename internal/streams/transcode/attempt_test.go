@@ -53,6 +53,22 @@ func TestARecordingWithoutMedia(t *testing.T) {
 	require.NoError(t, r.Transcodes.RunNext(t.Context()), "nothing is left to do")
 }
 
+// TestALongRecording: the index of its source would need too much memory.
+func TestALongRecording(t *testing.T) {
+	t.Parallel()
+	r := newWorker(t, noError)
+	owner, rec := r.recorded(t)
+	_, err := r.Pool.Exec(t.Context(), `INSERT INTO recording_takes (recording_id, take, tenant_id, key, node, opened_at, seen_at)
+		VALUES ($1, 1, $2, '', '', now(), now())`, rec, owner.TenantID)
+	require.NoError(t, err)
+	_, err = r.Pool.Exec(t.Context(), `INSERT INTO recording_segments (recording_id, take, seq, tenant_id, init, discontinuity, started_at, duration_us,
+		video_us, audio_us, video_bytes, audio_bytes) VALUES ($1, 1, 1, $2, 1, false, now(), $3, $3, $3, 1, 1)`, rec, owner.TenantID, (25 * time.Hour).Microseconds())
+	require.NoError(t, err)
+	id := r.create(t, owner, rec)
+	require.NoError(t, r.Transcodes.RunNext(t.Context()))
+	r.failed(t, id, "The recording is longer than 24 hours.")
+}
+
 // TestAStorageThatFails: the transcode is tried each minute for 6 hours. These attempts don't count.
 func TestAStorageThatFails(t *testing.T) {
 	t.Parallel()

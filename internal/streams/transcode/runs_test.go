@@ -48,10 +48,10 @@ func (r *rig) recorded(t *testing.T) (owner *apitest.Caller, recordingID string)
 	t.Helper()
 	owner = r.Register(t)
 	st := owner.Stream(t, nil)
-	//nolint:dupword // times that are equal
 	_, err := r.Pool.Exec(t.Context(), `INSERT INTO recordings (id, tenant_id, stream_id, source, status, broadcast_at, started_at, ended_at, node,
 			wanted_at, duration_ms, size_bytes, created_at, updated_at)
-		SELECT 'rec_' || substr($1, 5), $2, $1, 'builtin', 'READY', t, t, t, '', t, 4000, 1000, t, t FROM now() AS t`, st.ID, owner.TenantID)
+		VALUES ('rec_' || substr($1, 5), $2, $1, 'builtin', 'READY', now() - interval '5 seconds', now() - interval '4 seconds', now(), '',
+			now() - interval '4 seconds', 4000, 1000, now() - interval '4 seconds', now())`, st.ID, owner.TenantID)
 	require.NoError(t, err)
 	return owner, "rec_" + st.ID[4:]
 }

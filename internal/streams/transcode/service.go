@@ -59,8 +59,8 @@ type Work struct {
 	Renditions []Rendition
 }
 
-// ErrStorage is wrapped by a Maker's error if the storage or the disk failed, or is full.
-var ErrStorage = errors.New("the storage or the disk failed")
+// ErrStorage is wrapped by a Maker's error if the storage or the disk failed, or is full. Faults of the database count too.
+var ErrStorage = errors.New("the storage, the disk or the database failed")
 
 // MediaError is a fault of the recording's media, which another attempt doesn't change. Reason is a text for the tenant.
 type MediaError struct{ Reason string }

@@ -136,7 +136,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 		return MediaError{recordingDeleted}
 	}
 	if err != nil {
-		return err
+		return errors.Join(ErrStorage, err)
 	}
 	for _, g := range media.Segments {
 		a.length += g.Duration
@@ -165,7 +165,7 @@ func (a *attempt) stored(ctx context.Context, o Output) error {
 		ID: a.transcode.ID, Attempt: a.transcode.Attempt, Outputs: list, Now: a.service.config.Now(),
 	})
 	if err != nil {
-		return fmt.Errorf("set outputs: %w", err)
+		return fmt.Errorf("%w: set outputs: %w", ErrStorage, err)
 	}
 	if changed == 0 {
 		return errOver
