@@ -22,8 +22,10 @@ const (
 	firstFrameMs = `globalThis.firstFrame ?? 0`
 )
 
-// observe runs in the page before its scripts. It makes the page try WebRTC a second after the first frame. It keeps the page's peer connections, which `blocked` closes, notes when the first frame is shown, and
-// counts the frames of the screen in which neither a picture nor the held one was to be seen after that.
+// observe runs in the page before its scripts. It makes the page try WebRTC a second after the first frame, and keeps the page's
+// peer connections, which `blocked` closes. It notes when the first frame is shown. After that it counts in `gaps` the frames of the
+// screen with neither a picture of the stream nor the held one. A video element shows the last picture while it seeks in the same
+// source; it shows nothing from the load of another source (event "emptied", readyState 0) to that source's first picture.
 const observe = `
 	Math.random = () => 0;
 	globalThis.peers = [];
@@ -35,9 +37,13 @@ const observe = `
 		}
 	};
 	globalThis.gaps = 0;
+	let picture = false;
+	document.addEventListener("emptied", () => { picture = false; }, true);
 	(function look() {
 		const video = document.querySelector("video");
-		if (video?.readyState > 1 && video.videoWidth > 0) globalThis.firstFrame ??= performance.now();
+		if (!video?.readyState) picture = false;
+		else if (video.readyState > 1 && video.videoWidth > 0) picture = true;
+		if (picture) globalThis.firstFrame ??= performance.now();
 		else if (globalThis.firstFrame && document.querySelector(".held-picture")?.hidden !== false) gaps++;
 		requestAnimationFrame(look);
 	})();`
