@@ -150,20 +150,20 @@ func (c *Client) attach(t testing.TB, pc *webrtc.PeerConnection, o *Output) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		transceiver := o.transceiver
-		c.work.Go(func() { c.readFeedback(o, transceiver, l.rid) })
+		sender := o.transceiver.Sender() // nil after the track was removed
+		c.work.Go(func() { c.readFeedback(o, sender, l.rid) })
 	}
 }
 
 // readFeedback makes the output send a key frame when one is requested.
-func (*Client) readFeedback(o *Output, transceiver *webrtc.RTPTransceiver, rid string) {
+func (*Client) readFeedback(o *Output, sender *webrtc.RTPSender, rid string) {
 	for {
 		var packets []rtcp.Packet
 		var err error
 		if rid == "" {
-			packets, _, err = transceiver.Sender().ReadRTCP()
+			packets, _, err = sender.ReadRTCP()
 		} else {
-			packets, _, err = transceiver.Sender().ReadSimulcastRTCP(rid)
+			packets, _, err = sender.ReadSimulcastRTCP(rid)
 		}
 		if err != nil {
 			return
