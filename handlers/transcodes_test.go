@@ -105,7 +105,7 @@ func TestCancelTranscode(t *testing.T) {
 	owner.Call(t, "POST", cancel, nil).Into(t, 201, &again)
 	require.Equal(t, canceled, again)
 	for _, status := range []string{"COMPLETED", "FAILED"} {
-		_, err := s.Pool.Exec(t.Context(), "UPDATE transcodes SET status = $2 WHERE id = $1", made.ID, status)
+		_, err := s.Pool.Exec(t.Context(), "UPDATE media_jobs SET status = $2 WHERE id = $1", made.ID, status)
 		require.NoError(t, err)
 		owner.Call(t, "POST", cancel, nil).Problem(t, 409, "conflict")
 	}

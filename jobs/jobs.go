@@ -21,7 +21,6 @@ import (
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/outflow/webhook"
-	"showfloor/internal/streams/transcode"
 	"showfloor/internal/tenancy/mail"
 )
 
@@ -122,8 +121,10 @@ func (c Config) River() *river.Config {
 			config.Queues[name] = river.QueueConfig{MaxWorkers: workers}
 		}
 	}
-	if t := c.Areas.Transcodes; t != nil && t.Workers() > 0 { // else only other processes take turns
-		config.Queues[transcode.Queue] = river.QueueConfig{MaxWorkers: t.Workers()}
+	if c.Areas.MediaJobs != nil {
+		for name, workers := range c.Areas.MediaJobs.Queues() {
+			config.Queues[name] = river.QueueConfig{MaxWorkers: workers}
+		}
 	}
 	config.PeriodicJobs = []*river.PeriodicJob{
 		upkeepJob(),
@@ -171,8 +172,8 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &makeClip{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &removeRecordingText{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &measureStorage{recordings: c.Areas.Recordings})
-	river.AddWorker(workers, &runTranscode{transcodes: c.Areas.Transcodes})
-	river.AddWorker(workers, &deleteTranscodeFiles{transcodes: c.Areas.Transcodes})
+	river.AddWorker(workers, &runMediaJob{media: c.Areas.MediaJobs})
+	river.AddWorker(workers, &deleteMediaJobFiles{media: c.Areas.MediaJobs})
 	river.AddWorker(workers, &upkeep{chores: chores(c.Areas, c.Pool)})
 	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers

@@ -7,8 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/recording"
-	"showfloor/internal/streams/transcode"
 )
 
 const (
@@ -29,7 +29,7 @@ func slowJobs() map[string]time.Duration {
 		recording.MakeAssetsArgs{}.Kind():  assetsTimeout,
 		recording.MakeClipArgs{}.Kind():    clipTimeout,
 		recording.DeleteFilesArgs{}.Kind(): deletionTimeout,
-		transcode.RunArgs{}.Kind():         transcodeTimeout,
+		mediajob.RunArgs{}.Kind():          mediaJobTimeout,
 	}
 }
 

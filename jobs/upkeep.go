@@ -72,7 +72,7 @@ func chores(a *areas.Areas, pool *pgxpool.Pool) []chore {
 		{"end overdue ringing", 3, a.Calls.MissOverdue},
 		{"settle overdue auctions", 3, a.Auctions.SettleOverdue},
 		{"check due orders", 1, a.Orders.EnqueueDue},
-		{"continue transcodes", 1, a.Transcodes.Sweep},
+		{"continue transcodes and packages", 1, a.MediaJobs.Sweep},
 	}
 	if a.Recordings != nil {
 		list = append(list, chore{"finish recordings", 1, a.Recordings.Sweep})

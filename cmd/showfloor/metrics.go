@@ -27,7 +27,7 @@ type metrics struct {
 	deliveries *prometheus.HistogramVec
 	mails      *prometheus.CounterVec
 	orders     *prometheus.CounterVec
-	transcodes *prometheus.CounterVec
+	mediaJobs  *prometheus.CounterVec
 	storage    *prometheus.HistogramVec
 	stored     *prometheus.CounterVec
 }
@@ -46,8 +46,8 @@ func newMetrics() *metrics {
 		mails: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_mail_attempts_total", Help: "Attempts to send mails, by outcome.",
 		}, []string{"outcome"}),
-		transcodes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "showfloor_transcodes_total", Help: "Transcodes that are over, by their status: COMPLETED, FAILED or CANCELED.",
+		mediaJobs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "showfloor_media_jobs_total", Help: "Transcodes and packages that are over, by their kind and their status: COMPLETED, FAILED or CANCELED.",
 		}, []string{"status"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_orders_total",
@@ -63,7 +63,7 @@ func newMetrics() *metrics {
 			Name: "showfloor_storage_bytes_total", Help: "Bytes of files that were written (put) and read (open, serve), by operation.",
 		}, []string{"operation"}),
 	}
-	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders, m.transcodes, m.storage, m.stored,
+	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders, m.mediaJobs, m.storage, m.stored,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -84,8 +84,10 @@ func (m *metrics) observeMail(outcome string) { m.mails.WithLabelValues(outcome)
 // observeOrder counts an order's new status.
 func (m *metrics) observeOrder(status string) { m.orders.WithLabelValues(status).Inc() }
 
-// observeTranscode counts the last status of a transcode.
-func (m *metrics) observeTranscode(status string) { m.transcodes.WithLabelValues(status).Inc() }
+// observeMediaJob counts the last status of a transcode or package.
+func (m *metrics) observeMediaJob(kind, status string) {
+	m.mediaJobs.WithLabelValues(kind, status).Inc()
+}
 
 // observeStorage counts an operation on files.
 func (m *metrics) observeStorage(o blob.Operation) {

@@ -75,7 +75,7 @@ func (s *server) openImporter() error {
 	return nil
 }
 
-// openRenditions creates the maker of transcodes' files, unless TRANSCODE_WORKERS is 0 or this machine has no ffmpeg.
+// openRenditions creates the makers of transcodes' files and of packages, unless TRANSCODE_WORKERS is 0. Transcodes need an ffmpeg.
 func (s *server) openRenditions() {
 	m := &recordgate.Renditions{
 		Files: s.files, Engine: transcoder.New(), Dir: filepath.Join(s.config.DataDir, "transcodes"),
@@ -84,8 +84,12 @@ func (s *server) openRenditions() {
 	if err := m.RemoveStale(); err != nil {
 		s.log.Warn("the local files of unfinished transcodes could not be removed", "error", err)
 	}
-	if s.config.transcodeWorkers > 0 && m.Engine.Works() {
-		s.renditions = m // an interface: without ffmpeg it must stay nil
+	if s.config.transcodeWorkers == 0 {
+		return // the fields are interfaces: they must stay nil
+	}
+	s.packages = &recordgate.Packages{Files: s.files, Refuse: m.Refuse}
+	if m.Engine.Works() {
+		s.renditions = m
 	}
 }
 

@@ -32,6 +32,7 @@ import (
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/rooms/roomgate"
 	"showfloor/internal/streams/mediagate"
+	"showfloor/internal/streams/packaging"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recordgate"
 	"showfloor/internal/streams/recording"
@@ -69,6 +70,7 @@ type server struct {
 	vod        *vod.Server
 	assets     *recordgate.Assets
 	renditions transcode.Maker // nil without workers or ffmpeg
+	packages   packaging.Maker // nil without workers
 	// disk measures the free space on the disks with the server's data.
 	disk    *diskspace.Guard
 	box     *secret.Box
@@ -219,12 +221,12 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.areas, err = areas.Open(ctx, areas.Config{
 		Settings: s.config.areas, Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
 		Engine: mediagate.Engine{Hub: s.hub}, Files: s.files, RecordingAssets: s.assets, RecordingImporter: s.importer,
-		Renditions: s.renditions, TranscodeWorkers: s.config.transcodeWorkers,
+		Renditions: s.renditions, TranscodeWorkers: s.config.transcodeWorkers, Packages: s.packages,
 		RecordingClips: recordgate.Clips{Files: s.files}, RecordingTexts: recordgate.Texts{Files: s.files},
 		Processor: s.processor, Realtime: s.realtime,
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
-		ObserveTranscode: s.metrics.observeTranscode,
+		ObserveMediaJob: s.metrics.observeMediaJob,
 	})
 	if err != nil {
 		return err
@@ -307,7 +309,7 @@ func (s *server) recoverNode(ctx context.Context) error {
 	if err := s.areas.Streams.RecoverNode(ctx); err != nil {
 		return err
 	}
-	if err := s.areas.Transcodes.RecoverNode(ctx); err != nil {
+	if err := s.areas.MediaJobs.RecoverNode(ctx); err != nil {
 		return err
 	}
 	listener := &postgres.Listener{

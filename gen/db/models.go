@@ -271,6 +271,29 @@ type Mail struct {
 	DoneAt        *time.Time
 }
 
+type MediaJob struct {
+	ID          string
+	TenantID    string
+	Kind        string
+	RecordingID string
+	SourceID    *string
+	Status      string
+	Progress    int16
+	Spec        json.RawMessage
+	Outputs     json.RawMessage
+	SizeBytes   int64
+	Error       *string
+	Node        string
+	SeenAt      *time.Time
+	ClaimedAt   *time.Time
+	Attempt     int32
+	DueAt       time.Time
+	StartedAt   *time.Time
+	FinishedAt  *time.Time
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
 type Order struct {
 	ID                  string
 	TenantID            string
@@ -693,27 +716,6 @@ type Tenant struct {
 	PrimaryColor           *string
 	AccentColor            *string
 	EmbedOrigins           []string
-}
-
-type Transcode struct {
-	ID          string
-	TenantID    string
-	RecordingID string
-	Status      string
-	Progress    int16
-	Container   string
-	Renditions  json.RawMessage
-	Outputs     json.RawMessage
-	Error       *string
-	Node        string
-	SeenAt      *time.Time
-	ClaimedAt   *time.Time
-	Attempt     int32
-	DueAt       time.Time
-	StartedAt   *time.Time
-	FinishedAt  *time.Time
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
 }
 
 type User struct {

@@ -36,6 +36,8 @@ import (
 	"showfloor/internal/shows/shop"
 	"showfloor/internal/shows/show"
 	"showfloor/internal/streams/analytics"
+	"showfloor/internal/streams/mediajob"
+	"showfloor/internal/streams/packaging"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recorderhook"
 	"showfloor/internal/streams/recording"
@@ -120,6 +122,8 @@ type Config struct {
 	// at a time.
 	Renditions       transcode.Maker
 	TranscodeWorkers int
+	// Packages makes packages of transcodes' files; nil if this process makes none.
+	Packages packaging.Maker
 	// RecordingTexts stores the text tracks of recordings; nil if there is no store of files.
 	RecordingTexts recording.TextStore
 	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
@@ -146,8 +150,8 @@ type Config struct {
 	ObserveMail     func(outcome string)
 	// ObserveOrder is called for each order that is created, paid or expired.
 	ObserveOrder func(status string)
-	// ObserveTranscode is called with the last status of each transcode.
-	ObserveTranscode func(status string)
+	// ObserveMediaJob is called with the kind and the last status of each transcode and package.
+	ObserveMediaJob func(kind, status string)
 }
 
 // Areas are the services on one database.
@@ -182,8 +186,10 @@ type Areas struct {
 	Streams  *stream.Service
 	// Recordings are the recordings of streams.
 	Recordings *recording.Service
-	// Transcodes make other files of recordings.
+	// MediaJobs run transcodes and packages, which make other files of recordings.
+	MediaJobs  *mediajob.Service
 	Transcodes *transcode.Service
+	Packages   *packaging.Service
 	Webhooks   *webhook.Service
 	Tester     *tester.Service
 	Analytics  *analytics.Service
@@ -284,6 +290,9 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	return a, nil
 }
 
+// packageWorkers is how many packages a process makes at a time. They only copy bytes, so they wait for the storage.
+const packageWorkers = 2
+
 // openStreams creates the areas of streams.
 func (a *Areas) openStreams(c Config) {
 	var outside recording.OutsideRecorder
@@ -297,10 +306,15 @@ func (a *Areas) openStreams(c Config) {
 		Node: c.Node, PublicURL: c.PublicURL, Outside: outside, RecorderTimeout: c.RecorderTimeout,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})
-	a.Transcodes = transcode.New(transcode.Config{
-		Pool: c.Pool, Jobs: a.Inserter, Recordings: a.Recordings, Usage: a.Usage, Files: c.Files, Maker: c.Renditions,
-		Node: c.Node, Workers: c.TranscodeWorkers, Observe: c.ObserveTranscode, Log: c.Log,
+	a.MediaJobs = mediajob.New(mediajob.Config{
+		Pool: c.Pool, Jobs: a.Inserter, Recordings: a.Recordings, Files: c.Files, Node: c.Node, Observe: c.ObserveMediaJob, Log: c.Log,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
+	})
+	a.Transcodes = transcode.New(transcode.Config{
+		Pool: c.Pool, Jobs: a.MediaJobs, Recordings: a.Recordings, Usage: a.Usage, Maker: c.Renditions, Workers: c.TranscodeWorkers, Now: c.Now,
+	})
+	a.Packages = packaging.New(packaging.Config{
+		Pool: c.Pool, Jobs: a.MediaJobs, Transcodes: a.Transcodes, Recordings: a.Recordings, Maker: c.Packages, Workers: packageWorkers,
 	})
 	a.Streams = stream.New(stream.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Recordings: a.Recordings,

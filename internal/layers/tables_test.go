@@ -228,7 +228,7 @@ func owners() map[string]string {
 		"internal/streams/analytics":   {"figure_hours", "sales_hours"},
 		"internal/streams/stream":      {"streams", "publishers", "plays", "dvr_files", "stream_media", "audience_hours"},
 		"internal/streams/recording":   {"recordings", "recording_takes", "recording_inits", "recording_segments", "recording_text_tracks"},
-		"internal/streams/transcode":   {"transcodes"},
+		"internal/streams/mediajob":    {"media_jobs"},
 		"internal/rooms/call":          {"calls"},
 		"internal/rooms/chat":          {"channels", "channel_members", "channel_messages", "channel_moderation", "product_pins"},
 		"internal/rooms/session":       {"sessions", "participants", "room_placements", "nodes"},
@@ -370,7 +370,7 @@ func tableExceptions() []tableException {
 			queries: map[string]string{
 				"streams":    "GetAdminRecording ListAdminRecordings ListIdleRecordings ListStrandedRecordings",
 				"tenants":    "FindPlayableRecording GetAdminRecording ListAdminRecordings",
-				"transcodes": "SumStoredBytes",
+				"media_jobs": "SumStoredBytes",
 			},
 		},
 		{

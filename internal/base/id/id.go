@@ -29,6 +29,7 @@ const (
 	Recording    Prefix = "rec"
 	TextVersion  Prefix = "text"
 	Transcode    Prefix = "tc"
+	Package      Prefix = "pkg"
 	Event        Prefix = "evt"
 	Webhook      Prefix = "wh"
 	Delivery     Prefix = "del"

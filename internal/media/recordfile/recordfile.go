@@ -2,6 +2,7 @@
 package recordfile
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,7 +38,7 @@ func TextFolder(version string) string { return textFolder + version }
 
 // Text is the name of the file of a version of a text track for a part of the recording, from 1.
 func Text(version string, part int) string {
-	return TextFolder(version) + "/" + strconv.Itoa(part) + textExtension
+	return TextFolder(version) + "/" + strconv.Itoa(part) + TextExtension
 }
 
 // TranscodeFolder is the folder of the files that a transcode has made.
@@ -48,18 +49,27 @@ func Transcode(transcodeID, rendition, extension string) string {
 	return TranscodeFolder(transcodeID) + "/" + rendition + extension
 }
 
-// Extensions of the files of transcodes.
+// PackageFolder is the folder of the files of a package.
+func PackageFolder(packageID string) string { return packageFolder + packageID }
+
+// Package is the name of a file of a package.
+func Package(packageID, file string) string { return PackageFolder(packageID) + "/" + file }
+
+// Extensions of the files of transcodes and packages.
 const (
-	MP4Extension = ".mp4"
-	TSExtension  = ".ts"
+	MP4Extension  = ".mp4"
+	TSExtension   = ".ts"
+	HLSExtension  = ".m3u8"
+	DASHExtension = ".mpd"
+	TextExtension = ".vtt"
 )
 
-const transcodeFolder = "transcodes/"
-
 const (
-	textFolder    = "text/"
-	textExtension = ".vtt"
+	transcodeFolder = "transcodes/"
+	packageFolder   = "packages/"
 )
+
+const textFolder = "text/"
 
 // InitOfTake is the name within its take of a track of an initialization section, such as init1-v.mp4.
 func InitOfTake(number int, of Track) string { return string(appendInit(nil, number, of)) }
@@ -129,7 +139,17 @@ func IsAsset(name string) bool {
 
 // IsTranscode reports whether a name has the form that Transcode returns.
 func IsTranscode(name string) bool {
-	name, ok := strings.CutPrefix(name, transcodeFolder)
+	return isInFolder(name, transcodeFolder, MP4Extension, TSExtension)
+}
+
+// IsPackage reports whether a name is that of a file that packages may have.
+func IsPackage(name string) bool {
+	return isInFolder(name, packageFolder, MP4Extension, HLSExtension, DASHExtension, TextExtension)
+}
+
+// isInFolder reports whether a name is <folder><word>/<word><extension>.
+func isInFolder(name, folder string, extensions ...string) bool {
+	name, ok := strings.CutPrefix(name, folder)
 	if !ok {
 		return false
 	}
@@ -137,9 +157,8 @@ func IsTranscode(name string) bool {
 	if !ok || !isWord(id) {
 		return false
 	}
-	base, isMP4 := strings.CutSuffix(name, MP4Extension)
-	base, isTS := strings.CutSuffix(base, TSExtension)
-	return isMP4 != isTS && isWord(base)
+	base, extension, ok := strings.Cut(name, ".")
+	return ok && isWord(base) && slices.Contains(extensions, "."+extension)
 }
 
 // isWord reports whether a text has only letters, digits, "_" and "-", and begins with a letter or digit.
@@ -161,7 +180,7 @@ func IsText(name string) bool {
 	}) {
 		return false
 	}
-	number, ok = strings.CutSuffix(number, textExtension)
+	number, ok = strings.CutSuffix(number, TextExtension)
 	return ok && isNumber(number)
 }
 

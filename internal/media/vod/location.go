@@ -23,6 +23,7 @@ const (
 	playlistFile fileKind = iota // a playlist or chaptersName
 	mediaFile                    // an init, a segment, a text or a rendition: its content never changes
 	assetFile                    // made of the media: pictures, one MP4
+	manifestFile                 // a playlist or manifest of a package: its content never changes
 )
 
 // location is a parsed path.
@@ -95,6 +96,12 @@ func parseFile(name string) (fileKind, bool) {
 		return playlistFile, true
 	}
 	if recordfile.IsText(name) || recordfile.IsTranscode(name) {
+		return mediaFile, true
+	}
+	if recordfile.IsPackage(name) {
+		if strings.HasSuffix(name, recordfile.HLSExtension) || strings.HasSuffix(name, recordfile.DASHExtension) {
+			return manifestFile, true
+		}
 		return mediaFile, true
 	}
 	return 0, false

@@ -55,6 +55,8 @@ type ServeOptions struct {
 	// Lifetime is how long the playback URL still opens media: the longest sensible life of a URL
 	// to which the request is redirected. It is at least a minute.
 	Lifetime time.Duration
+	// NoRedirect makes this server send the file itself.
+	NoRedirect bool
 }
 
 // Config configures a Server. Zero values are replaced by the given defaults.

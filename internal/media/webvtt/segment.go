@@ -2,6 +2,7 @@ package webvtt
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -51,6 +52,16 @@ func (f *File) Segment(at Place) []byte {
 		b = append(append(append(b, '\n'), c.Text...), '\n')
 	}
 	return b
+}
+
+// ReadSegment reads a file that Segment has rendered.
+func ReadSegment(text string) (*File, error) {
+	head, rest, _ := strings.Cut(text, "\n")
+	clock, rest, found := strings.Cut(rest, "\n")
+	if !found || !strings.HasPrefix(clock, "X-TIMESTAMP-MAP=") {
+		return nil, &SyntaxError{Line: 2, Message: "has no X-TIMESTAMP-MAP"}
+	}
+	return Parse(head + "\n" + rest)
 }
 
 // stamp formats a time as a cue's.

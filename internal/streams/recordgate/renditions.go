@@ -17,6 +17,7 @@ import (
 	"showfloor/internal/media/recordfile"
 	"showfloor/internal/media/transcoder"
 	"showfloor/internal/media/vod"
+	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/transcode"
 )
 
@@ -45,23 +46,23 @@ func (m *Renditions) MakeRenditions(
 ) error {
 	media := toVOD(w.Media)
 	if media.Length() > maxMP4 {
-		return transcode.MediaError{Reason: "The recording is longer than 24 hours."}
+		return mediajob.MediaError{Reason: "The recording is longer than 24 hours."}
 	}
 	folder := filepath.Join(m.Dir, w.ID)
 	if err := errors.Join(m.Refuse(), os.RemoveAll(folder), os.MkdirAll(folder, folderMode)); err != nil {
-		return errors.Join(transcode.ErrStorage, err)
+		return errors.Join(mediajob.ErrStorage, err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // the next start removes what is left
-	ctx, stop := m.whileSpace(ctx)
+	ctx, stop := whileSpace(ctx, m.Refuse)
 	defer stop()
 	file, err := mp4file.Prepare(ctx, recordingFiles{m.Files, recordfile.Key(w.Media.RecordingID, "")}, &media)
 	switch {
 	case errors.Is(err, mp4file.ErrCodecs):
-		return transcode.MediaError{Reason: "The codec changes in the recording."}
+		return mediajob.MediaError{Reason: "The codec changes in the recording."}
 	case errors.Is(err, mp4file.ErrEmpty):
-		return transcode.MediaError{Reason: "The recording has no media."}
+		return mediajob.MediaError{Reason: "The recording has no media."}
 	case err != nil:
-		return fmt.Errorf("%w: prepare the source: %w", transcode.ErrStorage, err)
+		return fmt.Errorf("%w: prepare the source: %w", mediajob.ErrStorage, err)
 	}
 	if err := m.checkSpace(w, file.Duration()); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (m *Renditions) store(
 ) error {
 	key := recordfile.Key(w.Media.RecordingID, transcode.FileName(w.ID, r.Name, w.Container))
 	if _, err := m.Files.PutFile(ctx, key, f.Path); err != nil {
-		return fmt.Errorf("%w: store a rendition: %w", transcode.ErrStorage, err)
+		return fmt.Errorf("%w: store a rendition: %w", mediajob.ErrStorage, err)
 	}
 	err := stored(ctx, transcode.Output{
 		Name: r.Name, Width: f.Width, Height: f.Height, VideoCodec: r.VideoCodec, VideoKbps: f.VideoKbps, AudioKbps: f.AudioKbps,
@@ -108,8 +109,8 @@ func (m *Renditions) store(
 // errNoSpace is the cause of a context that ends because Refuse refuses.
 var errNoSpace = errors.New("the disk has no space for the files")
 
-// whileSpace returns a context that ends when ctx ends, when Refuse returns an error, or by stop, which waits for its goroutine.
-func (m *Renditions) whileSpace(ctx context.Context) (_ context.Context, stop func()) {
+// whileSpace returns a context that ends when ctx ends, when refuse returns an error, or by stop, which waits for its goroutine.
+func whileSpace(ctx context.Context, refuse func() error) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -120,7 +121,7 @@ func (m *Renditions) whileSpace(ctx context.Context) (_ context.Context, stop fu
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if m.Refuse() != nil {
+				if refuse() != nil {
 					cancel(errNoSpace)
 				}
 			}
@@ -140,11 +141,11 @@ func (m *Renditions) checkSpace(w transcode.Work, length time.Duration) error {
 	}
 	space, err := diskspace.Measure(m.Dir)
 	if err != nil {
-		return fmt.Errorf("%w: measure the disk: %w", transcode.ErrStorage, err)
+		return fmt.Errorf("%w: measure the disk: %w", mediajob.ErrStorage, err)
 	}
 	if need := uint64(float64(kbps) * 1000 / 8 * length.Seconds()); space.Free < need {
 		return fmt.Errorf("%w: %w: %s are free, %s are needed",
-			transcode.ErrStorage, errNoSpace, diskspace.Bytes(space.Free), diskspace.Bytes(need))
+			mediajob.ErrStorage, errNoSpace, diskspace.Bytes(space.Free), diskspace.Bytes(need))
 	}
 	return nil
 }
@@ -152,13 +153,13 @@ func (m *Renditions) checkSpace(w transcode.Work, length time.Duration) error {
 // encoding converts an error of the engine. ctx is that of whileSpace.
 func encoding(ctx context.Context, err error) error {
 	if media, is := errors.AsType[*transcoder.MediaError](err); is {
-		return transcode.MediaError{Reason: media.Reason}
+		return mediajob.MediaError{Reason: media.Reason}
 	}
 	switch {
 	case errors.Is(err, transcoder.ErrNoEncoder):
-		return transcode.MediaError{Reason: "The server can't encode a requested codec."}
+		return mediajob.MediaError{Reason: "The server can't encode a requested codec."}
 	case errors.Is(err, transcoder.ErrNoSpace), errors.Is(context.Cause(ctx), errNoSpace):
-		err = errors.Join(transcode.ErrStorage, errNoSpace, err)
+		err = errors.Join(mediajob.ErrStorage, errNoSpace, err)
 	}
 	return fmt.Errorf("make renditions: %w", err)
 }
@@ -170,7 +171,7 @@ type storedReader struct{ io.Reader }
 func (r storedReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = fmt.Errorf("%w: %w", transcode.ErrStorage, err)
+		err = fmt.Errorf("%w: %w", mediajob.ErrStorage, err)
 	}
 	return n, err
 }

@@ -57,7 +57,7 @@ func toVOD(m recording.Media) vod.Media {
 
 // Serve implements vod.Files.
 func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, key string, o vod.ServeOptions) error {
-	err := g.files.Serve(w, r, key, blob.ServeOptions{CacheControl: o.CacheControl, Lifetime: o.Lifetime})
+	err := g.files.Serve(w, r, key, blob.ServeOptions{CacheControl: o.CacheControl, Lifetime: o.Lifetime, NoRedirect: o.NoRedirect})
 	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrKey) {
 		return errors.Join(vod.ErrNotFound, err)
 	}

@@ -68,7 +68,7 @@ func (s *Service) Media(ctx context.Context, recordingID string, known []TakeEnd
 	return m, nil
 }
 
-// StoredMedia returns the inits and segments of a recording for a job, also while the tenant is suspended. An unknown recording,
+// StoredMedia returns the inits, segments and texts of a recording for a job, also while the tenant is suspended. An unknown recording,
 // and one that is FAILED or DELETED, is the problem not_found.
 func (s *Service) StoredMedia(ctx context.Context, recordingID string) (Media, error) {
 	q := db.New(s.config.Pool)
@@ -76,7 +76,12 @@ func (s *Service) StoredMedia(ctx context.Context, recordingID string) (Media, e
 	if err := found(err, "find recording"); err != nil {
 		return Media{}, err
 	}
-	return mediaOf(ctx, q, r, nil)
+	m, err := mediaOf(ctx, q, r, nil)
+	if err != nil {
+		return Media{}, err
+	}
+	m.Texts, err = textsOf(ctx, q, r.ID)
+	return m, err
 }
 
 // mediaOf returns the inits and segments of a recording that the caller doesn't know.

@@ -49,13 +49,13 @@ func (s *Service) IsDeletedTx(ctx context.Context, tx pgx.Tx, recordingID string
 	return r.Status == Deleted, nil
 }
 
-// Project returns the project of a recording's stream; "" for none.
-func (s *Service) Project(ctx context.Context, recordingID string) (string, error) {
-	r, err := db.New(s.config.Pool).FindRecording(ctx, recordingID)
+// ProjectTx returns the project of a recording's stream; "" for none.
+func (s *Service) ProjectTx(ctx context.Context, tx pgx.Tx, recordingID string) (string, error) {
+	r, err := db.New(tx).FindRecording(ctx, recordingID)
 	if err != nil {
 		return "", fmt.Errorf("find recording: %w", err)
 	}
-	project, err := stream.ProjectTx(ctx, s.config.Pool, r.StreamID)
+	project, err := stream.ProjectTx(ctx, tx, r.StreamID)
 	if err != nil || project == nil {
 		return "", err
 	}

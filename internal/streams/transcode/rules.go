@@ -9,15 +9,6 @@ import (
 	"showfloor/internal/base/problem"
 )
 
-// Statuses of a transcode.
-const (
-	Queued    = "QUEUED"
-	Running   = "RUNNING"
-	Completed = "COMPLETED"
-	Failed    = "FAILED"
-	Canceled  = "CANCELED"
-)
-
 // Containers of the files.
 const (
 	MP4    = "MP4"
@@ -30,29 +21,14 @@ const (
 	HEVC = "HEVC"
 )
 
-const (
-	// maxUnfinished is the number of a tenant's transcodes that may be QUEUED or RUNNING.
-	maxUnfinished = 100
-	// maxAttempts is how often a transcode is tried before it is FAILED. Attempts that end because of the storage, or because the
-	// server stops, don't count.
-	maxAttempts = 5
-	// storageTime is how long after its start a transcode is tried while the storage fails, and storagePause the pause in between.
-	storageTime  = 6 * time.Hour
-	storagePause = time.Minute
-	// heartbeatTimeout is the time after an attempt's last heartbeat from which its process counts as dead.
-	heartbeatTimeout = 30 * time.Second
-	// retryPause is the pause after the first attempt that ended with an error; it is doubled with each further one.
-	retryPause = 15 * time.Second
-	// forgottenAfter is how long a transcode may be due. Then its run may be lost, and Sweep adds another one, but only one in
-	// forgottenPeriod: perhaps the transcode only waits, or no server takes runs.
-	forgottenAfter  = 5 * time.Minute
-	forgottenPeriod = time.Hour
-	// lateFiles is the time after the end of a transcode at which its files are deleted once more: a worker without a connection to the
-	// database may have stored another one.
-	lateFiles = 24 * time.Hour
-	// DefaultAudioKbps is the default bitrate of sound in kbit/s.
-	DefaultAudioKbps = 128
-)
+// DefaultAudioKbps is the default bitrate of sound in kbit/s.
+const DefaultAudioKbps = 128
+
+// Spec is what a transcode makes.
+type Spec struct {
+	Container  string      `json:"container"`
+	Renditions []Rendition `json:"renditions"`
+}
 
 // Rendition is a requested file.
 type Rendition struct {
@@ -146,6 +122,3 @@ func usualKbps(height int, codec string, fps *float64) int {
 	}
 	return int(math.Round(kbps/10) * 10)
 }
-
-// pauseAfter is the pause after an attempt that ended with an error.
-func pauseAfter(attempt int) time.Duration { return retryPause << max(attempt-1, 0) }

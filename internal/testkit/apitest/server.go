@@ -38,6 +38,7 @@ import (
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/webvtt"
 	"showfloor/internal/streams/mediagate"
+	"showfloor/internal/streams/packaging"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
@@ -89,6 +90,8 @@ type Options struct {
 	Clips recording.ClipMaker
 	// Renditions makes the files of transcodes; none by default.
 	Renditions transcode.Maker
+	// Packages makes packages; none by default.
+	Packages packaging.Maker
 	// Texts stores text tracks; it drops them by default.
 	Texts recording.TextStore
 	// Schedule holds the pauses between delivery attempts; the default schedule if nil.
@@ -274,7 +277,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production,
 		},
 		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node, Engine: mediagate.Engine{Hub: s.Hub},
-		Files: cmp.Or[recording.Files](o.Files, noFiles{}), RecordingClips: o.Clips, Renditions: o.Renditions, TranscodeWorkers: 1,
+		Files: cmp.Or[recording.Files](o.Files, noFiles{}), RecordingClips: o.Clips, Renditions: o.Renditions, TranscodeWorkers: 1, Packages: o.Packages,
 		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
 		Processor:      s.Sandbox.Client, Realtime: &s.published, CheckEvent: eventCheck(t),
 		PasswordMemory: cmp.Or(o.PasswordMemory, 64),

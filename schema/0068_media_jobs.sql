@@ -1,18 +1,22 @@
 -- +goose Up
 SET LOCAL lock_timeout = '200ms'; -- or requests would wait behind the lock; Migrate repeats it
 
--- Transcodes make renditions of recordings. The files are in the recording's folder.
-CREATE TABLE transcodes (
+-- Media jobs make files of recordings. The files are in the recording's folder.
+CREATE TABLE media_jobs (
     id text PRIMARY KEY,
     tenant_id text NOT NULL REFERENCES tenants (id),
+    kind text NOT NULL CHECK (kind IN ('transcode', 'package')),
     recording_id text NOT NULL REFERENCES recordings (id),
+    -- The transcode whose files a package has.
+    source_id text REFERENCES media_jobs (id) CHECK ((source_id IS NOT NULL) = (kind = 'package')),
     status text NOT NULL CHECK (status IN ('QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELED')),
     -- Percent.
     progress smallint NOT NULL DEFAULT 0 CHECK (progress BETWEEN 0 AND 100),
-    container text NOT NULL CHECK (container IN ('MP4', 'MPEG_TS')),
-    -- The requested files, and those that are stored. Both are types of the package transcode.
-    renditions jsonb NOT NULL,
+    -- What was requested, and the files that are stored. Both are types of the kind's package.
+    spec jsonb NOT NULL,
     outputs jsonb NOT NULL DEFAULT '[]',
+    -- The bytes of all files of a COMPLETED job.
+    size_bytes bigint NOT NULL DEFAULT 0 CHECK (size_bytes >= 0),
     error text,
     -- The process that works on it while it is RUNNING, its last heartbeat, the start of the last attempt, and the number of attempts that
     -- count.
@@ -20,13 +24,13 @@ CREATE TABLE transcodes (
     seen_at timestamptz,
     claimed_at timestamptz,
     attempt integer NOT NULL DEFAULT 0,
-    -- A QUEUED transcode is not started before.
+    -- A QUEUED job is not started before.
     due_at timestamptz NOT NULL,
     started_at timestamptz,
     finished_at timestamptz,
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL
 );
-CREATE INDEX transcodes_unfinished_idx ON transcodes (status, tenant_id, id) WHERE status IN ('QUEUED', 'RUNNING');
-CREATE INDEX transcodes_claimed_idx ON transcodes (tenant_id, claimed_at);
-CREATE INDEX transcodes_recording_idx ON transcodes (recording_id) WHERE status = 'COMPLETED';
+CREATE INDEX media_jobs_unfinished_idx ON media_jobs (kind, status, tenant_id, id) WHERE status IN ('QUEUED', 'RUNNING');
+CREATE INDEX media_jobs_claimed_idx ON media_jobs (kind, tenant_id, claimed_at);
+CREATE INDEX media_jobs_recording_idx ON media_jobs (recording_id) WHERE status = 'COMPLETED';

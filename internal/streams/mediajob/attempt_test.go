@@ -1,4 +1,4 @@
-package transcode_test
+package mediajob_test
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 
 	"showfloor/internal/base/blob"
 	"showfloor/internal/media/transcoder"
+	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/recordgate"
 	"showfloor/internal/streams/recording"
-	"showfloor/internal/streams/transcode"
 	"showfloor/internal/testkit/apitest"
 	"showfloor/internal/testkit/dbtest"
 )
@@ -36,7 +36,7 @@ func newWorker(t *testing.T, full func() error) *rig {
 func (r *rig) failed(t *testing.T, id, reason string) {
 	t.Helper()
 	row := r.find(t, id)
-	require.Equal(t, transcode.Failed, row.Status)
+	require.Equal(t, mediajob.Failed, row.Status)
 	require.Equal(t, reason, *row.Error)
 }
 
@@ -48,9 +48,9 @@ func TestARecordingWithoutMedia(t *testing.T) {
 	r := newWorker(t, noError)
 	owner, rec := r.recorded(t)
 	id := r.create(t, owner, rec)
-	require.NoError(t, r.Transcodes.RunNext(t.Context()))
+	require.NoError(t, r.MediaJobs.RunNext(t.Context(), mediajob.Transcode))
 	r.failed(t, id, "The recording has no media.")
-	require.NoError(t, r.Transcodes.RunNext(t.Context()), "nothing is left to do")
+	require.NoError(t, r.MediaJobs.RunNext(t.Context(), mediajob.Transcode), "nothing is left to do")
 }
 
 // TestALongRecording: the index of its source would need too much memory.
@@ -65,7 +65,7 @@ func TestALongRecording(t *testing.T) {
 		video_us, audio_us, video_bytes, audio_bytes) VALUES ($1, 1, 1, $2, 1, false, now(), $3, $3, $3, 1, 1)`, rec, owner.TenantID, (25 * time.Hour).Microseconds())
 	require.NoError(t, err)
 	id := r.create(t, owner, rec)
-	require.NoError(t, r.Transcodes.RunNext(t.Context()))
+	require.NoError(t, r.MediaJobs.RunNext(t.Context(), mediajob.Transcode))
 	r.failed(t, id, "The recording is longer than 24 hours.")
 }
 
@@ -76,14 +76,14 @@ func TestAStorageThatFails(t *testing.T) {
 	owner, rec := r.recorded(t)
 	id := r.create(t, owner, rec)
 	for range 7 {
-		require.NoError(t, r.Transcodes.RunNext(t.Context()))
+		require.NoError(t, r.MediaJobs.RunNext(t.Context(), mediajob.Transcode))
 		again := r.find(t, id)
-		require.Equal(t, []any{transcode.Queued, int32(0)}, []any{again.Status, again.Attempt})
+		require.Equal(t, []any{mediajob.Queued, int32(0)}, []any{again.Status, again.Attempt})
 		require.Equal(t, time.Minute, again.DueAt.Sub(r.Clock.Now()).Round(time.Second))
 		r.pass(t, time.Minute)
 	}
 	r.pass(t, 6*time.Hour)
-	require.NoError(t, r.Transcodes.RunNext(t.Context()))
+	require.NoError(t, r.MediaJobs.RunNext(t.Context(), mediajob.Transcode))
 	r.failed(t, id, "The storage failed for 6 hours.")
 }
 
@@ -97,11 +97,11 @@ func TestAServerThatStops(t *testing.T) {
 	})
 	owner, rec := r.recorded(t)
 	id := r.create(t, owner, rec)
-	require.NoError(t, r.Transcodes.RunNext(ctx))
+	require.NoError(t, r.MediaJobs.RunNext(ctx, mediajob.Transcode))
 	again := r.find(t, id)
-	require.Equal(t, []any{transcode.Queued, int32(0)}, []any{again.Status, again.Attempt})
+	require.Equal(t, []any{mediajob.Queued, int32(0)}, []any{again.Status, again.Attempt})
 	require.Zero(t, again.DueAt.Sub(r.Clock.Now()).Round(time.Second))
-	require.Equal(t, 2, r.jobs(t, transcode.RunArgs{}.Kind()))
+	require.Equal(t, 2, r.jobs(t, mediajob.RunArgs{}.Kind()))
 }
 
 // TestARecordingThatIsDeleted before an attempt makes the transcode FAILED.
@@ -112,6 +112,6 @@ func TestARecordingThatIsDeleted(t *testing.T) {
 	id := r.create(t, owner, rec)
 	_, err := r.Pool.Exec(t.Context(), "UPDATE recordings SET status = $2 WHERE id = $1", rec, recording.Deleted)
 	require.NoError(t, err)
-	require.NoError(t, r.Transcodes.RunNext(t.Context()))
+	require.NoError(t, r.MediaJobs.RunNext(t.Context(), mediajob.Transcode))
 	r.failed(t, id, "The recording was deleted.")
 }

@@ -1,4 +1,4 @@
-package transcode_test
+package mediajob_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
+	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/streams/transcode"
@@ -65,16 +66,16 @@ func (r *rig) create(t *testing.T, owner *apitest.Caller, recordingID string) st
 }
 
 // claim starts the next job as another process.
-func (r *rig) claim(t *testing.T) db.Transcode {
+func (r *rig) claim(t *testing.T) db.MediaJob {
 	t.Helper()
-	row, err := db.New(r.Pool).ClaimTranscode(t.Context(), db.ClaimTranscodeParams{Node: "another", Now: r.Clock.Now()})
+	row, err := db.New(r.Pool).ClaimMediaJob(t.Context(), db.ClaimMediaJobParams{Kind: mediajob.Transcode, Node: "another", Now: r.Clock.Now()})
 	require.NoError(t, err)
 	return row
 }
 
-func (r *rig) find(t *testing.T, id string) db.Transcode {
+func (r *rig) find(t *testing.T, id string) db.MediaJob {
 	t.Helper()
-	row, err := db.New(r.Pool).FindTranscode(t.Context(), id)
+	row, err := db.New(r.Pool).FindMediaJob(t.Context(), id)
 	require.NoError(t, err)
 	return row
 }
@@ -97,13 +98,13 @@ func TestManyWorkersAreFair(t *testing.T) {
 		a = append(a, r.create(t, ada, adas))
 	}
 	b := []string{r.create(t, bo, bos), r.create(t, bo, bos)}
-	require.Equal(t, 7, r.jobs(t, transcode.RunArgs{}.Kind()), "one run for each")
+	require.Equal(t, 7, r.jobs(t, mediajob.RunArgs{}.Kind()), "one run for each")
 	var order []string
 	for range 7 {
 		order = append(order, r.claim(t).ID)
 	}
 	require.Equal(t, []string{a[0], b[0], a[1], b[1], a[2], a[3], a[4]}, order)
-	_, err := db.New(r.Pool).ClaimTranscode(t.Context(), db.ClaimTranscodeParams{Node: "another", Now: r.Clock.Now()})
+	_, err := db.New(r.Pool).ClaimMediaJob(t.Context(), db.ClaimMediaJobParams{Kind: mediajob.Transcode, Node: "another", Now: r.Clock.Now()})
 	require.ErrorIs(t, err, pgx.ErrNoRows)
 }
 
@@ -121,7 +122,7 @@ func TestASingleWorkerIsFair(t *testing.T) {
 	var order []string
 	for range 6 {
 		order = append(order, r.claim(t).ID)
-		_, err := r.Pool.Exec(t.Context(), "UPDATE transcodes SET status = 'COMPLETED' WHERE status = 'RUNNING'")
+		_, err := r.Pool.Exec(t.Context(), "UPDATE media_jobs SET status = 'COMPLETED' WHERE status = 'RUNNING'")
 		require.NoError(t, err)
 		r.pass(t, time.Second)
 	}
@@ -138,26 +139,26 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 		row := r.claim(t)
 		require.EqualValues(t, attempt, row.Attempt)
 		r.pass(t, 29*time.Second)
-		require.NoError(t, r.Transcodes.Sweep(t.Context()))
-		require.Equal(t, transcode.Running, r.find(t, id).Status)
+		require.NoError(t, r.MediaJobs.Sweep(t.Context()))
+		require.Equal(t, mediajob.Running, r.find(t, id).Status)
 		r.pass(t, 2*time.Second)
-		require.NoError(t, r.Transcodes.Sweep(t.Context()))
+		require.NoError(t, r.MediaJobs.Sweep(t.Context()))
 		if attempt == 5 {
 			break
 		}
 		again := r.find(t, id)
-		require.Equal(t, transcode.Queued, again.Status)
+		require.Equal(t, mediajob.Queued, again.Status)
 		require.Equal(t, 15*time.Second<<(attempt-1), again.DueAt.Sub(r.Clock.Now()).Round(time.Second))
-		require.Equal(t, 1+attempt, r.jobs(t, transcode.RunArgs{}.Kind()), "each attempt has a run")
-		changed, err := db.New(r.Pool).BeatTranscode(t.Context(), db.BeatTranscodeParams{ID: id, Attempt: row.Attempt, Now: r.Clock.Now()})
+		require.Equal(t, 1+attempt, r.jobs(t, mediajob.RunArgs{}.Kind()), "each attempt has a run")
+		changed, err := db.New(r.Pool).BeatMediaJob(t.Context(), db.BeatMediaJobParams{ID: id, Attempt: row.Attempt, Now: r.Clock.Now()})
 		require.NoError(t, err)
 		require.Zero(t, changed, "the silent worker notices that its attempt is over")
 		r.pass(t, again.DueAt.Sub(r.Clock.Now()))
 	}
 	failed := r.find(t, id)
-	require.Equal(t, transcode.Failed, failed.Status)
+	require.Equal(t, mediajob.Failed, failed.Status)
 	require.Equal(t, "The server stopped while it made the files. It was tried 5 times.", *failed.Error)
-	require.Equal(t, 3, r.jobs(t, transcode.DeleteFilesArgs{}.Kind()))
+	require.Equal(t, 3, r.jobs(t, mediajob.DeleteFilesArgs{}.Kind()))
 	var shown api.Transcode
 	owner.Call(t, "GET", "/v1/me/transcodes/"+id, nil).Into(t, 200, &shown)
 	require.Equal(t, api.MediaJobStatusFAILED, shown.Status)
@@ -169,16 +170,16 @@ func TestALostRunIsAddedAgain(t *testing.T) {
 	r := newRig(t)
 	owner, rec := r.recorded(t)
 	id := r.create(t, owner, rec)
-	_, err := r.Pool.Exec(t.Context(), "DELETE FROM river_job WHERE kind = $1", transcode.RunArgs{}.Kind())
+	_, err := r.Pool.Exec(t.Context(), "DELETE FROM river_job WHERE kind = $1", mediajob.RunArgs{}.Kind())
 	require.NoError(t, err)
 	r.pass(t, 4*time.Minute)
-	require.NoError(t, r.Transcodes.Sweep(t.Context()))
-	require.Zero(t, r.jobs(t, transcode.RunArgs{}.Kind()))
+	require.NoError(t, r.MediaJobs.Sweep(t.Context()))
+	require.Zero(t, r.jobs(t, mediajob.RunArgs{}.Kind()))
 	r.pass(t, 2*time.Minute)
 	for range 3 {
-		require.NoError(t, r.Transcodes.Sweep(t.Context()))
+		require.NoError(t, r.MediaJobs.Sweep(t.Context()))
 	}
-	require.Equal(t, 1, r.jobs(t, transcode.RunArgs{}.Kind()), "one in an hour")
+	require.Equal(t, 1, r.jobs(t, mediajob.RunArgs{}.Kind()), "one in an hour")
 	require.Equal(t, id, r.claim(t).ID)
 }
 
@@ -188,12 +189,12 @@ func TestARestartedNodeContinues(t *testing.T) {
 	r := newRig(t)
 	owner, rec := r.recorded(t)
 	mine, others := r.create(t, owner, rec), r.create(t, owner, rec)
-	_, err := db.New(r.Pool).ClaimTranscode(t.Context(), db.ClaimTranscodeParams{Node: r.Node, Now: r.Clock.Now()})
+	_, err := db.New(r.Pool).ClaimMediaJob(t.Context(), db.ClaimMediaJobParams{Kind: mediajob.Transcode, Node: r.Node, Now: r.Clock.Now()})
 	require.NoError(t, err)
 	r.claim(t)
-	require.NoError(t, r.Transcodes.RecoverNode(t.Context()))
-	require.Equal(t, transcode.Queued, r.find(t, mine).Status)
-	require.Equal(t, transcode.Running, r.find(t, others).Status)
+	require.NoError(t, r.MediaJobs.RecoverNode(t.Context()))
+	require.Equal(t, mediajob.Queued, r.find(t, mine).Status)
+	require.Equal(t, mediajob.Running, r.find(t, others).Status)
 }
 
 // TestFilesOfTranscodesAreStored counts them in the tenant's storage until the recording is deleted.
@@ -202,7 +203,7 @@ func TestFilesOfTranscodesAreStored(t *testing.T) {
 	r := newRig(t)
 	owner, rec := r.recorded(t)
 	id := r.create(t, owner, rec)
-	_, err := r.Pool.Exec(t.Context(), `UPDATE transcodes SET status = 'COMPLETED', outputs = '[{"sizeBytes": 500}, {"sizeBytes": 70}]' WHERE id = $1`, id)
+	_, err := r.Pool.Exec(t.Context(), `UPDATE media_jobs SET status = 'COMPLETED', size_bytes = 570 WHERE id = $1`, id)
 	require.NoError(t, err)
 	bytes := func() (sum int64) {
 		rows, err := db.New(r.Pool).SumStoredBytes(t.Context())

@@ -1,0 +1,55 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/streams/packaging"
+)
+
+// CreatePackage adds a job that packages the files of a transcode.
+func (s *Server) CreatePackage(ctx context.Context, r api.CreatePackageRequestObject) (api.CreatePackageResponseObject, error) {
+	in := packaging.Spec{SegmentSec: packaging.DefaultSegmentSec}
+	if r.Body != nil {
+		in.Formats = each(r.Body.Formats, func(f api.PackageFormat) string { return string(f) })
+		in.SegmentSec = valueOr(r.Body.SegmentSec, packaging.DefaultSegmentSec)
+	}
+	v, err := s.areas.Packages.CreatePackage(ctx, request.Caller(ctx), r.ID, in)
+	if err != nil {
+		return nil, err
+	}
+	return api.CreatePackage201JSONResponse(toPackage(v)), nil
+}
+
+// GetPackage returns a job.
+func (s *Server) GetPackage(ctx context.Context, r api.GetPackageRequestObject) (api.GetPackageResponseObject, error) {
+	v, err := s.areas.Packages.GetPackage(ctx, request.Caller(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetPackage200JSONResponse(toPackage(v)), nil
+}
+
+// CancelPackage ends a job.
+func (s *Server) CancelPackage(ctx context.Context, r api.CancelPackageRequestObject) (api.CancelPackageResponseObject, error) {
+	v, err := s.areas.Packages.CancelPackage(ctx, request.Caller(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.CancelPackage201JSONResponse(toPackage(v)), nil
+}
+
+func toPackage(v packaging.View) api.Package {
+	return api.Package{
+		ID: v.ID, TranscodeID: valueOr(v.SourceID, ""), RecordingID: v.RecordingID, Status: api.MediaJobStatus(v.Status), Progress: int(v.Progress),
+		Formats: each(v.Formats, func(f string) api.PackageFormat { return api.PackageFormat(f) }), SegmentSec: v.SegmentSec,
+		Outputs: each(v.Files, toPackageOutput), Error: orNull(v.Error), StartedAt: timeOrNull(v.StartedAt), FinishedAt: timeOrNull(v.FinishedAt),
+		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
+	}
+}
+
+func toPackageOutput(f packaging.File) api.PackageOutput {
+	return api.PackageOutput{Format: api.PackageFormat(f.Format), URL: f.URL, URLExpiresAt: timestamp.From(f.Expires), SizeBytes: f.Size}
+}

@@ -1,0 +1,105 @@
+package packaging
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/media/recordfile"
+	"showfloor/internal/streams/mediajob"
+	"showfloor/internal/tenancy"
+)
+
+// View is a package as the API shows it.
+type View struct {
+	db.MediaJob
+	Spec
+
+	// Files are the manifests; none unless the package is COMPLETED, and none after the recording was deleted.
+	Files []File
+}
+
+// File is a manifest with its signed URL.
+type File struct {
+	Output
+
+	URL     string
+	Expires time.Time
+}
+
+// CreatePackage creates a QUEUED package of a COMPLETED transcode of the caller's tenant. The handler has checked the limits of the values.
+func (s *Service) CreatePackage(ctx context.Context, c tenancy.Caller, transcodeID string, in Spec) (View, error) {
+	if len(in.Formats) == 0 {
+		in.Formats = []string{HLS, DASH}
+	}
+	source, err := s.config.Transcodes.SourceOf(ctx, c, transcodeID)
+	if err != nil {
+		return View{}, err
+	}
+	var row db.MediaJob
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
+		if _, err := s.config.Recordings.LockSourceTx(ctx, tx, c, source.RecordingID); err != nil {
+			return err
+		}
+		row, err = s.config.Jobs.CreateTx(ctx, tx, c, mediajob.Input{
+			ID: id.New(id.Package), Kind: mediajob.Package, RecordingID: source.RecordingID, SourceID: &transcodeID, Spec: in,
+			Audit: map[string]any{"transcodeId": transcodeID, "formats": in.Formats, "segmentSec": in.SegmentSec},
+		})
+		return err
+	})
+	if err != nil {
+		return View{}, err
+	}
+	return s.view(ctx, row)
+}
+
+// GetPackage returns a package of the caller's tenant.
+func (s *Service) GetPackage(ctx context.Context, c tenancy.Caller, packageID string) (View, error) {
+	row, err := s.config.Jobs.Get(ctx, c, mediajob.Package, packageID)
+	if err != nil {
+		return View{}, err
+	}
+	return s.view(ctx, row)
+}
+
+// CancelPackage makes a package of the caller's tenant CANCELED.
+func (s *Service) CancelPackage(ctx context.Context, c tenancy.Caller, packageID string) (View, error) {
+	row, err := s.config.Jobs.Cancel(ctx, c, mediajob.Package, packageID)
+	if err != nil {
+		return View{}, err
+	}
+	return s.view(ctx, row)
+}
+
+// view adds what the API shows.
+func (s *Service) view(ctx context.Context, job db.MediaJob) (View, error) {
+	v := View{MediaJob: job}
+	if err := json.Unmarshal(job.Spec, &v.Spec); err != nil {
+		return v, fmt.Errorf("decode the spec: %w", err)
+	}
+	if job.Status != mediajob.Completed {
+		return v, nil
+	}
+	var outputs []Output
+	if err := json.Unmarshal(job.Outputs, &outputs); err != nil {
+		return v, fmt.Errorf("decode outputs: %w", err)
+	}
+	folder, expires, err := s.config.Recordings.SignFolder(ctx, job.RecordingID)
+	if problem.Is(err, "not_found") {
+		return v, nil // the files were deleted with the recording
+	}
+	if err != nil {
+		return v, err
+	}
+	for _, o := range outputs {
+		v.Files = append(v.Files, File{o, folder + recordfile.Package(job.ID, o.File), expires})
+	}
+	return v, nil
+}

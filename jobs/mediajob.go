@@ -1,0 +1,38 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/streams/mediajob"
+)
+
+// mediaJobTimeout is the longest time of one attempt at a media job. Long before, heartbeats show whether its process is alive.
+const mediaJobTimeout = 24 * time.Hour
+
+// runMediaJob starts a QUEUED transcode or package and works on it.
+type runMediaJob struct {
+	river.WorkerDefaults[mediajob.RunArgs]
+	media *mediajob.Service
+}
+
+// Timeout is long enough for a recording of many hours.
+func (*runMediaJob) Timeout(*river.Job[mediajob.RunArgs]) time.Duration { return mediaJobTimeout }
+
+// Work works on it to its end.
+func (w *runMediaJob) Work(ctx context.Context, job *river.Job[mediajob.RunArgs]) error {
+	return outcome(w.media.RunNext(ctx, job.Args.Of))
+}
+
+// deleteMediaJobFiles deletes the files of a media job that is CANCELED or FAILED.
+type deleteMediaJobFiles struct {
+	river.WorkerDefaults[mediajob.DeleteFilesArgs]
+	media *mediajob.Service
+}
+
+// Work deletes them.
+func (w *deleteMediaJobFiles) Work(ctx context.Context, job *river.Job[mediajob.DeleteFilesArgs]) error {
+	return outcome(w.media.DeleteFiles(ctx, job.Args.JobID))
+}
