@@ -35,8 +35,8 @@ type track struct {
 	samples []sample
 	chunks  []chunk
 	first   int // the first sample that is used
-	// start is the decoding time of that sample, and shift is subtracted from all presentation times (both in the track's scale):
-	// the file's edit list, which players of segments don't read.
+	// start is the decoding time of that sample, and shift is subtracted from all presentation times. Both are in the track's scale, and
+	// come from the file's edit list.
 	start, shift int64
 }
 

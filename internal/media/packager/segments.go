@@ -92,10 +92,11 @@ func (t *track) frames(times []time.Duration) (list []int) {
 
 // divide makes the segments that begin with the samples. What is before the first one can't be decoded, and is left out.
 func (t *track) divide(begins []int) (list []segment) {
-	at, next := t.start, 0
+	at, end, next := t.start, int64(0), 0
 	for i := t.first; i < len(t.samples); i++ {
 		s := &t.samples[i]
 		shown := at + int64(s.offset) - t.shift
+		end = max(end, shown+int64(s.duration))
 		if next < len(begins) && begins[next] == i {
 			list = append(list, segment{first: i, at: at, shown: shown, key: int64(s.size)})
 			next++
@@ -109,7 +110,7 @@ func (t *track) divide(begins []int) (list []segment) {
 		g.shown = min(g.shown, shown)
 	}
 	for i := range list {
-		list[i].lasts = at - t.shift - list[i].shown
+		list[i].lasts = end - list[i].shown
 		if i+1 < len(list) {
 			list[i].lasts = list[i+1].shown - list[i].shown
 		}
@@ -139,7 +140,7 @@ func (t *track) moof(n int, g *segment) ([]byte, error) {
 		if s.sync {
 			flags = keyFlags
 		}
-		run.Samples = append(run.Samples, mp4.Sample{Flags: flags, Dur: s.duration, Size: s.size, CompositionTimeOffset: s.offset - int32(t.shift)})
+		run.Samples = append(run.Samples, mp4.Sample{Flags: flags, Dur: s.duration, Size: s.size, CompositionTimeOffset: s.offset})
 	}
 	const baseIsMoof, hasFlags = 0x020000, 0x20
 	head := &mp4.TfhdBox{Flags: baseIsMoof | hasFlags, TrackID: trackID, DefaultSampleFlags: keyFlags}
@@ -163,7 +164,8 @@ func (t *track) moof(n int, g *segment) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// init makes the initialization section.
+// init makes the initialization section. Pictures that are decoded before others, but shown after them, have an edit list which makes
+// the first one begin at 0 (ISO/IEC 23000-19, 7.5.13). Negative offsets would do the same, but ffmpeg shows them later than the sound.
 func (t *track) init() ([]byte, error) {
 	kind := "audio"
 	if t.video {
@@ -172,6 +174,11 @@ func (t *track) init() ([]byte, error) {
 	section := mp4.CreateEmptyInit()
 	trak := section.AddEmptyTrack(t.scale, kind, "und")
 	trak.Mdia.Minf.Stbl.Stsd.AddChild(t.entry)
+	if t.shift > 0 {
+		edts := &mp4.EdtsBox{}
+		edts.AddChild(&mp4.ElstBox{Version: 1, Entries: []mp4.ElstEntry{{MediaTime: t.shift, MediaRateInteger: 1}}})
+		trak.AddChild(edts)
+	}
 	trak.Tkhd.Width, trak.Tkhd.Height = mp4.Fixed32(uint32(t.width)<<16), mp4.Fixed32(uint32(t.height)<<16)
 	brands := []string{"iso6", "cmfc"}
 	for i, box := range section.Children {

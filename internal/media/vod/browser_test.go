@@ -1,95 +1,24 @@
 package vod_test
 
 import (
-	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/media/mp4file"
 	"showfloor/internal/media/vod"
 	"showfloor/internal/testkit/browsertest"
-	"showfloor/internal/testkit/moduleroot"
+	"showfloor/internal/testkit/playertest"
 	"showfloor/internal/testkit/recordingtest"
 )
 
-// page has a video element, and a function to open a playlist with hls.js.
-const page = `<!doctype html><video id="video" muted style="width:160px"></video><script type="module">
-import Hls from "/hls.mjs";
-globalThis.video = document.getElementById("video");
-globalThis.errors = [];
-video.onerror = () => errors.push("media " + video.error.code + " " + video.error.message);
-globalThis.openPlaylist = (url) => {
-	globalThis.hls = new Hls({ maxBufferLength: 8 });
-	hls.on("hlsError", (_, e) => { if (e.fatal) errors.push(e.details + " " + (e.error?.message ?? "")); });
-	hls.loadSource(url);
-	hls.attachMedia(video);
-};
-globalThis.ready = true;
-</script>`
-
-// viewer is a tab with the page.
-type viewer struct {
-	t   testing.TB
-	tab context.Context
-}
-
-func (s *theatre) viewer() *viewer {
+// viewer opens a tab with a player.
+func (s *theatre) viewer() *playertest.Viewer {
 	s.t.Helper()
-	s.pages.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write([]byte(page))
-	})
-	s.pages.HandleFunc("/hls.mjs", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFile(w, r, moduleroot.Path(s.t, "web", "node_modules", "hls.js", "dist", "hls.mjs"))
-	})
-	v := &viewer{s.t, browsertest.New(s.t)}
-	browsertest.Run(s.t, v.tab, chromedp.Navigate(s.http.URL+"/page"))
-	v.waits(`globalThis.ready`)
-	return v
-}
-
-func (v *viewer) waits(expression string) {
-	v.t.Helper()
-	browsertest.WaitFor(v.t, v.tab, `errors.length > 0 || (`+expression+`)`)
-	require.Empty(v.t, browsertest.Value[[]string](v.t, v.tab, `errors`))
-}
-
-func (v *viewer) does(script string) {
-	v.t.Helper()
-	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](script+"; undefined"))
-}
-
-// seeks sets the time and waits until the picture shows a second.
-func (v *viewer) seeks(at float64, second int) {
-	v.t.Helper()
-	v.does(fmt.Sprintf(`video.pause(); video.currentTime = %f`, at))
-	v.shows(at, second)
-}
-
-// shows waits until the player is at a time and the picture shows a second.
-func (v *viewer) shows(at float64, second int) {
-	v.t.Helper()
-	defer func() {
-		if v.t.Failed() {
-			v.t.Log(browsertest.Value[string](v.t, v.tab, `JSON.stringify([video.currentTime, video.readyState, video.seeking, `+
-				recordingtest.Clock("video")+`, Array.from(video.buffered, (_, i) => [video.buffered.start(i), video.buffered.end(i)])])`))
-		}
-	}()
-	v.waits(fmt.Sprintf(`!video.seeking && video.readyState >= 2 && Math.abs(video.currentTime - %f) < 0.2 && %s === %d`,
-		at, recordingtest.Clock("video"), second))
-}
-
-// playsToTheEnd plays from a time to the end.
-func (v *viewer) playsToTheEnd(from float64) {
-	v.t.Helper()
-	v.does(fmt.Sprintf(`video.currentTime = %f; video.playbackRate = 4; video.play()`, from))
-	v.waits(`video.ended`)
+	return playertest.Open(s.t, s.pages, s.http.URL)
 }
 
 // eventfulParts is a recording with B-frames, a changed size, and a restart whose timestamps continue
@@ -110,13 +39,13 @@ func TestHLSPlaysAndSeeks(t *testing.T) {
 			s := newTheatre(t, vod.Config{})
 			m := s.record("rec_1", eventfulParts(continued)...)
 			v := s.viewer()
-			v.does(fmt.Sprintf(`openPlaylist(%q)`, s.path("rec_1", "index.m3u8")))
-			v.waits(`video.readyState >= 2`)
-			require.InDelta(t, m.Length().Seconds(), browsertest.Value[float64](t, v.tab, `video.duration`), 0.05)
+			v.Does(fmt.Sprintf(`openPlaylist(%q)`, s.path("rec_1", "index.m3u8")))
+			v.Waits(`video.readyState >= 2`)
+			require.InDelta(t, m.Length().Seconds(), browsertest.Value[float64](t, v.Tab, `video.duration`), 0.05)
 			for _, at := range []int{25, 3, 12, 21, 18, 0} {
-				v.seeks(float64(at)+0.6, at)
+				v.Seeks(float64(at)+0.6, at)
 			}
-			v.playsToTheEnd(6)
+			v.PlaysToTheEnd(6)
 		})
 	}
 }
@@ -131,14 +60,14 @@ func TestHLSPlaysOverGaps(t *testing.T) {
 		recordingtest.Part{Clip: recordingtest.Clip{Seconds: 4, From: 8, Blind: true}},
 		recordingtest.Part{Clip: recordingtest.Clip{Seconds: 8, From: 12}})
 	v := s.viewer()
-	v.does(fmt.Sprintf(`openPlaylist(%q)`, s.path("rec_1", "index.m3u8")))
-	v.waits(`video.readyState >= 2`)
-	v.does(`video.currentTime = 6; video.play()`)
-	v.waits(`video.currentTime > 13 && !video.seeking && video.readyState >= 2`)
-	v.does(`video.pause()`)
-	at := browsertest.Value[float64](t, v.tab, `video.currentTime`)
-	require.InDelta(t, at, browsertest.Value[float64](t, v.tab, recordingtest.Clock("video")), 1.1)
-	v.playsToTheEnd(at)
+	v.Does(fmt.Sprintf(`openPlaylist(%q)`, s.path("rec_1", "index.m3u8")))
+	v.Waits(`video.readyState >= 2`)
+	v.Does(`video.currentTime = 6; video.play()`)
+	v.Waits(`video.currentTime > 13 && !video.seeking && video.readyState >= 2`)
+	v.Does(`video.pause()`)
+	at := browsertest.Value[float64](t, v.Tab, `video.currentTime`)
+	require.InDelta(t, at, browsertest.Value[float64](t, v.Tab, recordingtest.Clock("video")), 1.1)
+	v.PlaysToTheEnd(at)
 }
 
 // TestHLSFollowsARunningRecording: it is played from its start, grows, and ends.
@@ -150,12 +79,12 @@ func TestHLSFollowsARunningRecording(t *testing.T) {
 	running.Ready, running.Segments = false, whole.Segments[:3]
 	s.archive.set("rec_1", running)
 	v := s.viewer()
-	v.does(fmt.Sprintf(`openPlaylist(%q)`, s.path("rec_1", "index.m3u8")))
-	v.waits(`video.readyState >= 2`)
-	v.seeks(1.5, 1)
+	v.Does(fmt.Sprintf(`openPlaylist(%q)`, s.path("rec_1", "index.m3u8")))
+	v.Waits(`video.readyState >= 2`)
+	v.Seeks(1.5, 1)
 	s.archive.set("rec_1", whole)
-	v.waits(fmt.Sprintf(`hls.latestLevelDetails?.live === false && video.duration > %f`, whole.Length().Seconds()-0.5))
-	v.seeks(25.6, 25)
+	v.Waits(fmt.Sprintf(`hls.latestLevelDetails?.live === false && video.duration > %f`, whole.Length().Seconds()-0.5))
+	v.Seeks(25.6, 25)
 }
 
 // TestTheMP4PlaysInABrowser: over a changed size and a restart, with ranges.
@@ -171,11 +100,11 @@ func TestTheMP4PlaysInABrowser(t *testing.T) {
 	require.NoError(t, f.WriteTo(t.Context(), out))
 	require.NoError(t, out.Close())
 	v := s.viewer()
-	v.does(fmt.Sprintf(`video.src = %q`, s.path("rec_1", "video.mp4")))
-	v.waits(`video.readyState >= 2`)
-	require.InDelta(t, m.Length().Seconds(), browsertest.Value[float64](t, v.tab, `video.duration`), 0.001)
+	v.Does(fmt.Sprintf(`video.src = %q`, s.path("rec_1", "video.mp4")))
+	v.Waits(`video.readyState >= 2`)
+	require.InDelta(t, m.Length().Seconds(), browsertest.Value[float64](t, v.Tab, `video.duration`), 0.001)
 	for _, at := range []int{25, 3, 12, 21, 18, 0} {
-		v.seeks(float64(at)+0.6, at)
+		v.Seeks(float64(at)+0.6, at)
 	}
-	v.playsToTheEnd(6)
+	v.PlaysToTheEnd(6)
 }

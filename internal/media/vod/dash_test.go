@@ -11,7 +11,6 @@ import (
 	"showfloor/internal/media/recordfile"
 	"showfloor/internal/media/vod"
 	"showfloor/internal/testkit/browsertest"
-	"showfloor/internal/testkit/moduleroot"
 	"showfloor/internal/testkit/recordingtest"
 )
 
@@ -29,28 +28,17 @@ func TestDashJSReadsTheStoredTracks(t *testing.T) {
 		w.Header().Set("Content-Type", "application/dash+xml")
 		_, _ = w.Write([]byte(manifest))
 	})
-	s.pages.HandleFunc("/dash.js", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFile(w, r, moduleroot.Path(s.t, "web", "node_modules", "dashjs", "dist", "modern", "umd", "dash.all.min.js"))
-	})
 	v := s.viewer()
-	v.does(`const script = document.createElement("script"); script.src = "/dash.js"; document.head.append(script)`)
-	v.waits(`globalThis.dashjs`)
-	v.does(`globalThis.startAt = (seconds) => {
-		globalThis.dash?.destroy();
-		globalThis.dash = dashjs.MediaPlayer().create();
-		dash.on("error", (e) => errors.push("dash.js " + e.error.code + " " + e.error.message));
-		dash.initialize(video, "/manifest.mpd", false, seconds);
-	}`)
-	v.does(`startAt(0)`)
-	v.waits(`video.readyState >= 2`)
-	require.InDelta(t, m.Length().Seconds(), browsertest.Value[float64](t, v.tab, `video.duration`), 0.05)
-	require.Equal(t, []int{1, 1}, browsertest.Value[[]int](t, v.tab, `["video", "audio"].map((type) => dash.getTracksFor(type).length)`))
+	v.Does(`openManifest("/manifest.mpd", 0)`)
+	v.Waits(`video.readyState >= 2`)
+	require.InDelta(t, m.Length().Seconds(), browsertest.Value[float64](t, v.Tab, `video.duration`), 0.05)
+	require.Equal(t, []int{1, 1}, browsertest.Value[[]int](t, v.Tab, `["video", "audio"].map((type) => dash.getTracksFor(type).length)`))
 	// Each seek has a player of its own: dash.js 5.2 stalls in one of some hundred seeks to another period.
 	for _, at := range []int{25, 3, 12, 21, 18, 0} {
-		v.does(fmt.Sprintf(`startAt(%f)`, float64(at)+0.6))
-		v.shows(float64(at)+0.6, at)
+		v.Does(fmt.Sprintf(`openManifest("/manifest.mpd", %f)`, float64(at)+0.6))
+		v.Shows(float64(at)+0.6, at)
 	}
-	v.playsToTheEnd(6)
+	v.PlaysToTheEnd(6)
 	for _, track := range []recordfile.Track{recordfile.Video, recordfile.Audio} {
 		_, loaded := s.requests.Load(recordfile.Segment(2, 2, track))
 		require.True(t, loaded, "the last segment of track %c", track)

@@ -84,14 +84,14 @@ func TestHLSShowsTexts(t *testing.T) {
 			s := newTheatre(t, vod.Config{})
 			s.texted("rec_1", s.record("rec_1", parts...), english("text_1"), seconds(40))
 			v := s.viewer()
-			v.does(fmt.Sprintf(`openPlaylist(%q)`, s.path("rec_1", "index.m3u8")))
-			v.waits(`video.readyState >= 2 && hls.subtitleTracks.length === 1`)
-			v.does(`hls.subtitleDisplay = true; hls.subtitleTrack = 0`)
-			require.Equal(t, "The 'English' text", browsertest.Value[string](t, v.tab, `hls.subtitleTracks[0].name`))
+			v.Does(fmt.Sprintf(`openPlaylist(%q)`, s.path("rec_1", "index.m3u8")))
+			v.Waits(`video.readyState >= 2 && hls.subtitleTracks.length === 1`)
+			v.Does(`hls.subtitleDisplay = true; hls.subtitleTrack = 0`)
+			require.Equal(t, "The 'English' text", browsertest.Value[string](t, v.Tab, `hls.subtitleTracks[0].name`))
 			for _, at := range []int{25, 3, 12, 21, 9, 10, 18, 0} {
-				v.does(fmt.Sprintf(`video.currentTime = %d.5`, at))
+				v.Does(fmt.Sprintf(`video.currentTime = %d.5`, at))
 				shown := `Array.from(video.textTracks).flatMap(t => Array.from(t.activeCues ?? [])).map(c => c.text).join("|")`
-				v.waits(fmt.Sprintf(`!video.seeking && %s === "second %d"`, shown, at))
+				v.Waits(fmt.Sprintf(`!video.seeking && %s === "second %d"`, shown, at))
 			}
 		})
 	}
