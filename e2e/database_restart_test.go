@@ -149,6 +149,7 @@ func TestTheDatabaseEndsWhileOnAir(t *testing.T) {
 
 // pingRoom pings a room every 5 s until the test ends: a participant who is silent for 15 s counts as dead.
 func pingRoom(t testing.TB, conn *websocket.Conn) {
+	t.Helper()
 	go func() {
 		tick := time.NewTicker(5 * time.Second)
 		defer tick.Stop()
@@ -167,8 +168,9 @@ func pingRoom(t testing.TB, conn *websocket.Conn) {
 
 // readPongs reads a socket until it fails, because the library answers the server's pings only while something reads. It counts the
 // answers to pings; lost is the error.
-func readPongs(t testing.TB, conn *websocket.Conn) (pongs *atomic.Int64, lost func() error) {
-	pongs = new(atomic.Int64)
+func readPongs(t testing.TB, conn *websocket.Conn) (_ *atomic.Int64, lost func() error) {
+	t.Helper()
+	pongs := new(atomic.Int64)
 	var fault atomic.Pointer[error]
 	go func() {
 		for {

@@ -41,6 +41,19 @@ func (a *tenant) transcoded(id string) (job api.Transcode) {
 	return job
 }
 
+// packaged waits until a package is over.
+func (a *tenant) packaged(id string) (job api.Package) {
+	a.t.Helper()
+	until(a.t, "the package is over", func() bool {
+		answer, err := a.GetPackageWithResponse(a.t.Context(), id)
+		require.NoError(a.t, err)
+		require.NotNil(a.t, answer.JSON200, "%s", answer.Body)
+		job = *answer.JSON200
+		return !job.FinishedAt.IsNull()
+	})
+	return job
+}
+
 // shortRecording records a stream for some seconds.
 func (a *tenant) shortRecording(seconds float64) api.Recording {
 	a.t.Helper()
@@ -91,7 +104,7 @@ func (s *server) encoders(t testing.TB) (pids []string) {
 	return pids
 }
 
-// TestAloneTranscodes makes files of a recording, kills the server meanwhile, and cancels a job. The files have what was requested, are
+// TestAloneTranscodes makes files of a recording and a package of them, kills the server meanwhile, and cancels a job. The files have what was requested, are
 // counted once, and are deleted with the recording.
 func TestAloneTranscodes(t *testing.T) {
 	t.Parallel()
@@ -138,6 +151,18 @@ func TestAloneTranscodes(t *testing.T) {
 	require.Equal(t, "mpegts", p.Format.Name)
 	require.Len(t, p.Streams, 1)
 
+	packed := a.packaged(created(a.CreatePackageWithResponse(t.Context(), done.ID, api.PackageInput{}))(t).ID)
+	require.Equal(t, api.MediaJobStatusCOMPLETED, packed.Status, "%v", packed.Error)
+	require.Len(t, packed.Outputs, 2)
+	for _, o := range packed.Outputs {
+		p := probeFile(t, o.URL)
+		require.GreaterOrEqual(t, len(p.Streams), 3, "two pictures and a sound")
+		seconds, err := strconv.ParseFloat(p.Format.Duration, 64)
+		require.NoError(t, err)
+		require.InDelta(t, length, seconds, 0.2)
+		require.Positive(t, o.SizeBytes)
+	}
+
 	slow := make([]api.RenditionInput, 4)
 	for i := range slow {
 		slow[i] = api.RenditionInput{Name: new(fmt.Sprint("copy", i)), Height: 720, VideoCodec: new(api.RenditionVideoCodecHEVC)}
@@ -165,5 +190,10 @@ func TestAloneTranscodes(t *testing.T) {
 	require.Equal(t, http.StatusOK, deleted.StatusCode(), "%s", deleted.Body)
 	require.Empty(t, a.transcode(done.ID).Outputs)
 	status, _ := get(context.WithoutCancel(t.Context()), t, done.Outputs[0].URL)
+	require.Equal(t, http.StatusNotFound, status)
+	emptied, err := a.GetPackageWithResponse(t.Context(), packed.ID)
+	require.NoError(t, err)
+	require.Empty(t, emptied.JSON200.Outputs)
+	status, _ = get(context.WithoutCancel(t.Context()), t, packed.Outputs[0].URL)
 	require.Equal(t, http.StatusNotFound, status)
 }

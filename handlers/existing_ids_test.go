@@ -47,6 +47,10 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 	var transcode api.Transcode
 	owner.Call(t, "POST", "/v1/me/recordings/"+made.ID+"/transcode", nil).Into(t, 201, &transcode)
 
+	encoded := transcodeOf(t, s, owner, "MP4", "COMPLETED")
+	var pkg api.Package
+	owner.Call(t, "POST", "/v1/me/transcodes/"+encoded.ID+"/package", nil).Into(t, 201, &pkg)
+
 	// An operation with an id that is missing here fails TestAnotherTenantsIDsDontExist. Discount
 	// codes are not ids: another tenant's code is answered like an unknown one.
 	return map[string]string{
@@ -74,6 +78,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"timeoutChannelMember": moderated.ID, "banChannelMember": moderated.ID, "muteChannelMember": moderated.ID, "setChannelSlowmode": moderated.ID,
 		"getRecording": made.ID, "updateRecording": made.ID, "getRecordingPlaybackUrl": made.ID, "deleteRecording": made.ID, "createRecordingClip": made.ID,
 		"createTranscode": made.ID, "getTranscode": transcode.ID, "cancelTranscode": transcode.ID,
+		"createPackage": encoded.ID, "getPackage": pkg.ID, "cancelPackage": pkg.ID,
 		"listRecordingTextTracks": made.ID, "putRecordingTextTrack": made.ID + "/en", "deleteRecordingTextTrack": made.ID + "/en",
 		"getStreamFunnel": st.ID, "listStreamRecordings": made.StreamID, "startRecording": onAir.ID, "stopRecording": taped.StreamID + "/" + taped.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,

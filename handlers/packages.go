@@ -43,8 +43,8 @@ func (s *Server) CancelPackage(ctx context.Context, r api.CancelPackageRequestOb
 
 func toPackage(v packaging.View) api.Package {
 	return api.Package{
-		ID: v.ID, TranscodeID: valueOr(v.SourceID, ""), RecordingID: v.RecordingID, Status: api.MediaJobStatus(v.Status), Progress: int(v.Progress),
-		Formats: each(v.Formats, func(f string) api.PackageFormat { return api.PackageFormat(f) }), SegmentSec: v.SegmentSec,
+		ID: v.ID, TranscodeID: valueOr(v.SourceID, ""), RecordingID: v.RecordingID, Status: api.MediaJobStatus(v.Status),
+		Progress: int(v.Progress), Formats: each(v.Formats, func(f string) api.PackageFormat { return api.PackageFormat(f) }), SegmentSec: v.SegmentSec,
 		Outputs: each(v.Files, toPackageOutput), Error: orNull(v.Error), StartedAt: timeOrNull(v.StartedAt), FinishedAt: timeOrNull(v.FinishedAt),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}

@@ -12,7 +12,7 @@ CREATE TABLE media_jobs (
     status text NOT NULL CHECK (status IN ('QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELED')),
     -- Percent.
     progress smallint NOT NULL DEFAULT 0 CHECK (progress BETWEEN 0 AND 100),
-    -- What was requested, and the files that are stored. Both are types of the kind's package.
+    -- The request, and the files that are stored. Both are types of the package for the kind.
     spec jsonb NOT NULL,
     outputs jsonb NOT NULL DEFAULT '[]',
     -- The bytes of all files of a COMPLETED job.

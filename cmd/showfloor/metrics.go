@@ -47,8 +47,9 @@ func newMetrics() *metrics {
 			Name: "showfloor_mail_attempts_total", Help: "Attempts to send mails, by outcome.",
 		}, []string{"outcome"}),
 		mediaJobs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "showfloor_media_jobs_total", Help: "Transcodes and packages that are over, by their kind and their status: COMPLETED, FAILED or CANCELED.",
-		}, []string{"status"}),
+			Name: "showfloor_media_jobs_total",
+			Help: "Transcodes and packages that are over, by their kind and their status: COMPLETED, FAILED or CANCELED.",
+		}, []string{"kind", "status"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_orders_total",
 			Help: "Checkouts that were begun (PENDING), orders that were paid, expired or put into REVIEW, " +

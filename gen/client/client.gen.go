@@ -3710,7 +3710,9 @@ type ClientInterface interface {
 
 	// CreatePackageWithBody Package a transcode for adaptive playback
 	//
-	// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and if its container isn't MP4.
+	// Queues a job that makes HLS and DASH of the transcode's files, with the text tracks that the recording has then. The files
+	// are deleted with the recording. 409 `conflict` unless the transcode is COMPLETED, if its container isn't MP4, and if the
+	// recording was deleted. 429 `rate_limited` if 100 of the tenant's packages are QUEUED or RUNNING.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3719,7 +3721,9 @@ type ClientInterface interface {
 
 	// CreatePackage Package a transcode for adaptive playback
 	//
-	// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and if its container isn't MP4.
+	// Queues a job that makes HLS and DASH of the transcode's files, with the text tracks that the recording has then. The files
+	// are deleted with the recording. 409 `conflict` unless the transcode is COMPLETED, if its container isn't MP4, and if the
+	// recording was deleted. 429 `rate_limited` if 100 of the tenant's packages are QUEUED or RUNNING.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11180,7 +11184,9 @@ func (c *Client) CancelTranscode(ctx context.Context, id ID, reqEditors ...Reque
 
 // CreatePackageWithBody Package a transcode for adaptive playback
 //
-// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and if its container isn't MP4.
+// Queues a job that makes HLS and DASH of the transcode's files, with the text tracks that the recording has then. The files
+// are deleted with the recording. 409 `conflict` unless the transcode is COMPLETED, if its container isn't MP4, and if the
+// recording was deleted. 429 `rate_limited` if 100 of the tenant's packages are QUEUED or RUNNING.
 //
 // Takes any type of body and a specified content type.
 //
@@ -11199,7 +11205,9 @@ func (c *Client) CreatePackageWithBody(ctx context.Context, id ID, contentType s
 
 // CreatePackage Package a transcode for adaptive playback
 //
-// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and if its container isn't MP4.
+// Queues a job that makes HLS and DASH of the transcode's files, with the text tracks that the recording has then. The files
+// are deleted with the recording. 409 `conflict` unless the transcode is COMPLETED, if its container isn't MP4, and if the
+// recording was deleted. 429 `rate_limited` if 100 of the tenant's packages are QUEUED or RUNNING.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -28850,7 +28858,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePackageWithBodyWithResponse Package a transcode for adaptive playback
 	//
-	// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and if its container isn't MP4.
+	// Queues a job that makes HLS and DASH of the transcode's files, with the text tracks that the recording has then. The files
+	// are deleted with the recording. 409 `conflict` unless the transcode is COMPLETED, if its container isn't MP4, and if the
+	// recording was deleted. 429 `rate_limited` if 100 of the tenant's packages are QUEUED or RUNNING.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28859,7 +28869,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePackageWithResponse Package a transcode for adaptive playback
 	//
-	// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and if its container isn't MP4.
+	// Queues a job that makes HLS and DASH of the transcode's files, with the text tracks that the recording has then. The files
+	// are deleted with the recording. 409 `conflict` unless the transcode is COMPLETED, if its container isn't MP4, and if the
+	// recording was deleted. 429 `rate_limited` if 100 of the tenant's packages are QUEUED or RUNNING.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -48665,7 +48677,9 @@ func (c *ClientWithResponses) CancelTranscodeWithResponse(ctx context.Context, i
 
 // CreatePackageWithBodyWithResponse Package a transcode for adaptive playback
 //
-// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and if its container isn't MP4.
+// Queues a job that makes HLS and DASH of the transcode's files, with the text tracks that the recording has then. The files
+// are deleted with the recording. 409 `conflict` unless the transcode is COMPLETED, if its container isn't MP4, and if the
+// recording was deleted. 429 `rate_limited` if 100 of the tenant's packages are QUEUED or RUNNING.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -48680,7 +48694,9 @@ func (c *ClientWithResponses) CreatePackageWithBodyWithResponse(ctx context.Cont
 
 // CreatePackageWithResponse Package a transcode for adaptive playback
 //
-// Queues a job. 409 `conflict` unless the transcode is COMPLETED, and if its container isn't MP4.
+// Queues a job that makes HLS and DASH of the transcode's files, with the text tracks that the recording has then. The files
+// are deleted with the recording. 409 `conflict` unless the transcode is COMPLETED, if its container isn't MP4, and if the
+// recording was deleted. 429 `rate_limited` if 100 of the tenant's packages are QUEUED or RUNNING.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

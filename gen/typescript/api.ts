@@ -5175,7 +5175,9 @@ export interface paths {
         put?: never;
         /**
          * Package a transcode for adaptive playback
-         * @description Queues a job. 409 `conflict` unless the transcode is COMPLETED, and if its container isn't MP4.
+         * @description Queues a job that makes HLS and DASH of the transcode's files, with the text tracks that the recording has then. The files
+         *     are deleted with the recording. 409 `conflict` unless the transcode is COMPLETED, if its container isn't MP4, and if the
+         *     recording was deleted. 429 `rate_limited` if 100 of the tenant's packages are QUEUED or RUNNING.
          */
         post: operations["createPackage"];
         delete?: never;
@@ -10206,7 +10208,7 @@ export interface components {
             formats: components["schemas"]["PackageFormat"][];
             /** @example pkg_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
-            /** @description The manifests; empty until COMPLETED. */
+            /** @description The manifests; empty until COMPLETED, and after the recording was deleted. */
             outputs: components["schemas"]["PackageOutput"][];
             /**
              * @description Progress in percent. It never decreases, and is 100 if the job is COMPLETED.
@@ -10241,7 +10243,7 @@ export interface components {
             /** @description The manifests to write; both by default. They share one set of CMAF segments. */
             formats?: components["schemas"]["PackageFormat"][];
             /**
-             * @description Target length of a segment in seconds, 2 to 10.
+             * @description Target length of a segment in seconds, 2 to 10. A segment ends at the first key frame at or after a multiple of it.
              * @default 6
              */
             segmentSec?: number;

@@ -12,6 +12,8 @@ const (
 	textEnding     = ".vtt"
 	// version is that of byte ranges together with initialization sections (RFC 8216, 7).
 	version = "#EXTM3U\n#EXT-X-VERSION:7\n"
+	// whole says that the playlist is complete.
+	whole = "#EXT-X-MEDIA-SEQUENCE:0\n#EXT-X-PLAYLIST-TYPE:VOD\n"
 )
 
 // file is a small file of the package.
@@ -150,15 +152,15 @@ func (s *stored) opening(tags string) []byte {
 	for i := range s.segments {
 		longest = max(longest, math.Round(s.seconds(s.segments[i].lasts)))
 	}
-	b := fmt.Appendf(nil, version+"#EXT-X-TARGETDURATION:%d\n#EXT-X-MEDIA-SEQUENCE:0\n#EXT-X-PLAYLIST-TYPE:VOD\n%s", int(longest), tags)
+	b := fmt.Appendf(nil, version+"#EXT-X-TARGETDURATION:%d\n"+whole+"%s", int(longest), tags)
 	return fmt.Appendf(b, "#EXT-X-MAP:URI=\"%s%s\",BYTERANGE=\"%d@0\"\n", s.name, trackEnding, s.initSize)
 }
 
 // textPlaylist renders a playlist with the one file of a text.
 func (p *packaging) textPlaylist(t Text) []byte {
 	seconds := max(p.length().Seconds(), 0.001)
-	return fmt.Appendf(nil, version+"#EXT-X-TARGETDURATION:%d\n#EXT-X-MEDIA-SEQUENCE:0\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXTINF:%.6f,\n%s%s\n#EXT-X-ENDLIST\n",
-		int(math.Ceil(seconds)), seconds, textName(t), textEnding)
+	b := fmt.Appendf(nil, version+"#EXT-X-TARGETDURATION:%d\n"+whole, int(math.Ceil(seconds)))
+	return fmt.Appendf(b, "#EXTINF:%.6f,\n%s%s\n#EXT-X-ENDLIST\n", seconds, textName(t), textEnding)
 }
 
 // length is that of the longest track.

@@ -243,18 +243,8 @@ func (t *track) readSamples(stbl *mp4.StblBox) error {
 			t.samples[i].size = stbl.Stsz.SampleSize[i]
 		}
 	}
-	at := 0
-	for i, count := range stbl.Stts.SampleCount {
-		for range count {
-			if at >= n {
-				return errors.New("a track has more times than samples")
-			}
-			t.samples[at].duration = stbl.Stts.SampleTimeDelta[i]
-			at++
-		}
-	}
-	if at != n {
-		return errors.New("a track has fewer times than samples")
+	if err := t.readDurations(stbl.Stts); err != nil {
+		return err
 	}
 	if stbl.Ctts != nil {
 		for i, offset := range stbl.Ctts.SampleOffset {
@@ -270,6 +260,23 @@ func (t *track) readSamples(stbl *mp4.StblBox) error {
 			}
 			t.samples[number-1].sync = true
 		}
+	}
+	return nil
+}
+
+func (t *track) readDurations(stts *mp4.SttsBox) error {
+	at := 0
+	for i, count := range stts.SampleCount {
+		for range count {
+			if at >= len(t.samples) {
+				return errors.New("a track has more times than samples")
+			}
+			t.samples[at].duration = stts.SampleTimeDelta[i]
+			at++
+		}
+	}
+	if at != len(t.samples) {
+		return errors.New("a track has fewer times than samples")
 	}
 	return nil
 }

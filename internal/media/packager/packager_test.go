@@ -147,11 +147,11 @@ func TestManifests(t *testing.T) {
 	require.Regexp(t, `^PT9(\.0\d+)?S$`, mpd.Duration)
 	var got []string
 	for _, s := range mpd.Sets {
-		ids := s.ContentType + s.Role.Value
+		ids := []string{s.ContentType + s.Role.Value}
 		for _, r := range s.Representations {
-			ids += " " + r.ID
+			ids = append(ids, r.ID)
 		}
-		got = append(got, ids)
+		got = append(got, strings.Join(ids, " "))
 		require.Equal(t, s.ContentType != "text", s.Aligned)
 	}
 	require.ElementsMatch(t, []string{"video v-144p v-180p", "video v-hevc", "audio a-144p a-180p", "textcaption t-de"}, got)
@@ -178,7 +178,7 @@ func TestShakaPackagerReadsTheTracks(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles are faults of the media, whatever the damage is.
+// TestDamagedFiles: each damage of an index is a fault of the media.
 func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
 	paths := transcoded(t, 4, ladder()[1])

@@ -67,7 +67,7 @@ func (t *track) keys(length time.Duration) (list []int) {
 			shown := t.duration(at+int64(s.offset)-t.shift) + tolerance
 			if len(list) == 0 || shown >= next {
 				list = append(list, i)
-				next = (shown/length + 1) * length
+				next = shown - shown%length + length
 			}
 		}
 		at += int64(s.duration)
@@ -90,7 +90,7 @@ func (t *track) frames(times []time.Duration) (list []int) {
 	return list
 }
 
-// divide makes the segments that begin with the samples. What is before the first one can't be decoded, and is left out.
+// divide makes the segments that begin with the samples. Samples before the first one cannot be decoded, and are left out.
 func (t *track) divide(begins []int) (list []segment) {
 	at, end, next := t.start, int64(0), 0
 	for i := t.first; i < len(t.samples); i++ {

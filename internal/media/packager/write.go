@@ -78,8 +78,11 @@ func (o *output) file(s Source) string {
 
 const trackEnding = ".mp4"
 
+// putFunc is the type of Job.Put.
+type putFunc = func(ctx context.Context, name string, r io.Reader, size int64) error
+
 // write reads a source once, in the order of its bytes, and stores its tracks while it does so.
-func write(ctx context.Context, s Source, outs []*output, put func(context.Context, string, io.Reader, int64) error, read func(int64)) error {
+func write(ctx context.Context, s Source, outs []*output, put putFunc, read func(int64)) error {
 	if len(outs) == 0 {
 		return nil
 	}
