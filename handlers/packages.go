@@ -6,6 +6,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/handlers/request"
 	"showfloor/internal/base/timestamp"
+	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/packaging"
 )
 
@@ -44,7 +45,8 @@ func (s *Server) CancelPackage(ctx context.Context, r api.CancelPackageRequestOb
 func toPackage(v packaging.View) api.Package {
 	return api.Package{
 		ID: v.ID, TranscodeID: valueOr(v.SourceID, ""), RecordingID: v.RecordingID, Status: api.MediaJobStatus(v.Status),
-		Progress: int(v.Progress), Formats: each(v.Formats, func(f string) api.PackageFormat { return api.PackageFormat(f) }), SegmentSec: v.SegmentSec,
+		Progress: int(v.Progress), SegmentSec: v.SegmentSec,
+		Formats: each(v.Formats, func(f string) api.PackageFormat { return api.PackageFormat(f) }),
 		Outputs: each(v.Files, toPackageOutput), Error: orNull(v.Error), StartedAt: timeOrNull(v.StartedAt), FinishedAt: timeOrNull(v.FinishedAt),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
@@ -52,4 +54,17 @@ func toPackage(v packaging.View) api.Package {
 
 func toPackageOutput(f packaging.File) api.PackageOutput {
 	return api.PackageOutput{Format: api.PackageFormat(f.Format), URL: f.URL, URLExpiresAt: timestamp.From(f.Expires), SizeBytes: f.Size}
+}
+
+// ReportPackage stores a report of an outside packager.
+func (s *Server) ReportPackage(ctx context.Context, r api.ReportPackageRequestObject) (api.ReportPackageResponseObject, error) {
+	report := packaging.Report{Report: mediajob.Report{Status: string(r.Body.Status), Progress: r.Body.Progress, Error: r.Body.Error}}
+	for _, o := range r.Body.Outputs {
+		report.Manifests = append(report.Manifests, packaging.Reported{Format: string(o.Format), URL: o.URL, Size: o.SizeBytes})
+	}
+	changed, err := s.areas.Packages.ReportPackage(ctx, r.ID, report)
+	if err != nil {
+		return nil, err
+	}
+	return api.ReportPackage201JSONResponse{Changed: changed}, nil
 }

@@ -2,10 +2,12 @@ package handlers
 
 import (
 	"context"
+	"time"
 
 	"showfloor/gen/api"
 	"showfloor/handlers/request"
 	"showfloor/internal/base/timestamp"
+	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/transcode"
 )
 
@@ -79,4 +81,20 @@ func toTranscodeOutput(f transcode.File) api.TranscodeOutput {
 		VideoCodec: api.RenditionVideoCodec(f.VideoCodec), VideoKbps: f.VideoKbps, AudioKbps: f.AudioKbps,
 		DurationSec: float32(f.Duration.Seconds()), SizeBytes: f.Size,
 	}
+}
+
+// ReportTranscode stores a report of an outside transcoder.
+func (s *Server) ReportTranscode(ctx context.Context, r api.ReportTranscodeRequestObject) (api.ReportTranscodeResponseObject, error) {
+	report := transcode.Report{Report: mediajob.Report{Status: string(r.Body.Status), Progress: r.Body.Progress, Error: r.Body.Error}}
+	for _, o := range r.Body.Outputs {
+		report.Files = append(report.Files, transcode.Reported{URL: o.URL, Output: transcode.Output{
+			Name: o.Name, Width: o.Width, Height: o.Height, VideoKbps: valueOr(o.VideoKbps, 0), AudioKbps: valueOr(o.AudioKbps, 0),
+			Duration: time.Duration(float64(o.DurationSec) * float64(time.Second)), Size: o.SizeBytes,
+		}})
+	}
+	changed, err := s.areas.Transcodes.ReportTranscode(ctx, r.ID, report)
+	if err != nil {
+		return nil, err
+	}
+	return api.ReportTranscode201JSONResponse{Changed: changed}, nil
 }

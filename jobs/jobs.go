@@ -174,6 +174,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &measureStorage{recordings: c.Areas.Recordings})
 	river.AddWorker(workers, &runMediaJob{media: c.Areas.MediaJobs})
 	river.AddWorker(workers, &deleteMediaJobFiles{media: c.Areas.MediaJobs})
+	river.AddWorker(workers, &notifyMediaJob{media: c.Areas.MediaJobs, clock: clock})
 	river.AddWorker(workers, &upkeep{chores: chores(c.Areas, c.Pool)})
 	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers

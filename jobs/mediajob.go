@@ -36,3 +36,20 @@ type deleteMediaJobFiles struct {
 func (w *deleteMediaJobFiles) Work(ctx context.Context, job *river.Job[mediajob.DeleteFilesArgs]) error {
 	return outcome(w.media.DeleteFiles(ctx, job.Args.JobID))
 }
+
+// notifyMediaJob delivers a notice to an outside transcoder or packager.
+type notifyMediaJob struct {
+	river.WorkerDefaults[mediajob.NotifyArgs]
+	media *mediajob.Service
+	clock clock
+}
+
+// NextRetry returns a time soon after the failure, and later ones after more of them.
+func (w *notifyMediaJob) NextRetry(job *river.Job[mediajob.NotifyArgs]) time.Time {
+	return w.clock.now().Add(min(time.Duration(job.Attempt)*noticeStep, noticeLimit))
+}
+
+// Work delivers it.
+func (w *notifyMediaJob) Work(ctx context.Context, job *river.Job[mediajob.NotifyArgs]) error {
+	return outcome(w.media.Notify(ctx, job.Args))
+}

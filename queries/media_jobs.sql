@@ -1,6 +1,6 @@
 -- name: CreateMediaJob :one
-INSERT INTO media_jobs (id, tenant_id, kind, recording_id, source_id, status, spec, due_at, created_at, updated_at)
-VALUES (@id, @tenant_id, @kind, @recording_id, sqlc.narg('source_id'), 'QUEUED', @spec, @now, @now, @now) RETURNING *;
+INSERT INTO media_jobs (id, tenant_id, kind, recording_id, source_id, outside, status, spec, due_at, created_at, updated_at)
+VALUES (@id, @tenant_id, @kind, @recording_id, sqlc.narg('source_id'), @outside, 'QUEUED', @spec, @now, @now, @now) RETURNING *;
 
 -- name: LockMediaJobs :exec
 -- @sqlc-vet-disable tenant
@@ -29,7 +29,7 @@ SELECT * FROM media_jobs WHERE id = @id FOR UPDATE;
 -- longest ago. A second is more than the clocks of two nodes differ by.
 WITH next AS (
     SELECT q.id FROM media_jobs q
-    WHERE q.kind = @kind AND q.status = 'QUEUED' AND q.due_at - interval '1 second' <= @now::timestamptz
+    WHERE q.kind = @kind AND q.status = 'QUEUED' AND NOT q.outside AND q.due_at - interval '1 second' <= @now::timestamptz
     ORDER BY (SELECT count(*) FROM media_jobs r WHERE r.kind = @kind AND r.status = 'RUNNING' AND r.tenant_id = q.tenant_id),
         (SELECT max(l.claimed_at) FROM media_jobs l WHERE l.kind = @kind AND l.tenant_id = q.tenant_id) NULLS FIRST, q.id
     LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -70,7 +70,7 @@ WHERE id = @id RETURNING *;
 -- name: ListStrandedMediaJobs :many
 -- @sqlc-vet-disable tenant
 -- The RUNNING jobs of all tenants whose worker sends no heartbeats.
-SELECT id, attempt FROM media_jobs WHERE status = 'RUNNING' AND seen_at < @before::timestamptz ORDER BY id;
+SELECT id, attempt FROM media_jobs WHERE status = 'RUNNING' AND NOT outside AND seen_at < @before::timestamptz ORDER BY id;
 
 -- name: ListMediaJobsOfNode :many
 -- @sqlc-vet-disable tenant
@@ -80,9 +80,23 @@ SELECT id, attempt FROM media_jobs WHERE status = 'RUNNING' AND node = @node ORD
 -- name: ListForgottenMediaJobs :many
 -- @sqlc-vet-disable tenant
 -- The kinds of which jobs are due since before: the runs that start them may be lost.
-SELECT DISTINCT kind FROM media_jobs WHERE status = 'QUEUED' AND due_at < @before::timestamptz;
+SELECT DISTINCT kind FROM media_jobs WHERE status = 'QUEUED' AND NOT outside AND due_at < @before::timestamptz;
 
 -- name: FindMediaJob :one
 -- @sqlc-vet-disable tenant
 -- Workers know only the job's id.
 SELECT * FROM media_jobs WHERE id = @id;
+
+-- name: ReportMediaJob :exec
+-- @sqlc-vet-disable tenant
+-- The row is locked, and the job is not over. An outside program knows only the job's id.
+UPDATE media_jobs
+SET status = 'RUNNING', progress = @progress::smallint, outputs = coalesce(sqlc.narg('outputs')::jsonb, outputs), size_bytes = @size_bytes,
+    seen_at = @now::timestamptz, started_at = coalesce(started_at, @now::timestamptz), updated_at = @now::timestamptz
+WHERE id = @id;
+
+-- name: ListSilentMediaJobs :many
+-- @sqlc-vet-disable tenant
+-- The unfinished jobs of all outside programs that haven't reported since before.
+SELECT id FROM media_jobs
+WHERE outside AND status IN ('QUEUED', 'RUNNING') AND coalesce(seen_at, created_at) < @before::timestamptz ORDER BY id;

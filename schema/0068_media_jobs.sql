@@ -9,6 +9,8 @@ CREATE TABLE media_jobs (
     recording_id text NOT NULL REFERENCES recordings (id),
     -- The transcode whose files a package has.
     source_id text REFERENCES media_jobs (id) CHECK ((source_id IS NOT NULL) = (kind = 'package')),
+    -- A program outside of this server does the job, and reports on it.
+    outside boolean NOT NULL,
     status text NOT NULL CHECK (status IN ('QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELED')),
     -- Percent.
     progress smallint NOT NULL DEFAULT 0 CHECK (progress BETWEEN 0 AND 100),
@@ -18,7 +20,7 @@ CREATE TABLE media_jobs (
     -- The bytes of all files of a COMPLETED job.
     size_bytes bigint NOT NULL DEFAULT 0 CHECK (size_bytes >= 0),
     error text,
-    -- The process that works on it while it is RUNNING, its last heartbeat, the start of the last attempt, and the number of attempts that
+    -- The process that works on it while it is RUNNING, its last heartbeat or the outside program's last report, the start of the last attempt, and the number of attempts that
     -- count.
     node text NOT NULL DEFAULT '',
     seen_at timestamptz,

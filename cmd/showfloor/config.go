@@ -41,9 +41,14 @@ type config struct {
 	IngestURL    string `env:"INGEST_URL"`
 	IngestSecret string `env:"INGEST_SECRET"`
 
-	RecorderURL     string `env:"RECORDER_URL"`
-	RecorderSecret  string `env:"RECORDER_SECRET"`
-	RecorderTimeout string `env:"RECORDER_TIMEOUT" envDefault:"10m"`
+	RecorderURL    string `env:"RECORDER_URL"`
+	RecorderSecret string `env:"RECORDER_SECRET"`
+
+	TranscoderURL    string `env:"TRANSCODER_URL"`
+	TranscoderSecret string `env:"TRANSCODER_SECRET"`
+	PackagerURL      string `env:"PACKAGER_URL"`
+	PackagerSecret   string `env:"PACKAGER_SECRET"`
+	RecorderTimeout  string `env:"RECORDER_TIMEOUT" envDefault:"10m"`
 
 	DatabaseURL string `env:"DATABASE_URL"`
 	PGBin       string `env:"PG_BIN"`
@@ -116,6 +121,10 @@ func (c *config) check() error {
 		optional(nodeAddress)("NODE_URL", c.NodeURL),
 		optionalLink("INGEST_URL", c.IngestURL, "rtmp", "rtmps"),
 		optionalLink("RECORDER_URL", c.RecorderURL, "http", "https"),
+		optionalLink("TRANSCODER_URL", c.TranscoderURL, "http", "https"),
+		optionalLink("PACKAGER_URL", c.PackagerURL, "http", "https"),
+		needsSecret("TRANSCODER", c.TranscoderURL, c.TranscoderSecret),
+		needsSecret("PACKAGER", c.PackagerURL, c.PackagerSecret),
 		optionalLink("DATABASE_URL", c.DatabaseURL, "postgres", "postgresql"),
 		optionalLink("REDIS_URL", c.RedisURL, "redis", "rediss", "unix"),
 		c.readStorage(),
@@ -161,6 +170,16 @@ func (c *config) shareSettings() {
 	c.http.PublicURL, c.http.Origins, c.http.IngestSecret = c.PublicURL, c.origins(), c.IngestSecret
 	c.http.TrustLoopback = c.trustsThisMachine()
 	c.http.RecorderSecret, c.areas.RecorderURL, c.areas.RecorderSecret = c.RecorderSecret, c.RecorderURL, c.RecorderSecret
+	c.http.TranscoderSecret, c.areas.TranscoderURL, c.areas.TranscoderSecret = c.TranscoderSecret, c.TranscoderURL, c.TranscoderSecret
+	c.http.PackagerSecret, c.areas.PackagerURL, c.areas.PackagerSecret = c.PackagerSecret, c.PackagerURL, c.PackagerSecret
+}
+
+// needsSecret returns an error if there is an outside program without a secret.
+func needsSecret(name, url, secret string) error {
+	if url != "" && secret == "" {
+		return fmt.Errorf("%s_URL: set %s_SECRET too: it signs the requests to the program, its reports and its uploads", name, name)
+	}
+	return nil
 }
 
 // readRecorder reads RECORDER_TIMEOUT, and checks that an outside recorder has a secret.

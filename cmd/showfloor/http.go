@@ -44,7 +44,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 		return err
 	}
 	s.http = listener.Addr()
-	handler := refuseBy(router, s.withNodes(s.withSFU(s.withSandbox(router))))
+	handler := refuseBy(router, s.withNodes(s.withSFU(s.withUploads(s.withSandbox(router)))))
 	srv := newHTTPServer(handler)
 	s.serve("API", pipeline.AnswerUnread(srv, s.bounds.http.Bound(srv, listener)), srv)
 	if err := s.startHTTPS(ctx, handler); err != nil {

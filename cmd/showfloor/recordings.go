@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"showfloor/internal/base/diskspace"
@@ -14,6 +16,7 @@ import (
 	"showfloor/internal/media/thumbnail"
 	"showfloor/internal/media/transcoder"
 	"showfloor/internal/media/vod"
+	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recordgate"
 	"showfloor/internal/streams/recording"
@@ -91,6 +94,24 @@ func (s *server) openRenditions() {
 	if m.Engine.Works() {
 		s.renditions = m
 	}
+}
+
+// withUploads serves the upload URLs of outside transcoders and packagers, if there are any. The limits of API requests are too narrow
+// for files.
+func (s *server) withUploads(api http.Handler) http.Handler {
+	if s.config.TranscoderURL == "" && s.config.PackagerURL == "" {
+		return api
+	}
+	uploads := &recordgate.Uploads{
+		Jobs: func() *mediajob.Service { return s.areas.MediaJobs }, Files: s.files, Refuse: func() error { return s.disk.RefuseMore() }, Log: s.log,
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, recordgate.UploadPrefix) {
+			uploads.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
 }
 
 // startRecorder continues with what a killed server left in the spool, and then follows the recordings of this node's streams.

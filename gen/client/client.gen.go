@@ -4013,8 +4013,10 @@ type ClientInterface interface {
 
 	// ReportPackageWithBody Report on a packaging job
 	//
-	// Called by a packager. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-	// over doesn't change. 401 if the signature is missing or wrong.
+	// Called by an outside packager (PACKAGER_URL), which has uploaded the files to the URL in its notice. Reports may be repeated
+	// and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if completed
+	// doesn't have all formats, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a manifest was not
+	// uploaded, and for a job that this server does itself.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4023,8 +4025,10 @@ type ClientInterface interface {
 
 	// ReportPackage Report on a packaging job
 	//
-	// Called by a packager. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-	// over doesn't change. 401 if the signature is missing or wrong.
+	// Called by an outside packager (PACKAGER_URL), which has uploaded the files to the URL in its notice. Reports may be repeated
+	// and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if completed
+	// doesn't have all formats, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a manifest was not
+	// uploaded, and for a job that this server does itself.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4145,8 +4149,10 @@ type ClientInterface interface {
 
 	// ReportTranscodeWithBody Report on a transcoding job
 	//
-	// Called by a transcoder. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-	// over doesn't change. 401 if the signature is missing or wrong.
+	// Called by an outside transcoder (TRANSCODER_URL), which has uploaded the files to the URLs in its notice. Reports may be
+	// repeated and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if
+	// completed doesn't have all renditions, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a file
+	// was not uploaded or has another size, and for a job that this server does itself.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4155,8 +4161,10 @@ type ClientInterface interface {
 
 	// ReportTranscode Report on a transcoding job
 	//
-	// Called by a transcoder. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-	// over doesn't change. 401 if the signature is missing or wrong.
+	// Called by an outside transcoder (TRANSCODER_URL), which has uploaded the files to the URLs in its notice. Reports may be
+	// repeated and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if
+	// completed doesn't have all renditions, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a file
+	// was not uploaded or has another size, and for a job that this server does itself.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11767,8 +11775,10 @@ func (c *Client) TestWebhook(ctx context.Context, id ID, body TestWebhookJSONReq
 
 // ReportPackageWithBody Report on a packaging job
 //
-// Called by a packager. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-// over doesn't change. 401 if the signature is missing or wrong.
+// Called by an outside packager (PACKAGER_URL), which has uploaded the files to the URL in its notice. Reports may be repeated
+// and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if completed
+// doesn't have all formats, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a manifest was not
+// uploaded, and for a job that this server does itself.
 //
 // Takes any type of body and a specified content type.
 //
@@ -11787,8 +11797,10 @@ func (c *Client) ReportPackageWithBody(ctx context.Context, id ID, params *Repor
 
 // ReportPackage Report on a packaging job
 //
-// Called by a packager. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-// over doesn't change. 401 if the signature is missing or wrong.
+// Called by an outside packager (PACKAGER_URL), which has uploaded the files to the URL in its notice. Reports may be repeated
+// and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if completed
+// doesn't have all formats, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a manifest was not
+// uploaded, and for a job that this server does itself.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11999,8 +12011,10 @@ func (c *Client) ListStreamMessages(ctx context.Context, id ID, params *ListStre
 
 // ReportTranscodeWithBody Report on a transcoding job
 //
-// Called by a transcoder. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-// over doesn't change. 401 if the signature is missing or wrong.
+// Called by an outside transcoder (TRANSCODER_URL), which has uploaded the files to the URLs in its notice. Reports may be
+// repeated and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if
+// completed doesn't have all renditions, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a file
+// was not uploaded or has another size, and for a job that this server does itself.
 //
 // Takes any type of body and a specified content type.
 //
@@ -12019,8 +12033,10 @@ func (c *Client) ReportTranscodeWithBody(ctx context.Context, id ID, params *Rep
 
 // ReportTranscode Report on a transcoding job
 //
-// Called by a transcoder. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-// over doesn't change. 401 if the signature is missing or wrong.
+// Called by an outside transcoder (TRANSCODER_URL), which has uploaded the files to the URLs in its notice. Reports may be
+// repeated and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if
+// completed doesn't have all renditions, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a file
+// was not uploaded or has another size, and for a job that this server does itself.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -29193,8 +29209,10 @@ type ClientWithResponsesInterface interface {
 
 	// ReportPackageWithBodyWithResponse Report on a packaging job
 	//
-	// Called by a packager. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-	// over doesn't change. 401 if the signature is missing or wrong.
+	// Called by an outside packager (PACKAGER_URL), which has uploaded the files to the URL in its notice. Reports may be repeated
+	// and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if completed
+	// doesn't have all formats, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a manifest was not
+	// uploaded, and for a job that this server does itself.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -29203,8 +29221,10 @@ type ClientWithResponsesInterface interface {
 
 	// ReportPackageWithResponse Report on a packaging job
 	//
-	// Called by a packager. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-	// over doesn't change. 401 if the signature is missing or wrong.
+	// Called by an outside packager (PACKAGER_URL), which has uploaded the files to the URL in its notice. Reports may be repeated
+	// and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if completed
+	// doesn't have all formats, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a manifest was not
+	// uploaded, and for a job that this server does itself.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -29337,8 +29357,10 @@ type ClientWithResponsesInterface interface {
 
 	// ReportTranscodeWithBodyWithResponse Report on a transcoding job
 	//
-	// Called by a transcoder. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-	// over doesn't change. 401 if the signature is missing or wrong.
+	// Called by an outside transcoder (TRANSCODER_URL), which has uploaded the files to the URLs in its notice. Reports may be
+	// repeated and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if
+	// completed doesn't have all renditions, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a file
+	// was not uploaded or has another size, and for a job that this server does itself.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -29347,8 +29369,10 @@ type ClientWithResponsesInterface interface {
 
 	// ReportTranscodeWithResponse Report on a transcoding job
 	//
-	// Called by a transcoder. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-	// over doesn't change. 401 if the signature is missing or wrong.
+	// Called by an outside transcoder (TRANSCODER_URL), which has uploaded the files to the URLs in its notice. Reports may be
+	// repeated and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if
+	// completed doesn't have all renditions, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a file
+	// was not uploaded or has another size, and for a job that this server does itself.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -49180,8 +49204,10 @@ func (c *ClientWithResponses) TestWebhookWithResponse(ctx context.Context, id ID
 
 // ReportPackageWithBodyWithResponse Report on a packaging job
 //
-// Called by a packager. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-// over doesn't change. 401 if the signature is missing or wrong.
+// Called by an outside packager (PACKAGER_URL), which has uploaded the files to the URL in its notice. Reports may be repeated
+// and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if completed
+// doesn't have all formats, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a manifest was not
+// uploaded, and for a job that this server does itself.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -49196,8 +49222,10 @@ func (c *ClientWithResponses) ReportPackageWithBodyWithResponse(ctx context.Cont
 
 // ReportPackageWithResponse Report on a packaging job
 //
-// Called by a packager. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-// over doesn't change. 401 if the signature is missing or wrong.
+// Called by an outside packager (PACKAGER_URL), which has uploaded the files to the URL in its notice. Reports may be repeated
+// and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if completed
+// doesn't have all formats, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a manifest was not
+// uploaded, and for a job that this server does itself.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -49384,8 +49412,10 @@ func (c *ClientWithResponses) ListStreamMessagesWithResponse(ctx context.Context
 
 // ReportTranscodeWithBodyWithResponse Report on a transcoding job
 //
-// Called by a transcoder. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-// over doesn't change. 401 if the signature is missing or wrong.
+// Called by an outside transcoder (TRANSCODER_URL), which has uploaded the files to the URLs in its notice. Reports may be
+// repeated and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if
+// completed doesn't have all renditions, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a file
+// was not uploaded or has another size, and for a job that this server does itself.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -49400,8 +49430,10 @@ func (c *ClientWithResponses) ReportTranscodeWithBodyWithResponse(ctx context.Co
 
 // ReportTranscodeWithResponse Report on a transcoding job
 //
-// Called by a transcoder. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-// over doesn't change. 401 if the signature is missing or wrong.
+// Called by an outside transcoder (TRANSCODER_URL), which has uploaded the files to the URLs in its notice. Reports may be
+// repeated and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if
+// completed doesn't have all renditions, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a file
+// was not uploaded or has another size, and for a job that this server does itself.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -43,7 +43,7 @@ func (q *Queries) BeatMediaJob(ctx context.Context, arg BeatMediaJobParams) (int
 const ClaimMediaJob = `-- name: ClaimMediaJob :one
 WITH next AS (
     SELECT q.id FROM media_jobs q
-    WHERE q.kind = $3 AND q.status = 'QUEUED' AND q.due_at - interval '1 second' <= $2::timestamptz
+    WHERE q.kind = $3 AND q.status = 'QUEUED' AND NOT q.outside AND q.due_at - interval '1 second' <= $2::timestamptz
     ORDER BY (SELECT count(*) FROM media_jobs r WHERE r.kind = $3 AND r.status = 'RUNNING' AND r.tenant_id = q.tenant_id),
         (SELECT max(l.claimed_at) FROM media_jobs l WHERE l.kind = $3 AND l.tenant_id = q.tenant_id) NULLS FIRST, q.id
     LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -51,7 +51,7 @@ WITH next AS (
 UPDATE media_jobs t
 SET status = 'RUNNING', node = $1::text, seen_at = $2::timestamptz, claimed_at = $2::timestamptz, attempt = t.attempt + 1,
     started_at = coalesce(t.started_at, $2::timestamptz), updated_at = $2::timestamptz
-FROM next WHERE t.id = next.id RETURNING t.id, t.tenant_id, t.kind, t.recording_id, t.source_id, t.status, t.progress, t.spec, t.outputs, t.size_bytes, t.error, t.node, t.seen_at, t.claimed_at, t.attempt, t.due_at, t.started_at, t.finished_at, t.created_at, t.updated_at
+FROM next WHERE t.id = next.id RETURNING t.id, t.tenant_id, t.kind, t.recording_id, t.source_id, t.outside, t.status, t.progress, t.spec, t.outputs, t.size_bytes, t.error, t.node, t.seen_at, t.claimed_at, t.attempt, t.due_at, t.started_at, t.finished_at, t.created_at, t.updated_at
 `
 
 type ClaimMediaJobParams struct {
@@ -72,6 +72,7 @@ func (q *Queries) ClaimMediaJob(ctx context.Context, arg ClaimMediaJobParams) (M
 		&i.Kind,
 		&i.RecordingID,
 		&i.SourceID,
+		&i.Outside,
 		&i.Status,
 		&i.Progress,
 		&i.Spec,
@@ -109,8 +110,8 @@ func (q *Queries) CountUnfinishedMediaJobs(ctx context.Context, arg CountUnfinis
 }
 
 const CreateMediaJob = `-- name: CreateMediaJob :one
-INSERT INTO media_jobs (id, tenant_id, kind, recording_id, source_id, status, spec, due_at, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, 'QUEUED', $6, $7, $7, $7) RETURNING id, tenant_id, kind, recording_id, source_id, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at
+INSERT INTO media_jobs (id, tenant_id, kind, recording_id, source_id, outside, status, spec, due_at, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, 'QUEUED', $7, $8, $8, $8) RETURNING id, tenant_id, kind, recording_id, source_id, outside, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at
 `
 
 type CreateMediaJobParams struct {
@@ -119,6 +120,7 @@ type CreateMediaJobParams struct {
 	Kind        string
 	RecordingID string
 	SourceID    *string
+	Outside     bool
 	Spec        json.RawMessage
 	Now         time.Time
 }
@@ -130,6 +132,7 @@ func (q *Queries) CreateMediaJob(ctx context.Context, arg CreateMediaJobParams) 
 		arg.Kind,
 		arg.RecordingID,
 		arg.SourceID,
+		arg.Outside,
 		arg.Spec,
 		arg.Now,
 	)
@@ -140,6 +143,7 @@ func (q *Queries) CreateMediaJob(ctx context.Context, arg CreateMediaJobParams) 
 		&i.Kind,
 		&i.RecordingID,
 		&i.SourceID,
+		&i.Outside,
 		&i.Status,
 		&i.Progress,
 		&i.Spec,
@@ -160,7 +164,7 @@ func (q *Queries) CreateMediaJob(ctx context.Context, arg CreateMediaJobParams) 
 }
 
 const FindMediaJob = `-- name: FindMediaJob :one
-SELECT id, tenant_id, kind, recording_id, source_id, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM media_jobs WHERE id = $1
+SELECT id, tenant_id, kind, recording_id, source_id, outside, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM media_jobs WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -174,6 +178,7 @@ func (q *Queries) FindMediaJob(ctx context.Context, id string) (MediaJob, error)
 		&i.Kind,
 		&i.RecordingID,
 		&i.SourceID,
+		&i.Outside,
 		&i.Status,
 		&i.Progress,
 		&i.Spec,
@@ -197,7 +202,7 @@ const FinishMediaJob = `-- name: FinishMediaJob :one
 UPDATE media_jobs
 SET status = $1::text, progress = CASE WHEN $1::text = 'COMPLETED' THEN 100 ELSE progress END, error = $2, node = '', seen_at = NULL,
     finished_at = $3::timestamptz, updated_at = $3::timestamptz
-WHERE id = $4 RETURNING id, tenant_id, kind, recording_id, source_id, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at
+WHERE id = $4 RETURNING id, tenant_id, kind, recording_id, source_id, outside, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at
 `
 
 type FinishMediaJobParams struct {
@@ -223,6 +228,7 @@ func (q *Queries) FinishMediaJob(ctx context.Context, arg FinishMediaJobParams) 
 		&i.Kind,
 		&i.RecordingID,
 		&i.SourceID,
+		&i.Outside,
 		&i.Status,
 		&i.Progress,
 		&i.Spec,
@@ -243,7 +249,7 @@ func (q *Queries) FinishMediaJob(ctx context.Context, arg FinishMediaJobParams) 
 }
 
 const GetMediaJob = `-- name: GetMediaJob :one
-SELECT id, tenant_id, kind, recording_id, source_id, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM media_jobs WHERE tenant_id = $1 AND kind = $2 AND id = $3
+SELECT id, tenant_id, kind, recording_id, source_id, outside, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM media_jobs WHERE tenant_id = $1 AND kind = $2 AND id = $3
 `
 
 type GetMediaJobParams struct {
@@ -261,6 +267,7 @@ func (q *Queries) GetMediaJob(ctx context.Context, arg GetMediaJobParams) (Media
 		&i.Kind,
 		&i.RecordingID,
 		&i.SourceID,
+		&i.Outside,
 		&i.Status,
 		&i.Progress,
 		&i.Spec,
@@ -281,7 +288,7 @@ func (q *Queries) GetMediaJob(ctx context.Context, arg GetMediaJobParams) (Media
 }
 
 const ListForgottenMediaJobs = `-- name: ListForgottenMediaJobs :many
-SELECT DISTINCT kind FROM media_jobs WHERE status = 'QUEUED' AND due_at < $1::timestamptz
+SELECT DISTINCT kind FROM media_jobs WHERE status = 'QUEUED' AND NOT outside AND due_at < $1::timestamptz
 `
 
 // @sqlc-vet-disable tenant
@@ -337,8 +344,35 @@ func (q *Queries) ListMediaJobsOfNode(ctx context.Context, node string) ([]ListM
 	return items, nil
 }
 
+const ListSilentMediaJobs = `-- name: ListSilentMediaJobs :many
+SELECT id FROM media_jobs
+WHERE outside AND status IN ('QUEUED', 'RUNNING') AND coalesce(seen_at, created_at) < $1::timestamptz ORDER BY id
+`
+
+// @sqlc-vet-disable tenant
+// The unfinished jobs of all outside programs that haven't reported since before.
+func (q *Queries) ListSilentMediaJobs(ctx context.Context, before time.Time) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListSilentMediaJobs, before)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListStrandedMediaJobs = `-- name: ListStrandedMediaJobs :many
-SELECT id, attempt FROM media_jobs WHERE status = 'RUNNING' AND seen_at < $1::timestamptz ORDER BY id
+SELECT id, attempt FROM media_jobs WHERE status = 'RUNNING' AND NOT outside AND seen_at < $1::timestamptz ORDER BY id
 `
 
 type ListStrandedMediaJobsRow struct {
@@ -369,7 +403,7 @@ func (q *Queries) ListStrandedMediaJobs(ctx context.Context, before time.Time) (
 }
 
 const LockMediaJob = `-- name: LockMediaJob :one
-SELECT id, tenant_id, kind, recording_id, source_id, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM media_jobs WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, kind, recording_id, source_id, outside, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM media_jobs WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -383,6 +417,7 @@ func (q *Queries) LockMediaJob(ctx context.Context, id string) (MediaJob, error)
 		&i.Kind,
 		&i.RecordingID,
 		&i.SourceID,
+		&i.Outside,
 		&i.Status,
 		&i.Progress,
 		&i.Spec,
@@ -403,7 +438,7 @@ func (q *Queries) LockMediaJob(ctx context.Context, id string) (MediaJob, error)
 }
 
 const LockMediaJobOfTenant = `-- name: LockMediaJobOfTenant :one
-SELECT id, tenant_id, kind, recording_id, source_id, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM media_jobs WHERE tenant_id = $1 AND kind = $2 AND id = $3 FOR UPDATE
+SELECT id, tenant_id, kind, recording_id, source_id, outside, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM media_jobs WHERE tenant_id = $1 AND kind = $2 AND id = $3 FOR UPDATE
 `
 
 type LockMediaJobOfTenantParams struct {
@@ -421,6 +456,7 @@ func (q *Queries) LockMediaJobOfTenant(ctx context.Context, arg LockMediaJobOfTe
 		&i.Kind,
 		&i.RecordingID,
 		&i.SourceID,
+		&i.Outside,
 		&i.Status,
 		&i.Progress,
 		&i.Spec,
@@ -449,6 +485,34 @@ SELECT pg_advisory_xact_lock(hashtextextended('media jobs ' || $1::text, 0))
 // Waits until no other transaction counts the tenant's jobs. Count in a further statement, which sees what those have committed.
 func (q *Queries) LockMediaJobs(ctx context.Context, tenantID string) error {
 	_, err := q.db.Exec(ctx, LockMediaJobs, tenantID)
+	return err
+}
+
+const ReportMediaJob = `-- name: ReportMediaJob :exec
+UPDATE media_jobs
+SET status = 'RUNNING', progress = $1::smallint, outputs = coalesce($2::jsonb, outputs), size_bytes = $3,
+    seen_at = $4::timestamptz, started_at = coalesce(started_at, $4::timestamptz), updated_at = $4::timestamptz
+WHERE id = $5
+`
+
+type ReportMediaJobParams struct {
+	Progress  int16
+	Outputs   json.RawMessage
+	SizeBytes int64
+	Now       time.Time
+	ID        string
+}
+
+// @sqlc-vet-disable tenant
+// The row is locked, and the job is not over. An outside program knows only the job's id.
+func (q *Queries) ReportMediaJob(ctx context.Context, arg ReportMediaJobParams) error {
+	_, err := q.db.Exec(ctx, ReportMediaJob,
+		arg.Progress,
+		arg.Outputs,
+		arg.SizeBytes,
+		arg.Now,
+		arg.ID,
+	)
 	return err
 }
 

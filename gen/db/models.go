@@ -277,6 +277,7 @@ type MediaJob struct {
 	Kind        string
 	RecordingID string
 	SourceID    *string
+	Outside     bool
 	Status      string
 	Progress    int16
 	Spec        json.RawMessage

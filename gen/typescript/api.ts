@@ -5537,8 +5537,10 @@ export interface paths {
         put?: never;
         /**
          * Report on a packaging job
-         * @description Called by a packager. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-         *     over doesn't change. 401 if the signature is missing or wrong.
+         * @description Called by an outside packager (PACKAGER_URL), which has uploaded the files to the URL in its notice. Reports may be repeated
+         *     and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if completed
+         *     doesn't have all formats, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a manifest was not
+         *     uploaded, and for a job that this server does itself.
          */
         post: operations["reportPackage"];
         delete?: never;
@@ -5774,8 +5776,10 @@ export interface paths {
         put?: never;
         /**
          * Report on a transcoding job
-         * @description Called by a transcoder. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
-         *     over doesn't change. 401 if the signature is missing or wrong.
+         * @description Called by an outside transcoder (TRANSCODER_URL), which has uploaded the files to the URLs in its notice. Reports may be
+         *     repeated and may arrive in any order: progress never decreases, and a job that is over doesn't change. 400 `invalid_input` if
+         *     completed doesn't have all renditions, or failed no `error`. 401 if the signature is missing or wrong. 409 `conflict` if a file
+         *     was not uploaded or has another size, and for a job that this server does itself.
          */
         post: operations["reportTranscode"];
         delete?: never;
@@ -10252,7 +10256,7 @@ export interface components {
         PackageJobEvent: {
             /** @description Why the job failed; required for failed. */
             error?: string;
-            /** @description The manifests; required for completed. */
+            /** @description The manifests, one for each format; required for completed. */
             outputs?: components["schemas"]["PackageJobOutput"][];
             /**
              * @description Progress in percent; a lower value than before is ignored.
@@ -10272,8 +10276,8 @@ export interface components {
             sizeBytes: number;
             /**
              * Format: uri
-             * @description The URL from which the server reads the manifest.
-             * @example https://packager.internal/pkg_01m18qg1mhf2bsz1fk6m8v4jxe/master.m3u8
+             * @description The job's `uploadUrl` and the manifest's name. All files of the package were uploaded there with PUT.
+             * @example https://showfloor.example/uploads/pkg_01m18qg1mhf2bsz1fk6m8v4jxe/1795744800/5d4c…/master.m3u8
              */
             url: string;
         };
@@ -15392,7 +15396,7 @@ export interface components {
         TranscodeJobEvent: {
             /** @description Why the job failed; required for failed. */
             error?: string;
-            /** @description The files; required for completed. */
+            /** @description The files, one for each rendition; required for completed. */
             outputs?: components["schemas"]["TranscodeJobOutput"][];
             /**
              * @description Progress in percent; a lower value than before is ignored.
@@ -15430,8 +15434,8 @@ export interface components {
             sizeBytes: number;
             /**
              * Format: uri
-             * @description The URL from which the server reads the file.
-             * @example https://transcoder.internal/tc_01m18qg1mhf2bsz1fk6m8v4jxe/720p.mp4
+             * @description The rendition's `uploadUrl`. The file was uploaded there with PUT.
+             * @example https://showfloor.example/uploads/tc_01m18qg1mhf2bsz1fk6m8v4jxe/1795744800/5d4c…/720p.mp4
              */
             url: string;
             /**

@@ -27,15 +27,20 @@ const (
 	ingestSecret      = "ingestSecret"
 	ingestSignature   = "ingestSignature"
 	recorderSignature = "recorderSignature"
+
+	transcoderSignature = "transcoderSignature"
+	packagerSignature   = "packagerSignature"
 )
 
 // authenticator checks the credentials of the API document's security schemes.
 type authenticator struct {
-	credentials    Credentials
-	limits         *limits
-	ingestSecret   string
-	trustLoopback  bool
-	recorderSecret string
+	credentials   Credentials
+	limits        *limits
+	ingestSecret  string
+	trustLoopback bool
+
+	// Secrets of the signatures of outside programs.
+	recorderSecret, transcoderSecret, packagerSecret string
 }
 
 // authenticate passes a request on if one of the security alternatives of its
@@ -159,6 +164,10 @@ func (a authenticator) check(e echo.Context, scheme string, scopes []string) (co
 		return unnamed(r, a.signature(r))
 	case recorderSignature:
 		return unnamed(r, workerSignature(r, "X-Recorder-Signature", a.recorderSecret))
+	case transcoderSignature:
+		return unnamed(r, workerSignature(r, "X-Transcoder-Signature", a.transcoderSecret))
+	case packagerSignature:
+		return unnamed(r, workerSignature(r, "X-Packager-Signature", a.packagerSecret))
 	default:
 		// The schemes of operations that aren't built yet.
 		return nil, problem.New(problem.Unauthenticated, "unauthenticated", "this operation can't be called yet: nothing issues its credential")

@@ -32,6 +32,8 @@ type Settings struct {
 	IngestSecret string
 	// RecorderSecret is the key of an outside recorder's signatures. If it is empty, no recorder may call.
 	RecorderSecret string
+	// TranscoderSecret and PackagerSecret are those of an outside transcoder and packager.
+	TranscoderSecret, PackagerSecret string
 	// TrustLoopback allows callers on this machine to read /metrics and the development mailbox and, while
 	// there is no IngestSecret, to send ingest callbacks. It must be off if a proxy on this machine forwards
 	// the requests of others.
@@ -190,7 +192,7 @@ func (c *contract) layers(config Config, s Services) []Layer {
 		{"limit of open operations", c.limitOpen(limits, s.Captures)},
 		{"authentication", c.authenticate(authenticator{
 			credentials: s.Credentials, limits: limits, ingestSecret: config.IngestSecret, trustLoopback: config.TrustLoopback,
-			recorderSecret: config.RecorderSecret,
+			recorderSecret: config.RecorderSecret, transcoderSecret: config.TranscoderSecret, packagerSecret: config.PackagerSecret,
 		})},
 		{"unbuilt operations", c.refuseUnbuilt},
 		{"fingerprint", c.fingerprint},

@@ -6,6 +6,7 @@ package areas
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	netmail "net/mail"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/blob"
 	"showfloor/internal/base/queue"
 	"showfloor/internal/base/secret"
 	"showfloor/internal/commerce/auction"
@@ -39,10 +41,10 @@ import (
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/packaging"
 	"showfloor/internal/streams/playtoken"
-	"showfloor/internal/streams/recorderhook"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/streams/transcode"
+	"showfloor/internal/streams/workerhook"
 	"showfloor/internal/tenancy/account"
 	"showfloor/internal/tenancy/audit"
 	"showfloor/internal/tenancy/idempotency"
@@ -69,7 +71,11 @@ type Settings struct {
 	// RecorderSecret signs the requests to it. RecorderTimeout is how long its report may take;
 	// recording.DefaultRecorderTimeout if it is 0.
 	RecorderURL, RecorderSecret string
-	RecorderTimeout             time.Duration
+	// TranscoderURL and PackagerURL are the URLs of outside programs that make transcodes and packages; "" if there are none. The secrets
+	// sign the requests to them, and upload URLs.
+	TranscoderURL, TranscoderSecret string
+	PackagerURL, PackagerSecret     string
+	RecorderTimeout                 time.Duration
 	// RingTimeout is how long a call rings; call.DefaultRingTimeout if it is 0.
 	RingTimeout time.Duration
 
@@ -111,7 +117,7 @@ type Config struct {
 	// Engine is the media plane's interface for streams.
 	Engine stream.Engine
 	// Files is the store of recorded files; if nil, no file can be deleted.
-	Files recording.Files
+	Files Files
 	// RecordingAssets makes posters, storyboards and MP4 files of recordings; nil for none.
 	RecordingAssets recording.AssetMaker
 	// RecordingImporter imports files of SRS servers; nil for none.
@@ -297,7 +303,7 @@ const packageWorkers = 2
 func (a *Areas) openStreams(c Config) {
 	var outside recording.OutsideRecorder
 	if c.RecorderURL != "" {
-		outside = recorderhook.New(c.RecorderURL, c.RecorderSecret)
+		outside = outsideRecorder{workerhook.New(c.RecorderURL, workerhook.Recorder, c.RecorderSecret)}
 	}
 	a.Recordings = recording.New(recording.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets,
@@ -307,15 +313,28 @@ func (a *Areas) openStreams(c Config) {
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})
 	a.MediaJobs = mediajob.New(mediajob.Config{
-		Pool: c.Pool, Jobs: a.Inserter, Recordings: a.Recordings, Files: c.Files, Node: c.Node, Observe: c.ObserveMediaJob, Log: c.Log,
+		Pool: c.Pool, Jobs: a.Inserter, Recordings: a.Recordings, Files: c.Files, PublicURL: c.PublicURL, Node: c.Node, Observe: c.ObserveMediaJob, Log: c.Log,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})
 	a.Transcodes = transcode.New(transcode.Config{
-		Pool: c.Pool, Jobs: a.MediaJobs, Recordings: a.Recordings, Usage: a.Usage, Maker: c.Renditions, Workers: c.TranscodeWorkers, Now: c.Now,
+		Pool: c.Pool, Jobs: a.MediaJobs, Recordings: a.Recordings, Usage: a.Usage, Maker: c.Renditions, Workers: c.TranscodeWorkers,
+		PublicURL: c.PublicURL, Now: c.Now,
 	})
 	a.Packages = packaging.New(packaging.Config{
 		Pool: c.Pool, Jobs: a.MediaJobs, Transcodes: a.Transcodes, Recordings: a.Recordings, Maker: c.Packages, Workers: packageWorkers,
+		PublicURL: c.PublicURL,
 	})
+	if c.TranscoderURL != "" {
+		a.MediaJobs.Delegate(mediajob.Transcode, mediajob.Outside{
+			Send:   workerhook.New(c.TranscoderURL, workerhook.Transcoder, c.TranscoderSecret).Send,
+			Secret: []byte(c.TranscoderSecret), Order: a.Transcodes.Order,
+		})
+	}
+	if c.PackagerURL != "" {
+		a.MediaJobs.Delegate(mediajob.Package, mediajob.Outside{
+			Send: workerhook.New(c.PackagerURL, workerhook.Packager, c.PackagerSecret).Send, Secret: []byte(c.PackagerSecret), Order: a.Packages.Order,
+		})
+	}
 	a.Streams = stream.New(stream.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Recordings: a.Recordings,
 		Products: products{a},
@@ -351,6 +370,18 @@ type replays struct{ areas *Areas }
 func (r replays) CheckPublicReplay(ctx context.Context, tenantID, recordingID string) error {
 	return r.areas.Shows.CheckPublicReplay(ctx, tenantID, recordingID)
 }
+
+// Files are what areas need of the store of files.
+type Files interface {
+	recording.Files
+	mediajob.Files
+}
+
+// outsideRecorder implements recording.OutsideRecorder.
+type outsideRecorder struct{ *workerhook.Client }
+
+// Notify implements recording.OutsideRecorder.
+func (r outsideRecorder) Notify(ctx context.Context, n recording.Notice) error { return r.Send(ctx, n) }
 
 // noFiles is the store of a process without files.
 type noFiles struct{}
@@ -407,4 +438,12 @@ func (a *Areas) openShows(c Config) {
 		Catalog: a.Catalog, Discounts: a.Discounts, Orders: a.Orders, Auctions: a.Auctions,
 		PublicURL: c.PublicURL, Now: c.Now,
 	})
+}
+
+// Stat implements Files.
+func (noFiles) Stat(context.Context, string) (blob.Info, error) { return blob.Info{}, blob.ErrNotFound }
+
+// List implements Files.
+func (noFiles) List(context.Context, string) iter.Seq2[blob.Info, error] {
+	return func(func(blob.Info, error) bool) {}
 }

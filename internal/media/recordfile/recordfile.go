@@ -62,6 +62,8 @@ const (
 	HLSExtension  = ".m3u8"
 	DASHExtension = ".mpd"
 	TextExtension = ".vtt"
+	// SegmentExtension is that of segments which outside packagers make.
+	SegmentExtension = ".m4s"
 )
 
 const (
@@ -144,8 +146,16 @@ func IsTranscode(name string) bool {
 
 // IsPackage reports whether a name is that of a file that packages may have.
 func IsPackage(name string) bool {
-	return isInFolder(name, packageFolder, MP4Extension, HLSExtension, DASHExtension, TextExtension)
+	return IsManifest(name) || isInFolder(name, packageFolder, MP4Extension, SegmentExtension, TextExtension)
 }
+
+// IsManifest reports whether a name is that of a playlist or manifest of a package.
+func IsManifest(name string) bool {
+	return isInFolder(name, packageFolder, HLSExtension, DASHExtension)
+}
+
+// TextPlaylist is the name of the playlist of a recording's text track.
+func TextPlaylist(language string) string { return "text-" + language + HLSExtension }
 
 // isInFolder reports whether a name is <folder><word>/<word><extension>.
 func isInFolder(name, folder string, extensions ...string) bool {

@@ -99,7 +99,7 @@ func parseFile(name string) (fileKind, bool) {
 		return mediaFile, true
 	}
 	if recordfile.IsPackage(name) {
-		if strings.HasSuffix(name, recordfile.HLSExtension) || strings.HasSuffix(name, recordfile.DASHExtension) {
+		if recordfile.IsManifest(name) {
 			return manifestFile, true
 		}
 		return mediaFile, true

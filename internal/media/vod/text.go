@@ -42,9 +42,6 @@ func (m *Media) Parts() (list []Part) {
 	return list
 }
 
-// textPlaylistName is the name of the playlist of a language.
-func textPlaylistName(language string) string { return "text-" + language + ".m3u8" }
-
 // textLanguage is the language of a playlist with that name; false for other names.
 func textLanguage(name string) (language string, ok bool) {
 	const longest = 35 // of languages that the API accepts
@@ -76,7 +73,7 @@ func appendTexts(b []byte, m *Media) []byte {
 		if t.Captions {
 			b = append(b, `,CHARACTERISTICS="public.accessibility.transcribes-spoken-dialog,public.accessibility.describes-music-and-sound"`...)
 		}
-		b = fmt.Appendf(b, ",URI=\"%s\"\n", textPlaylistName(t.Language))
+		b = fmt.Appendf(b, ",URI=\"%s\"\n", recordfile.TextPlaylist(t.Language))
 	}
 	return b
 }

@@ -40,13 +40,19 @@ func (s *Service) CreateTx(ctx context.Context, tx pgx.Tx, c tenancy.Caller, n I
 	if err := s.checkUnfinished(ctx, q, c.TenantID, n.Kind); err != nil {
 		return db.MediaJob{}, err
 	}
+	_, outside := s.outside[n.Kind]
 	row, err := q.CreateMediaJob(ctx, db.CreateMediaJobParams{
-		ID: n.ID, TenantID: c.TenantID, Kind: n.Kind, RecordingID: n.RecordingID, SourceID: n.SourceID, Spec: spec, Now: now,
+		ID: n.ID, TenantID: c.TenantID, Kind: n.Kind, RecordingID: n.RecordingID, SourceID: n.SourceID, Outside: outside, Spec: spec, Now: now,
 	})
 	if err != nil {
 		return row, fmt.Errorf("create %s: %w", n.Kind, err)
 	}
-	if err := s.addRun(ctx, tx, n.Kind, 0); err != nil {
+	if outside {
+		err = s.insertJob(ctx, tx, NotifyArgs{JobID: row.ID, Event: noticeStart}, nil)
+	} else {
+		err = s.addRun(ctx, tx, n.Kind, 0)
+	}
+	if err != nil {
 		return row, err
 	}
 	return row, audit.WriteTx(ctx, q, now, audit.Entry{
@@ -120,7 +126,12 @@ func (s *Service) finishTx(ctx context.Context, tx pgx.Tx, job db.MediaJob, stat
 		return job, fmt.Errorf("finish %s: %w", job.Kind, err)
 	}
 	postgres.AfterCommit(tx, func() { s.config.Observe(job.Kind, status) })
-	if status == Completed || job.StartedAt == nil {
+	if status == Canceled && job.Outside {
+		if err := s.insertJob(ctx, tx, NotifyArgs{JobID: job.ID, Event: noticeCancel}, nil); err != nil {
+			return job, err
+		}
+	}
+	if status == Completed || job.StartedAt == nil && !job.Outside {
 		return done, nil
 	}
 	for _, opts := range []*river.InsertOpts{nil, {ScheduledAt: now.Add(2 * heartbeatTimeout)}, {ScheduledAt: now.Add(lateFiles)}} {
@@ -144,6 +155,11 @@ func (s *Service) DeleteFiles(ctx context.Context, jobID string) error {
 		return fmt.Errorf("delete the files of %s: %w", job.ID, err)
 	}
 	return nil
+}
+
+// Key is the key of a job's file in the storage.
+func Key(job db.MediaJob, name string) string {
+	return recordfile.Key(job.RecordingID, Folder(job)+"/"+name)
 }
 
 // Folder is the folder of a job's files in that of the recording.

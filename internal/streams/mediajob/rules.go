@@ -36,4 +36,6 @@ const (
 	tooLong       = "The files take too long to make: more than a day."
 	programFailed = "The encoder failed."
 	storageFailed = "The storage failed for 6 hours."
+	// programSilent is that of jobs whose outside program doesn't report.
+	programSilent = "The program that makes the files has not reported for 24 hours."
 )

@@ -9,6 +9,7 @@ package mediajob
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/blob"
 	"showfloor/internal/base/queue"
 )
 
@@ -60,6 +62,10 @@ type Recordings interface {
 type Files interface {
 	// DeletePrefix deletes all files whose key begins with prefix and a slash. It may be repeated.
 	DeletePrefix(ctx context.Context, prefix string) error
+	// Stat returns blob.ErrNotFound if there is no such file.
+	Stat(ctx context.Context, key string) (blob.Info, error)
+	// List returns the files whose keys begin with prefix and a slash.
+	List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error]
 }
 
 // Config of a Service.
@@ -68,6 +74,8 @@ type Config struct {
 	Jobs       queue.Inserter
 	Recordings Recordings
 	Files      Files
+	// PublicURL is the beginning of upload URLs, without a slash at the end.
+	PublicURL string
 	// Node is this process's name in the rows of its jobs.
 	Node string
 	// Steady reports whether every live node has had time to write a heartbeat. If it is nil, the answer is always yes.
@@ -86,6 +94,7 @@ type Config struct {
 type Service struct {
 	config  Config
 	workers map[string]crew
+	outside map[string]Outside // by kind
 }
 
 // crew are the workers of a kind in this process.
@@ -111,19 +120,25 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{config: c, workers: map[string]crew{}}
+	return &Service{config: c, workers: map[string]crew{}, outside: map[string]Outside{}}
 }
 
 // Employ sets the worker of a kind, and how many of its jobs this process works on at a time. Call it before the process takes runs.
 func (s *Service) Employ(kind string, w Worker, number int) { s.workers[kind] = crew{w, number} }
 
-// Queues returns the queues of runs that this process takes, with the number of runs at a time.
+// noticeWorkers is how many notices this process sends at a time.
+const noticeWorkers = 4
+
+// Queues returns the queues that this process works for, with the number of jobs at a time.
 func (s *Service) Queues() map[string]int {
 	queues := map[string]int{}
 	for kind, c := range s.workers {
 		if c.number > 0 {
 			queues[queueOf(kind)] = c.number
 		}
+	}
+	if len(s.outside) > 0 {
+		queues[noticeQueue] = noticeWorkers
 	}
 	return queues
 }

@@ -26,7 +26,7 @@ func (s *Service) RecoverNode(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Sweep requeues the RUNNING jobs whose worker sends no heartbeats, and adds a run if QUEUED ones may have none. Each job is
+// Sweep requeues the RUNNING jobs whose worker sends no heartbeats, fails those of silent outside programs, and adds a run if QUEUED ones may have none. Each job is
 // a transaction of its own; one that fails doesn't keep the others.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.config.Now()
@@ -42,6 +42,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	for _, r := range rows {
 		errs = append(errs, s.requeue(ctx, r.ID, r.Attempt, serverStopped))
 	}
+	errs = append(errs, s.failSilent(ctx))
 	forgotten, err := q.ListForgottenMediaJobs(ctx, now.Add(-forgottenAfter))
 	if err != nil {
 		errs = append(errs, fmt.Errorf("look for forgotten jobs: %w", err))

@@ -34,6 +34,7 @@ type Recordings interface {
 	LockSourceTx(ctx context.Context, tx pgx.Tx, c tenancy.Caller, recordingID string) (height int, err error)
 	StoredMedia(ctx context.Context, recordingID string) (recording.Media, error)
 	SignFolder(ctx context.Context, recordingID string) (url string, expires time.Time, err error)
+	SignFolderUntil(ctx context.Context, recordingID string, expires time.Time) (url string, err error)
 }
 
 // Maker makes and stores packages.
@@ -76,16 +77,19 @@ type Config struct {
 	Maker Maker
 	// Workers is how many packages this process works on at a time.
 	Workers int
+	// PublicURL is the beginning of the URL for an outside packager's reports, without a slash at the end.
+	PublicURL string
 }
 
 // Service holds the use cases. An exported method makes all its changes in one transaction.
 type Service struct{ config Config }
 
-// New makes the service, which becomes the worker of packages if there is a Maker.
+// New makes the service, which becomes the worker of packages.
 func New(c Config) *Service {
-	s := &Service{c}
-	if c.Maker != nil {
-		c.Jobs.Employ(mediajob.Package, s, c.Workers)
+	if c.Maker == nil {
+		c.Workers = 0
 	}
+	s := &Service{c}
+	c.Jobs.Employ(mediajob.Package, s, c.Workers)
 	return s
 }

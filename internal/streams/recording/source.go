@@ -65,13 +65,19 @@ func (s *Service) ProjectTx(ctx context.Context, tx pgx.Tx, recordingID string) 
 // SignFolder returns the URL of a recording's files, with a slash at the end, and when it expires: in an hour. It is the problem
 // not_found if the recording was deleted.
 func (s *Service) SignFolder(ctx context.Context, recordingID string) (url string, expires time.Time, err error) {
+	expires = s.inAnHour()
+	url, err = s.SignFolderUntil(ctx, recordingID, expires)
+	return url, expires, err
+}
+
+// SignFolderUntil does the same for another time.
+func (s *Service) SignFolderUntil(ctx context.Context, recordingID string, expires time.Time) (url string, err error) {
 	r, err := db.New(s.config.Pool).FindRecording(ctx, recordingID)
 	if err := found(err, "find recording"); err != nil {
-		return "", time.Time{}, err
+		return "", err
 	}
 	if r.Status == Deleted {
-		return "", time.Time{}, problem.Missing("recording")
+		return "", problem.Missing("recording")
 	}
-	expires = s.inAnHour()
-	return s.signedFolder(recordingID, expires), expires, nil
+	return s.signedFolder(recordingID, expires), nil
 }

@@ -4,9 +4,13 @@ import "showfloor/internal/media/recordfile"
 
 // FileName is the name of a rendition's file in the recording.
 func FileName(transcodeID, rendition, container string) string {
-	extension := recordfile.MP4Extension
+	return recordfile.TranscodeFolder(transcodeID) + "/" + baseName(rendition, container)
+}
+
+// baseName is the name of a rendition's file in the transcode's folder.
+func baseName(rendition, container string) string {
 	if container == MPEGTS {
-		extension = recordfile.TSExtension
+		return rendition + recordfile.TSExtension
 	}
-	return recordfile.Transcode(transcodeID, rendition, extension)
+	return rendition + recordfile.MP4Extension
 }

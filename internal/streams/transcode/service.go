@@ -21,6 +21,7 @@ type Recordings interface {
 	StoredMedia(ctx context.Context, recordingID string) (recording.Media, error)
 	ProjectTx(ctx context.Context, tx pgx.Tx, recordingID string) (string, error)
 	SignFolder(ctx context.Context, recordingID string) (url string, expires time.Time, err error)
+	SignFolderUntil(ctx context.Context, recordingID string, expires time.Time) (url string, err error)
 }
 
 // Usage stores what tenants have used.
@@ -54,6 +55,8 @@ type Config struct {
 	Maker Maker
 	// Workers is how many transcodes this process works on at a time.
 	Workers int
+	// PublicURL is the beginning of the URL for an outside transcoder's reports, without a slash at the end.
+	PublicURL string
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -61,14 +64,15 @@ type Config struct {
 // Service holds the use cases. An exported method makes all its changes in one transaction.
 type Service struct{ config Config }
 
-// New makes the service, which becomes the worker of transcodes if there is a Maker.
+// New makes the service, which becomes the worker of transcodes.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	s := &Service{c}
-	if c.Maker != nil {
-		c.Jobs.Employ(mediajob.Transcode, s, c.Workers)
+	if c.Maker == nil {
+		c.Workers = 0
 	}
+	c.Jobs.Employ(mediajob.Transcode, s, c.Workers)
 	return s
 }

@@ -14,6 +14,7 @@ package apitest
 import (
 	"cmp"
 	"context"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -28,6 +29,7 @@ import (
 	"showfloor/handlers"
 	"showfloor/handlers/pipeline"
 	"showfloor/internal/areas"
+	"showfloor/internal/base/blob"
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/netaddr"
 	"showfloor/internal/base/postgres"
@@ -84,8 +86,11 @@ type Options struct {
 	IngestSecret string
 	// RecorderSecret is the key of an outside recorder's signatures, and RecorderURL its URL; none by default.
 	RecorderSecret, RecorderURL string
+	// The same of an outside transcoder and packager.
+	TranscoderSecret, TranscoderURL string
+	PackagerSecret, PackagerURL     string
 	// Files is the store of recorded files; one without files by default.
-	Files recording.Files
+	Files areas.Files
 	// Clips makes the files of clips; none by default.
 	Clips recording.ClipMaker
 	// Renditions makes the files of transcodes; none by default.
@@ -188,6 +193,7 @@ func New(t testing.TB, o Options) *Server {
 		Pipeline: pipeline.Config{
 			Settings: pipeline.Settings{
 				PublicURL: PublicURL, Origins: o.Origins, IngestSecret: o.IngestSecret, RecorderSecret: o.RecorderSecret,
+				TranscoderSecret: o.TranscoderSecret, PackagerSecret: o.PackagerSecret,
 				TrustLoopback: !o.Production,
 				RequestTime:   cmp.Or(o.RequestTime, time.Minute), TrustedProxies: o.TrustedProxies, Limits: o.Limits,
 			},
@@ -271,13 +277,14 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	s.Areas, err = areas.Open(t.Context(), areas.Config{
 		Settings: areas.Settings{
 			PublicURL: PublicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL, TenantWatchers: 100,
-			RecorderURL: o.RecorderURL, RecorderSecret: o.RecorderSecret,
+			RecorderURL: o.RecorderURL, RecorderSecret: o.RecorderSecret, TranscoderURL: o.TranscoderURL, TranscoderSecret: o.TranscoderSecret,
+			PackagerURL: o.PackagerURL, PackagerSecret: o.PackagerSecret,
 			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee,
 			MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"},
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production,
 		},
 		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node, Engine: mediagate.Engine{Hub: s.Hub},
-		Files: cmp.Or[recording.Files](o.Files, noFiles{}), RecordingClips: o.Clips,
+		Files: cmp.Or[areas.Files](o.Files, noFiles{}), RecordingClips: o.Clips,
 		Renditions: o.Renditions, TranscodeWorkers: 1, Packages: o.Packages,
 		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
 		Processor:      s.Sandbox.Client, Realtime: &s.published, CheckEvent: eventCheck(t),
@@ -295,6 +302,14 @@ type noFiles struct{}
 
 // DeletePrefix implements recording.Files.
 func (noFiles) DeletePrefix(context.Context, string) error { return nil }
+
+// Stat implements areas.Files.
+func (noFiles) Stat(context.Context, string) (blob.Info, error) { return blob.Info{}, blob.ErrNotFound }
+
+// List implements areas.Files.
+func (noFiles) List(context.Context, string) iter.Seq2[blob.Info, error] {
+	return func(func(blob.Info, error) bool) {}
+}
 
 // StoreText implements recording.TextStore.
 func (noFiles) StoreText(context.Context, recording.Media, string, *webvtt.File) (int64, error) {
