@@ -77,7 +77,7 @@ func (w *outsideWorkers) upload(path, url string) int {
 	assert.NoError(w.t, err)
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPut, url, bytes.NewReader(content))
 	assert.NoError(w.t, err)
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := (&http.Client{Timeout: patience}).Do(r)
 	if assert.NoError(w.t, err) {
 		assert.Equal(w.t, http.StatusCreated, answer.StatusCode)
 		_ = answer.Body.Close()
@@ -92,7 +92,7 @@ func (w *outsideWorkers) report(url, header string, body map[string]any) {
 	assert.NoError(w.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set(header, secret.Sign([]byte(outsideSecret), content))
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := (&http.Client{Timeout: patience}).Do(r)
 	if assert.NoError(w.t, err) {
 		text, _ := io.ReadAll(answer.Body) // for the message
 		assert.Equal(w.t, http.StatusCreated, answer.StatusCode, "%s", text)

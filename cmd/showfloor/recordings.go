@@ -103,7 +103,8 @@ func (s *server) withUploads(api http.Handler) http.Handler {
 		return api
 	}
 	uploads := &recordgate.Uploads{
-		Jobs: func() *mediajob.Service { return s.areas.MediaJobs }, Files: s.files, Refuse: func() error { return s.disk.RefuseMore() }, Log: s.log,
+		Jobs: func() *mediajob.Service { return s.areas.MediaJobs }, Files: s.files, Log: s.log,
+		Refuse: func() error { return s.disk.RefuseMore() },
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, recordgate.UploadPrefix) {

@@ -10277,7 +10277,7 @@ export interface components {
             /**
              * Format: uri
              * @description The job's `uploadUrl` and the manifest's name. All files of the package were uploaded there with PUT.
-             * @example https://showfloor.example/uploads/pkg_01m18qg1mhf2bsz1fk6m8v4jxe/1795744800/5d4c…/master.m3u8
+             * @example https://showfloor.example/uploads/pkg_01m18qg1mhf2bsz1fk6m8v4jxe/1795744800/5d4c9f/master.m3u8
              */
             url: string;
         };
@@ -15435,7 +15435,7 @@ export interface components {
             /**
              * Format: uri
              * @description The rendition's `uploadUrl`. The file was uploaded there with PUT.
-             * @example https://showfloor.example/uploads/tc_01m18qg1mhf2bsz1fk6m8v4jxe/1795744800/5d4c…/720p.mp4
+             * @example https://showfloor.example/uploads/tc_01m18qg1mhf2bsz1fk6m8v4jxe/1795744800/5d4c9f/720p.mp4
              */
             url: string;
             /**

@@ -313,7 +313,8 @@ func (a *Areas) openStreams(c Config) {
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})
 	a.MediaJobs = mediajob.New(mediajob.Config{
-		Pool: c.Pool, Jobs: a.Inserter, Recordings: a.Recordings, Files: c.Files, PublicURL: c.PublicURL, Node: c.Node, Observe: c.ObserveMediaJob, Log: c.Log,
+		Pool: c.Pool, Jobs: a.Inserter, Recordings: a.Recordings, Files: c.Files, PublicURL: c.PublicURL, Node: c.Node,
+		Observe: c.ObserveMediaJob, Log: c.Log,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})
 	a.Transcodes = transcode.New(transcode.Config{
@@ -332,7 +333,8 @@ func (a *Areas) openStreams(c Config) {
 	}
 	if c.PackagerURL != "" {
 		a.MediaJobs.Delegate(mediajob.Package, mediajob.Outside{
-			Send: workerhook.New(c.PackagerURL, workerhook.Packager, c.PackagerSecret).Send, Secret: []byte(c.PackagerSecret), Order: a.Packages.Order,
+			Send:   workerhook.New(c.PackagerURL, workerhook.Packager, c.PackagerSecret).Send,
+			Secret: []byte(c.PackagerSecret), Order: a.Packages.Order,
 		})
 	}
 	a.Streams = stream.New(stream.Config{

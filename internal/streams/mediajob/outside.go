@@ -122,8 +122,7 @@ func (s *Service) Report(ctx context.Context, kind, jobID string, r Report) (cha
 	if r.Status == reportFailed && (r.Error == nil || strings.TrimSpace(*r.Error) == "") {
 		return false, problem.BadField("error", "is required for failed")
 	}
-	var outputs []byte
-	var size int64
+	var files stored
 	if r.Status == reportCompleted {
 		job, err := s.outsideJob(s.Find(ctx, jobID))(kind)
 		if err != nil || isOver(job.Status) {
@@ -133,13 +132,13 @@ func (s *Service) Report(ctx context.Context, kind, jobID string, r Report) (cha
 		if err != nil {
 			return false, err
 		}
-		if outputs, err = json.Marshal(list); err != nil {
+		if files.outputs, err = json.Marshal(list); err != nil {
 			return false, fmt.Errorf("encode outputs: %w", err)
 		}
-		size = bytes
+		files.size = bytes
 	}
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
-		changed, err = s.reportTx(ctx, tx, kind, jobID, r, outputs, size)
+		changed, err = s.reportTx(ctx, tx, kind, jobID, r, files)
 		return err
 	})
 	return changed, err
@@ -162,7 +161,13 @@ func (*Service) outsideJob(job db.MediaJob, err error) func(kind string) (db.Med
 
 func isOver(status string) bool { return status != Queued && status != Running }
 
-func (s *Service) reportTx(ctx context.Context, tx pgx.Tx, kind, jobID string, r Report, outputs []byte, size int64) (changed bool, err error) {
+// stored are the files of a completed job.
+type stored struct {
+	outputs []byte // JSON
+	size    int64  // bytes
+}
+
+func (s *Service) reportTx(ctx context.Context, tx pgx.Tx, kind, jobID string, r Report, files stored) (changed bool, err error) {
 	q := db.New(tx)
 	found, err := q.FindMediaJob(ctx, jobID)
 	if found, err = s.outsideJob(found, err)(kind); err != nil {
@@ -185,7 +190,9 @@ func (s *Service) reportTx(ctx context.Context, tx pgx.Tx, kind, jobID string, r
 		progress = max(progress, int16(min(*r.Progress, storing)))
 	}
 	changed = job.Status == Queued || progress > job.Progress || r.Status == reportCompleted || r.Status == reportFailed
-	err = q.ReportMediaJob(ctx, db.ReportMediaJobParams{ID: job.ID, Progress: progress, Outputs: outputs, SizeBytes: size, Now: s.config.Now()})
+	err = q.ReportMediaJob(ctx, db.ReportMediaJobParams{
+		ID: job.ID, Progress: progress, Outputs: files.outputs, SizeBytes: files.size, Now: s.config.Now(),
+	})
 	if err != nil {
 		return false, fmt.Errorf("store a report: %w", err)
 	}
@@ -195,7 +202,7 @@ func (s *Service) reportTx(ctx context.Context, tx pgx.Tx, kind, jobID string, r
 	case r.Status == reportCompleted && deleted:
 		_, err = s.finishTx(ctx, tx, job, Failed, new(RecordingDeleted))
 	case r.Status == reportCompleted:
-		job.Outputs, job.SizeBytes = outputs, size
+		job.Outputs, job.SizeBytes = files.outputs, files.size
 		if err = s.workers[kind].worker.CompletedTx(ctx, tx, job); err == nil {
 			_, err = s.finishTx(ctx, tx, job, Completed, nil)
 		}
@@ -228,7 +235,8 @@ func (s *Service) failSilent(ctx context.Context) error {
 
 // UploadFolder is the URL below which an outside program may store the files of a job with PUT until expires; it ends with a slash.
 func (s *Service) UploadFolder(job db.MediaJob, expires time.Time) string {
-	return fmt.Sprintf("%s/uploads/%s/%d/%s/", s.config.PublicURL, job.ID, expires.Unix(), s.sign(s.outside[job.Kind].Secret, job.ID, expires.Unix()))
+	signature := s.sign(s.outside[job.Kind].Secret, job.ID, expires.Unix())
+	return fmt.Sprintf("%s/uploads/%s/%d/%s/", s.config.PublicURL, job.ID, expires.Unix(), signature)
 }
 
 func (*Service) sign(key []byte, jobID string, expires int64) string {
@@ -251,7 +259,8 @@ func (s *Service) FileOf(job db.MediaJob, url string) string {
 	return parts[want-1]
 }
 
-// CheckFile checks that a file of a job was uploaded, with a size in bytes; any size if it is negative. Otherwise it is the problem conflict.
+// CheckFile checks that a file of a job was uploaded, with a size in bytes; any size if it is negative. Otherwise it is the problem
+// conflict.
 func (s *Service) CheckFile(ctx context.Context, job db.MediaJob, name string, size int64) error {
 	info, err := s.config.Files.Stat(ctx, Key(job, name))
 	switch {
@@ -276,8 +285,8 @@ func (s *Service) SumFiles(ctx context.Context, job db.MediaJob) (sum int64, err
 	return sum, nil
 }
 
-// CheckUpload returns the job of an upload URL's parts. It is the problem forbidden if the signature is wrong or has expired, and conflict if
-// the job is over.
+// CheckUpload returns the job of an upload URL's parts. It is the problem forbidden if the signature is wrong or has expired, and conflict
+// if the job is over.
 func (s *Service) CheckUpload(ctx context.Context, jobID, expires, signature string) (db.MediaJob, error) {
 	refused := problem.New(problem.Forbidden, "forbidden", "the upload URL is wrong or has expired")
 	job, err := s.Find(ctx, jobID)

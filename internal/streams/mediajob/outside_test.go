@@ -94,7 +94,7 @@ func (p *program) upload(t *testing.T, url, content string) int {
 	url = p.uploads.URL + strings.TrimPrefix(url, apitest.PublicURL)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, strings.NewReader(content))
 	require.NoError(t, err)
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := (&http.Client{Timeout: time.Minute}).Do(r)
 	require.NoError(t, err)
 	defer answer.Body.Close()
 	return answer.StatusCode

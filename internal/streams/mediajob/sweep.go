@@ -26,8 +26,8 @@ func (s *Service) RecoverNode(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Sweep requeues the RUNNING jobs whose worker sends no heartbeats, fails those of silent outside programs, and adds a run if QUEUED ones may have none. Each job is
-// a transaction of its own; one that fails doesn't keep the others.
+// Sweep requeues the RUNNING jobs whose worker sends no heartbeats, fails those of silent outside programs, and adds a run if QUEUED ones
+// may have none. Each job is a transaction of its own; one that fails doesn't keep the others.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.config.Now()
 	if !s.config.Steady(now) {
