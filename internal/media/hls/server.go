@@ -166,7 +166,7 @@ func (s *Server) Open(stream *hub.Stream) {
 	close(s.opened)
 	s.opened = make(chan struct{})
 	done := stream.Hold()
-	reader := stream.SubscribeTo(hub.Selection{Sound: hub.AAC})
+	reader := stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Renditions: len(stream.Renditions) > 0})
 	s.work.Go(func() {
 		defer done()
 		if err := f.feed(s.ctx, reader); err != nil {
@@ -203,7 +203,7 @@ func (s *Server) forget(streamID string) {
 		if m.ended.Load() == 0 {
 			return false
 		}
-		m.window.release()
+		m.release()
 		return true
 	})
 	if len(s.muxers[streamID]) == 0 {
@@ -241,7 +241,7 @@ func (s *Server) Stats() Stats {
 				st.Live++
 			}
 			st.Blocked += m.blocked.Taken() + m.hinted.Taken()
-			st.MediaBytes += m.window.usage()
+			st.MediaBytes += m.usage()
 		}
 	}
 	return st
@@ -324,7 +324,7 @@ func (s *Server) sweep(now time.Time) {
 			if ended == 0 || now.Sub(time.Unix(0, ended)) <= linger {
 				return false
 			}
-			m.window.release()
+			m.release()
 			return true
 		})
 		if len(list) == 0 {
