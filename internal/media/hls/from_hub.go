@@ -58,6 +58,9 @@ func (s *Server) newMuxer(stream *hub.Stream) *muxer {
 		viewers: s.newAudience(stream.AddViewers, stream.AddWatched),
 	}
 	m.state.Store(m.window.snapshot(0))
+	if s.config.NoRenditions {
+		return m
+	}
 	for _, x := range stream.Renditions {
 		r := &rendition{edition: s.newEdition(x.Name, stream), kbps: x.VideoKbps, patience: renditionPatience, gone: true}
 		// In a run, all editions count alike.

@@ -213,12 +213,12 @@ func TestPlaylistsOfRenditions(t *testing.T) {
 	require.Equal(t, 2, strings.Count(index, "#EXT-X-STREAM-INF:"))
 	require.Contains(t, index, "RESOLUTION=160x90,FRAME-RATE=30.000")
 	source := l.media("a")
-	viewer := source[strings.Index(source, "?viewer="):]
+	_, viewer, _ := strings.Cut(source, "?")
 	media := strings.Replace(source, "/source/", "/90p/", 1)
 	playlist := l.get(media)
 	require.Contains(t, playlist, `#EXT-X-RENDITION-REPORT:URI="../source/live.m3u8",LAST-MSN=`)
 	require.Contains(t, l.get(source), `#EXT-X-RENDITION-REPORT:URI="../90p/live.m3u8",LAST-MSN=`)
-	folder := strings.TrimSuffix(media, "live.m3u8"+viewer)
+	folder := strings.TrimSuffix(media, "live.m3u8?"+viewer)
 	for _, file := range []string{"init0.mp4", "seg" + firstSegment(playlist) + ".mp4", "part3.mp4"} {
 		a, b := l.do("GET", folder+file), l.do("GET", strings.Replace(folder, "90p", "source", 1)+file)
 		require.Equal(t, []int{200, 200}, []int{a.status, b.status}, file)

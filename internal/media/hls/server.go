@@ -55,6 +55,8 @@ type Config struct {
 	WriteTimeout time.Duration
 	// JPEG decodes a key picture of a stream and returns it as a JPEG file, for thumbnails; nil for no thumbnails.
 	JPEG func(ctx context.Context, u *hub.Unit) ([]byte, error)
+	// NoRenditions serves the source only, because this server encodes no renditions.
+	NoRenditions bool
 	// Edge configures serving streams of other nodes; nil for a single node.
 	Edge *EdgeConfig
 	// Now is the clock for tokens and sessions, which all nodes share; time.Now.
@@ -166,7 +168,7 @@ func (s *Server) Open(stream *hub.Stream) {
 	close(s.opened)
 	s.opened = make(chan struct{})
 	done := stream.Hold()
-	reader := stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Renditions: len(stream.Renditions) > 0})
+	reader := stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Renditions: len(f.muxer.renditions) > 0})
 	s.work.Go(func() {
 		defer done()
 		if err := f.feed(s.ctx, reader); err != nil {

@@ -52,10 +52,9 @@ func (f *follower) take(ctx context.Context, u *hub.Unit) {
 			f.leave()
 		}
 	}
-	if f.encoder == nil && !(u.Key && f.start(ctx, u)) {
-		return
-	}
-	if !f.encoder.push(u) {
+	switch {
+	case f.encoder == nil && (!u.Key || !f.start(ctx, u)):
+	case !f.encoder.push(u):
 		f.encoder.kill()
 		f.fail(u, hub.LadderSlow)
 	}
@@ -108,6 +107,7 @@ func (f *follower) fail(u *hub.Unit, state hub.LadderState) {
 
 // wait sets the pause before the next start.
 func (f *follower) wait(now time.Time, state hub.LadderState) {
+	f.ladder.failures.Add(1)
 	f.pause = min(max(2*f.pause, firstPause), maxPause)
 	if state == hub.LadderSlow {
 		f.pause = maxPause // the machine has other work; starting costs even more

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"showfloor/internal/media/hub"
@@ -40,6 +41,8 @@ type Ladder struct {
 	ctx    context.Context //nolint:containedctx // ends the work for all streams
 	stop   context.CancelFunc
 
+	failures atomic.Uint64
+
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup
@@ -66,6 +69,9 @@ func (l *Ladder) Works() bool { return l.ffmpeg != "" && l.config.Places > 0 }
 
 // Encoding is the number of streams whose renditions are encoded.
 func (l *Ladder) Encoding() int { return len(l.places) }
+
+// Failures is the number of encoders that were too slow or ended by themselves.
+func (l *Ladder) Failures() uint64 { return l.failures.Load() }
 
 // Open implements hub.Output.
 func (l *Ladder) Open(stream *hub.Stream) {

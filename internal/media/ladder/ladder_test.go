@@ -155,7 +155,9 @@ func TestPicturesHaveTheSourcesTimes(t *testing.T) {
 			r.write(q, source[:1])
 			r.write(q, shown(source)[:1])
 			for _, name := range []string{"90p", "120p"} {
-				r.eventually("the end", func() bool { return slices.ContainsFunc(r.got(name), func(u *hub.Unit) bool { return len(u.Data) == 0 }) })
+				r.eventually("the end", func() bool {
+					return slices.ContainsFunc(r.got(name), func(u *hub.Unit) bool { return len(u.Data) == 0 })
+				})
 				got := r.got(name)
 				for i, u := range want {
 					require.Equal(t, []any{uint32(1), u.PTS, u.PTS, u.Key}, []any{got[i].Epoch, got[i].PTS, got[i].DTS, got[i].Key}, "picture %d", i)
