@@ -67,7 +67,7 @@ func TestRenditions(t *testing.T) {
 	require.Equal(t, []api.StreamRendition{}, owner.Stream(t, nil).Renditions)
 	type m = map[string]any
 	st := owner.Stream(t, m{"renditions": []m{{"height": 240, "videoKbps": 99}, {"height": 480}}})
-	require.Equal(t, []api.StreamRendition{{Height: 480, VideoKbps: 700}, {Height: 240, VideoKbps: 99}}, st.Renditions)
+	require.Equal(t, []api.StreamRendition{{Height: 480, VideoKbps: 600}, {Height: 240, VideoKbps: 99}}, st.Renditions)
 	require.True(t, st.Health.Ladder.IsNull(), "nothing is on air")
 	path := "/v1/me/streams/" + st.ID
 	for _, body := range []m{{"name": "Other"}, {"renditions": []m{{"height": 240, "videoKbps": 99}, {"height": 480}}}} {

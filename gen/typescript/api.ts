@@ -14550,7 +14550,7 @@ export interface components {
             height: number;
             /**
              * @description Average bitrate of the video, in kilobits per second. The peak is 1.25 times as much.
-             * @example 700
+             * @example 600
              */
             videoKbps: number;
         };
@@ -14562,8 +14562,8 @@ export interface components {
              */
             height: number;
             /**
-             * @description Average bitrate of the video in kilobits per second, 50 to 20000. By default it depends on the height: 250 up to 240, 450 up to 360, 700 up to 480, 1800 up to 720, and 3500 above that.
-             * @example 700
+             * @description Average bitrate of the video in kilobits per second, 50 to 20000. By default it depends on the height: 250 up to 240, 450 up to 360, 600 up to 480, 1800 up to 720, and 3500 above that.
+             * @example 600
              */
             videoKbps?: number;
         };

@@ -101,12 +101,11 @@ func (s *Server) serveIndex(v *visit) *mediahttp.Problem {
 	return nil
 }
 
-// multivariant renders the multivariant playlist: the source, and the renditions that are encoded at the moment.
+// multivariant renders the multivariant playlist: the renditions that are encoded at the moment, and then the source. Players begin
+// with the first entry: hls.js takes its bitrate as its first estimate of the bandwidth, and on a link that is too slow for it, a
+// low-latency player may always jump to the live edge before it has loaded enough for a better one.
 func (m *muxer) multivariant(source *state, of session) []byte {
-	peak, average := source.listing.bandwidth()
 	b := []byte("#EXTM3U\n#EXT-X-VERSION:9\n") // media playlists say whether segments are independent
-	b = append(source.listing.variant(b, peak, average, source.fps), m.playlistPath(sourceEdition, of)...)
-	b = append(b, '\n')
 	for _, r := range m.renditions {
 		if st := r.state.Load(); st.coded {
 			peak, average := st.listing.codedBandwidth(r.kbps)
@@ -114,7 +113,9 @@ func (m *muxer) multivariant(source *state, of session) []byte {
 			b = append(b, '\n')
 		}
 	}
-	return b
+	peak, average := source.listing.bandwidth()
+	b = append(source.listing.variant(b, peak, average, source.fps), m.playlistPath(sourceEdition, of)...)
+	return append(b, '\n')
 }
 
 // playlistPath is the path of an edition's media playlist in index.m3u8.

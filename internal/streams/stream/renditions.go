@@ -40,7 +40,7 @@ func renditionColumns(list []Rendition) (heights, kbps []int32, err error) {
 	return heights, kbps, nil
 }
 
-// defaultKbps is the bitrate of a height in kbit/s. 480p with audio fits into a connection of 1 Mbit/s.
+// defaultKbps is the bitrate of a height in kbit/s. 480p with audio and its peaks fits into a connection of 1 Mbit/s.
 func defaultKbps(height int) int {
 	switch {
 	case height <= 240:
@@ -48,7 +48,7 @@ func defaultKbps(height int) int {
 	case height <= 360:
 		return 450
 	case height <= 480:
-		return 700
+		return 600
 	case height <= 720:
 		return 1800
 	}
