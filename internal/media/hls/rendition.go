@@ -15,7 +15,7 @@ const (
 	// completes later.
 	maxEarly      = 1024
 	maxEarlyBytes = 4 << 20
-	// maxPending bounds the parts that wait for encoded pictures, whatever their duration.
+	// maxPending bounds the parts that wait for encoded pictures, regardless of their duration.
 	maxPending = 128
 )
 

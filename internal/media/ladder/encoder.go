@@ -57,7 +57,7 @@ type encoder struct {
 	decoded int64         // the last decoding time for ffmpeg
 	closed  bool          // the queue
 	began   time.Time     // on the clock of units
-	behind  time.Time     // since when it is behind; zero: it isn't
+	behind  time.Time     // the time since which it is behind; zero: it isn't
 
 	mu       sync.Mutex
 	pictures []picture // in the order of push

@@ -2,7 +2,7 @@
 //
 // One ffmpeg per stream decodes the source and encodes all of its renditions. It reads and writes pipes only, as FLV, in the jail of
 // package decoder. Each encoded picture goes to the hub with the times of the source's picture of which it was made, and is a key
-// picture if that one is. Whatever happens to ffmpeg, the source isn't affected, and the stream's ladder state says what it is.
+// picture if that one is. A failure of ffmpeg doesn't affect the source; the stream's ladder state names it.
 package ladder
 
 import (

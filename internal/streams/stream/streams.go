@@ -202,7 +202,7 @@ func (s *Service) UpdateStream(ctx context.Context, c tenancy.Caller, streamID s
 			return err
 		}
 		next, err := s.change(ctx, tx, row, in)
-		if err != nil || next.Name == row.Name && ShowOf(next).equal(ShowOf(row)) && sameRenditions(next, row) && bytes.Equal(next.Metadata, row.Metadata) {
+		if err != nil || unchanged(next, row) {
 			return err
 		}
 		err = q.UpdateStream(ctx, db.UpdateStreamParams{
@@ -222,6 +222,11 @@ func (s *Service) UpdateStream(ctx context.Context, c tenancy.Caller, streamID s
 		return View{}, err
 	}
 	return s.GetStream(ctx, c, streamID)
+}
+
+// unchanged reports whether two rows have the same values of those that UpdateStream changes.
+func unchanged(a, b db.Stream) bool {
+	return a.Name == b.Name && ShowOf(a).equal(ShowOf(b)) && sameRenditions(a, b) && bytes.Equal(a.Metadata, b.Metadata)
 }
 
 // change returns the row with the changes.

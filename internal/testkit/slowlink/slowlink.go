@@ -16,7 +16,7 @@ import (
 // packet is the number of bytes that are sent at a time, as in a segment of TCP. All connections take turns with them.
 const packet = 1448
 
-// Link is a TCP relay. What the server sends shares the link's bandwidth among all connections; the way to the server is free.
+// Link is a TCP relay. All connections share the bandwidth for data from the server. Data to the server is not limited.
 type Link struct {
 	listener net.Listener
 	server   string
