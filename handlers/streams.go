@@ -106,7 +106,8 @@ func toStream(v stream.View) api.Stream {
 		ViewerCount: v.Viewers, Health: toStreamHealth(v.Health),
 		StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt),
 		ScheduledAt: timeOrNull(v.ScheduledAt), PosterURL: orNull(v.PosterURL), ProductIds: listOrNull(v.ProductIds),
-		PublicReplay: orNull(v.PublicReplay), Renditions: each(stream.RenditionsOf(v.Stream), toStreamRendition), Metadata: toMetadata(v.Metadata),
+		PublicReplay: orNull(v.PublicReplay), Renditions: each(stream.RenditionsOf(v.Stream), toStreamRendition),
+		Metadata:  toMetadata(v.Metadata),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
 }

@@ -113,7 +113,8 @@ func (s *server) startRecorder(ctx context.Context) error {
 
 // watchRecorder adds the gauges of the recorder and of the server of recordings.
 func (m *metrics) watchLadder(l *ladder.Ladder) {
-	m.gauge("ladders_active", "Live streams whose renditions are being encoded on this server.", func() float64 { return float64(l.Encoding()) })
+	m.gauge("ladders_active", "Live streams whose renditions are being encoded on this server.",
+		func() float64 { return float64(l.Encoding()) })
 	m.counter("ladder_failures_total", "Encoders of live streams that were too slow or ended by themselves.",
 		func() float64 { return float64(l.Failures()) })
 }
