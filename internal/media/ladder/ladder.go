@@ -29,8 +29,8 @@ type Config struct {
 	program string
 }
 
-// DefaultPlaces is a stream for every two cores, and at least one: a 720p source and a 480p rendition take about a third of a core,
-// and the rest is for viewers.
+// DefaultPlaces is a stream for every two cores, and at least one: a 720p source and a 480p rendition take about 15 % of a core, and
+// larger sources with four renditions several times as much.
 func DefaultPlaces() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // Ladder is an output of the hub that writes renditions back to it.
