@@ -5,6 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/oapi-codegen/nullable"
+
 	"showfloor/gen/api"
 	"showfloor/handlers/request"
 	"showfloor/internal/base/id"
@@ -37,6 +39,7 @@ func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObje
 	v, err := s.areas.Streams.CreateStream(ctx, request.Caller(ctx), stream.Input{
 		Name: r.Body.Name, Mode: string(*r.Body.Mode), ProjectID: r.Body.ProjectID,
 		ReconnectWindow: *r.Body.ReconnectWindowSec, RecordingEnabled: *r.Body.RecordingEnabled, Metadata: pairsOf(r.Body.Metadata),
+		Renditions: renditionsOf(r.Body.Renditions),
 		Show: stream.Show{
 			ScheduledAt: instant(orNil(r.Body.ScheduledAt)), PosterURL: orNil(r.Body.PosterURL),
 			ProductIDs: listOrNil(r.Body.ProductIds), PublicReplay: orNil(r.Body.PublicReplay),
@@ -57,10 +60,10 @@ func (s *Server) GetStream(ctx context.Context, r api.GetStreamRequestObject) (a
 	return api.GetStream200JSONResponse(toStream(v)), nil
 }
 
-// UpdateStream changes a stream's name, show and metadata.
+// UpdateStream changes a stream's name, show, renditions and metadata.
 func (s *Server) UpdateStream(ctx context.Context, r api.UpdateStreamRequestObject) (api.UpdateStreamResponseObject, error) {
 	v, err := s.areas.Streams.UpdateStream(ctx, request.Caller(ctx), r.ID, stream.Change{
-		Name: r.Body.Name, Metadata: pairsOf(r.Body.Metadata), Show: func(show *stream.Show) {
+		Name: r.Body.Name, Renditions: renditionsOf(r.Body.Renditions), Metadata: pairsOf(r.Body.Metadata), Show: func(show *stream.Show) {
 			replace(&show.ScheduledAt, r.Body.ScheduledAt, func(t timestamp.Time) *time.Time { return instant(&t) })
 			replace(&show.PosterURL, r.Body.PosterURL, func(address string) *string { return &address })
 			replace(&show.ProductIDs, r.Body.ProductIds, func(ids []string) []string { return ids })
@@ -103,7 +106,8 @@ func toStream(v stream.View) api.Stream {
 		ViewerCount: v.Viewers, Health: toStreamHealth(v.Health),
 		StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt),
 		ScheduledAt: timeOrNull(v.ScheduledAt), PosterURL: orNull(v.PosterURL), ProductIds: listOrNull(v.ProductIds),
-		PublicReplay: orNull(v.PublicReplay), Metadata: toMetadata(v.Metadata),
+		PublicReplay: orNull(v.PublicReplay), Renditions: each(stream.RenditionsOf(v.Stream), toStreamRendition),
+		Metadata:  toMetadata(v.Metadata),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
 }
@@ -118,6 +122,32 @@ func toStreamHealth(h stream.Health) api.StreamHealth {
 		VideoKbps: h.Media.VideoKbps, AudioKbps: h.Media.AudioKbps, Fps: float32(math.Round(h.Media.FPS*10) / 10),
 		Width: h.Media.Width, Height: h.Media.Height,
 		VideoCodec: textOrNull(h.Media.VideoCodec), AudioCodec: textOrNull(h.Media.AudioCodec),
-		Notices: notices,
+		Notices: notices, Ladder: toStreamLadder(h),
 	}
+}
+
+// toStreamLadder is null without renditions.
+func toStreamLadder(h stream.Health) nullable.Nullable[api.StreamLadder] {
+	if h.Media.Ladder == "" {
+		return nullable.NewNullNullable[api.StreamLadder]()
+	}
+	return nullable.NewNullableWithValue(api.StreamLadder{State: api.StreamLadderState(h.Media.Ladder), Reason: orNull(h.LadderReason)})
+}
+
+func toStreamRendition(r stream.Rendition) api.StreamRendition {
+	return api.StreamRendition{Height: r.Height, VideoKbps: r.VideoKbps}
+}
+
+// renditionsOf converts renditions; nil if the field is absent. A bitrate of 0 is the default of its height.
+func renditionsOf(list []api.StreamRenditionInput) []stream.Rendition {
+	if list == nil {
+		return nil
+	}
+	return each(list, func(r api.StreamRenditionInput) stream.Rendition {
+		out := stream.Rendition{Height: r.Height}
+		if r.VideoKbps != nil {
+			out.VideoKbps = *r.VideoKbps
+		}
+		return out
+	})
 }

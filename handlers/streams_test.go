@@ -60,6 +60,28 @@ func TestCreateStreamStoresItsInput(t *testing.T) {
 	require.True(t, st.RecordingEnabled)
 }
 
+// TestRenditions: they are stored from the largest to the smallest, with default bitrates, and replaced as a whole.
+func TestRenditions(t *testing.T) {
+	t.Parallel()
+	owner := apitest.New(t, apitest.Options{}).Register(t)
+	require.Equal(t, []api.StreamRendition{}, owner.Stream(t, nil).Renditions)
+	type m = map[string]any
+	st := owner.Stream(t, m{"renditions": []m{{"height": 240, "videoKbps": 99}, {"height": 480}}})
+	require.Equal(t, []api.StreamRendition{{Height: 480, VideoKbps: 600}, {Height: 240, VideoKbps: 99}}, st.Renditions)
+	require.True(t, st.Health.Ladder.IsNull(), "nothing is on air")
+	path := "/v1/me/streams/" + st.ID
+	for _, body := range []m{{"name": "Other"}, {"renditions": []m{{"height": 240, "videoKbps": 99}, {"height": 480}}}} {
+		var got api.Stream
+		owner.Call(t, "PATCH", path, body).Into(t, 200, &got)
+		require.Equal(t, st.Renditions, got.Renditions)
+	}
+	owner.Call(t, "PATCH", path, m{"renditions": []m{{"height": 480}, {"height": 480, "videoKbps": 99}}}).
+		Problem(t, http.StatusBadRequest, "invalid_input")
+	var got api.Stream
+	owner.Call(t, "PATCH", path, m{"renditions": []m{}}).Into(t, 200, &got)
+	require.Empty(t, got.Renditions)
+}
+
 func TestCreateStreamInput(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
@@ -68,16 +90,21 @@ func TestCreateStreamInput(t *testing.T) {
 		`{"NAME":"x"}`: "name",
 		`{"name":""}`:  "name",
 		`{"name":5}`:   "name",
-		`{"name":"` + strings.Repeat("n", 201) + `"}`: "name",
-		`{"name":"a\u0000b"}`:                         "name",
-		`{"name":"x","mode":"low_latency"}`:           "mode",
-		`{"name":"x","projectId":""}`:                 "projectId",
-		`{"name":"x","reconnectWindowSec":1801}`:      "reconnectWindowSec",
-		`{"name":"x","reconnectWindowSec":-1}`:        "reconnectWindowSec",
-		`{"name":"x","reconnectWindowSec":1.5}`:       "reconnectWindowSec",
-		`{"name":"x","reconnectWindowSec":1e400}`:     "body",
-		`{"name":"x","reconnectWindowSec":"60"}`:      "reconnectWindowSec",
-		`{"name":"x","recordingEnabled":1}`:           "recordingEnabled",
+		`{"name":"` + strings.Repeat("n", 201) + `"}`:              "name",
+		`{"name":"a\u0000b"}`:                                      "name",
+		`{"name":"x","mode":"low_latency"}`:                        "mode",
+		`{"name":"x","projectId":""}`:                              "projectId",
+		`{"name":"x","reconnectWindowSec":1801}`:                   "reconnectWindowSec",
+		`{"name":"x","reconnectWindowSec":-1}`:                     "reconnectWindowSec",
+		`{"name":"x","reconnectWindowSec":1.5}`:                    "reconnectWindowSec",
+		`{"name":"x","reconnectWindowSec":1e400}`:                  "body",
+		`{"name":"x","reconnectWindowSec":"60"}`:                   "reconnectWindowSec",
+		`{"name":"x","recordingEnabled":1}`:                        "recordingEnabled",
+		`{"name":"x","renditions":[{}]}`:                           "renditions.0.height",
+		`{"name":"x","renditions":[{"height":481}]}`:               "renditions.0.height",
+		`{"name":"x","renditions":[{"height":1440}]}`:              "renditions.0.height",
+		`{"name":"x","renditions":[{"height":480,"videoKbps":0}]}`: "renditions.0.videoKbps",
+		`{"name":"x","renditions":[{"height":144},{"height":240},{"height":360},{"height":480},{"height":720}]}`: "renditions",
 	} {
 		p := owner.Call(t, "POST", "/v1/me/streams", body).Problem(t, 400, "invalid_input")
 		require.Equal(t, []string{field}, fieldsOf(p), body)

@@ -1,8 +1,9 @@
 -- name: CreateStream :one
 INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled,
-    scheduled_at, poster_url, product_ids, public_replay, metadata, created_at, updated_at)
+    scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, metadata, created_at, updated_at)
 VALUES (@id, @tenant_id, @name, @mode, @key_hash, @key_last4, @project_id, @reconnect_window_sec, @recording_enabled,
-    sqlc.narg('scheduled_at'), sqlc.narg('poster_url'), sqlc.narg('product_ids'), sqlc.narg('public_replay'), @metadata, @now, @now) RETURNING *;
+    sqlc.narg('scheduled_at'), sqlc.narg('poster_url'), sqlc.narg('product_ids'), sqlc.narg('public_replay'), @rendition_heights, @rendition_kbps,
+    @metadata, @now, @now) RETURNING *;
 
 -- name: ListStreamsWithPlays :many
 -- @sqlc-vet-disable tenant
@@ -106,4 +107,5 @@ SELECT * FROM streams WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 -- name: UpdateStream :exec
 -- The row is locked.
 UPDATE streams SET name = @name, scheduled_at = sqlc.narg('scheduled_at'), poster_url = sqlc.narg('poster_url'), product_ids = sqlc.narg('product_ids'),
-    public_replay = sqlc.narg('public_replay'), metadata = @metadata, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+    public_replay = sqlc.narg('public_replay'), rendition_heights = @rendition_heights, rendition_kbps = @rendition_kbps,
+    metadata = @metadata, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;

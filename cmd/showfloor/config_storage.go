@@ -14,6 +14,7 @@ import (
 
 	"showfloor/internal/base/blob"
 	"showfloor/internal/base/diskspace"
+	"showfloor/internal/media/ladder"
 )
 
 // StorageSettings say where files are, and how clients get them. They are a part of config; the type is exported
@@ -27,6 +28,7 @@ type StorageSettings struct {
 	SRSDVRDir       string `env:"SRS_DVR_DIR"`
 
 	TranscodeWorkers string `env:"TRANSCODE_WORKERS" envDefault:"1"`
+	LadderWorkers    string `env:"LADDER_WORKERS"`
 
 	AWSAccessKeyID     string `env:"AWS_ACCESS_KEY_ID"`
 	AWSSecretAccessKey string `env:"AWS_SECRET_ACCESS_KEY"`
@@ -39,6 +41,8 @@ type StorageSettings struct {
 	spoolMark diskspace.Mark
 	// transcodeWorkers is TranscodeWorkers, parsed.
 	transcodeWorkers int
+	// ladderWorkers is LadderWorkers, parsed.
+	ladderWorkers int
 	// srsRemote and srsLocal are the folder of SRSDVRDir on the SRS servers and on this machine; "" for none.
 	srsRemote, srsLocal string
 }
@@ -51,6 +55,9 @@ const (
 
 // maxTranscodeWorkers is the largest value of TRANSCODE_WORKERS. Each encoder can use all cores.
 const maxTranscodeWorkers = 64
+
+// maxLadderWorkers is the largest value of LADDER_WORKERS.
+const maxLadderWorkers = 256
 
 // readStorage checks them. Its errors don't contain the URLs.
 func (s *StorageSettings) readStorage() error {
@@ -77,6 +84,9 @@ func (s *StorageSettings) readStorage() error {
 	s.transcodeWorkers, err = strconv.Atoi(s.TranscodeWorkers)
 	if err != nil || s.transcodeWorkers < 0 || s.transcodeWorkers > maxTranscodeWorkers {
 		return fmt.Errorf("TRANSCODE_WORKERS: %q is not a number from 0 to %d", s.TranscodeWorkers, maxTranscodeWorkers)
+	}
+	if s.ladderWorkers, err = ladderWorkers(s.LadderWorkers); err != nil {
+		return err
 	}
 	if s.srsRemote, s.srsLocal, err = sharedFolder(s.SRSDVRDir); err != nil {
 		return err
@@ -128,4 +138,16 @@ func (c *config) storage() blob.Config {
 		Keys:   blob.Keys{ID: c.AWSAccessKeyID, Secret: c.AWSSecretAccessKey, SessionToken: c.AWSSessionToken},
 		Region: cmp.Or(c.AWSRegion, c.AWSDefaultRegion),
 	}
+}
+
+// ladderWorkers reads LADDER_WORKERS.
+func ladderWorkers(value string) (int, error) {
+	if value == "" {
+		return ladder.DefaultPlaces(), nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 || n > maxLadderWorkers {
+		return 0, fmt.Errorf("LADDER_WORKERS: %q is not a number from 0 to %d", value, maxLadderWorkers)
+	}
+	return n, nil
 }

@@ -20,6 +20,7 @@ import (
 	"showfloor/internal/base/netaddr"
 	"showfloor/internal/base/ratelimit"
 	"showfloor/internal/base/secret"
+	"showfloor/internal/media/ladder"
 	"showfloor/internal/outflow/tester"
 	"showfloor/internal/outflow/webhook"
 )
@@ -39,7 +40,7 @@ func TestDefaults(t *testing.T) {
 		AppEnv: "development", DataDir: "./data", LogLevel: "info",
 		HTTPAddr: ":8080", PublicURL: "http://localhost:8080", AdminAddr: "127.0.0.1:6060",
 		StorageSettings: StorageSettings{
-			StorageDelivery: "proxy", TranscodeWorkers: "1", transcodeWorkers: 1, DVRWindow: "4h", dvrWindow: 4 * time.Hour, SpoolMax: "20GiB", spoolMark: diskMark(t, "20GiB"),
+			StorageDelivery: "proxy", TranscodeWorkers: "1", transcodeWorkers: 1, ladderWorkers: ladder.DefaultPlaces(), DVRWindow: "4h", dvrWindow: 4 * time.Hour, SpoolMax: "20GiB", spoolMark: diskMark(t, "20GiB"),
 		},
 		CORSOrigins: "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
 		PlatformFeePct: "0", CapturesTotalBytes: "10737418240",
@@ -283,6 +284,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"AWS_SECRET_ACCESS_KEY", "hunter2", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set together"},
 		{"DVR_WINDOW", "4", "DVR_WINDOW: \"4\" is not a duration of at least 1m, such as 4h"},
 		{"TRANSCODE_WORKERS", "many", `TRANSCODE_WORKERS: "many" is not a number from 0 to 64`},
+		{"LADDER_WORKERS", "-1", `LADDER_WORKERS: "-1" is not a number from 0 to 256`},
 		{"RECORDING_SPOOL_MAX", "10MiB", "RECORDING_SPOOL_MAX: \"10MiB\" is not a size of at least 100MiB, such as 20GiB, or a share of the disk, such as 10%"},
 		{"MEDIA_URL", "cdn.example", "MEDIA_URL: not a URL that begins with http:// or https://"},
 		{"MEDIA_URL", "https://u:hunter2@cdn.example", "MEDIA_URL: must have no user, query or fragment"},

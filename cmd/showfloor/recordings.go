@@ -12,6 +12,7 @@ import (
 	"showfloor/internal/base/diskspace"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/ladder"
 	"showfloor/internal/media/recorder"
 	"showfloor/internal/media/thumbnail"
 	"showfloor/internal/media/transcoder"
@@ -137,6 +138,13 @@ func (s *server) startRecorder(ctx context.Context) error {
 }
 
 // watchRecorder adds the gauges of the recorder and of the server of recordings.
+func (m *metrics) watchLadder(l *ladder.Ladder) {
+	m.gauge("ladders_active", "Live streams whose renditions are being encoded on this server.",
+		func() float64 { return float64(l.Encoding()) })
+	m.counter("ladder_failures_total", "Encoders of live streams that were too slow or ended by themselves.",
+		func() float64 { return float64(l.Failures()) })
+}
+
 func (m *metrics) watchRecorder(r *recorder.Recorder, v *vod.Server) {
 	m.gauge("recordings_active", "Streams that are being recorded on this server.", func() float64 { return float64(r.Stats().Active) })
 	m.gauge("recordings_waiting", "Ended recordings whose files are not all in the storage yet.",

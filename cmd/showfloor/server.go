@@ -23,6 +23,7 @@ import (
 	"showfloor/internal/commerce/sandbox"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/ladder"
 	"showfloor/internal/media/metering"
 	"showfloor/internal/media/recorder"
 	"showfloor/internal/media/rtmp"
@@ -86,6 +87,7 @@ type server struct {
 
 	hub      *hub.Hub
 	playlist *hls.Server
+	ladder   *ladder.Ladder
 	// meter measures the usage of streams and rooms, collector stores it.
 	meter     *metering.Meter
 	collector *usage.Collector
@@ -253,20 +255,22 @@ func (s *server) openMedia(ctx context.Context) {
 	s.meter = metering.New(nil)
 	s.onStop("usage", s.finishUsage)
 	s.reports = mediagate.NewReports(ctx, s.log)
+	s.ladder = ladder.New(ladder.Config{Places: s.config.ladderWorkers, Log: s.log})
 	pictures := thumbnail.New() // not that of recordings: their storyboards would delay it
 	s.playlist = hls.New(hls.Config{
 		JPEG: func(ctx context.Context, u *hub.Unit) ([]byte, error) {
 			return pictures.Unit(ctx, u, liveThumbnailWidth)
 		},
 		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log, Now: s.clock.Now, Arrivals: time.Now,
-		ClientIP: s.clientIP, NetworkViewers: s.config.hlsPerAddress,
+		ClientIP: s.clientIP, NetworkViewers: s.config.hlsPerAddress, NoRenditions: !s.ladder.Works(),
 		Edge: mediagate.Edge(s.node, s.config.NodeURL, s.box.DeriveAll("nodes"), func() *stream.Service { return s.areas.Streams }),
 	})
 	s.hub = hub.New(hub.Config{
-		Outputs: []hub.Output{s.playlist, s.recorder}, OnPlayable: s.reports.Playable, Meter: s.meter, Calendar: s.clock.Now,
+		Outputs: []hub.Output{s.playlist, s.recorder, s.ladder}, OnPlayable: s.reports.Playable, Meter: s.meter, Calendar: s.clock.Now,
 	})
 	s.onStop("media", func(context.Context) error {
 		s.hub.Close()
+		s.ladder.Close()
 		s.reports.Close()
 		s.playlist.Close()
 		return nil
@@ -290,6 +294,7 @@ func (s *server) openRTMP() error {
 	s.metrics.watchEvents(s.pool, s.clock.Now)
 	s.metrics.watchEdge(s.playlist)
 	s.metrics.watchRecorder(s.recorder, s.vod)
+	s.metrics.watchLadder(s.ladder)
 	if s.cluster != nil {
 		s.metrics.watchCluster(s.cluster)
 	}

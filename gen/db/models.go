@@ -671,6 +671,8 @@ type Stream struct {
 	PosterURL          *string
 	ProductIds         []string
 	PublicReplay       *bool
+	RenditionHeights   []int32
+	RenditionKbps      []int32
 }
 
 type StreamMedium struct {
@@ -687,6 +689,7 @@ type StreamMedium struct {
 	AudioCodec    string
 	BFrames       bool
 	KeyIntervalMs int32
+	Ladder        string
 }
 
 type TeamMember struct {

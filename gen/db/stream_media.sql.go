@@ -22,7 +22,7 @@ func (q *Queries) DeleteStreamMediaBefore(ctx context.Context, before time.Time)
 }
 
 const ListStreamMedia = `-- name: ListStreamMedia :many
-SELECT m.stream_id, m.node, m.seen_at, m.viewers, m.video_kbps, m.audio_kbps, m.fps, m.width, m.height, m.video_codec, m.audio_codec, m.b_frames, m.key_interval_ms FROM stream_media m JOIN streams s ON s.id = m.stream_id AND s.node = m.node
+SELECT m.stream_id, m.node, m.seen_at, m.viewers, m.video_kbps, m.audio_kbps, m.fps, m.width, m.height, m.video_codec, m.audio_codec, m.b_frames, m.key_interval_ms, m.ladder FROM stream_media m JOIN streams s ON s.id = m.stream_id AND s.node = m.node
 WHERE s.tenant_id = $1 AND m.stream_id = ANY ($2::text[]) AND m.seen_at >= $3
 `
 
@@ -56,6 +56,7 @@ func (q *Queries) ListStreamMedia(ctx context.Context, arg ListStreamMediaParams
 			&i.AudioCodec,
 			&i.BFrames,
 			&i.KeyIntervalMs,
+			&i.Ladder,
 		); err != nil {
 			return nil, err
 		}
@@ -69,18 +70,19 @@ func (q *Queries) ListStreamMedia(ctx context.Context, arg ListStreamMediaParams
 
 const ShareStreamMedia = `-- name: ShareStreamMedia :exec
 INSERT INTO stream_media (stream_id, node, seen_at, viewers, video_kbps, audio_kbps, fps, width, height, video_codec, audio_codec,
-    b_frames, key_interval_ms)
+    b_frames, key_interval_ms, ladder)
 SELECT n.stream_id, $1, $2, n.viewers, n.video_kbps, n.audio_kbps, n.fps, n.width, n.height, n.video_codec, n.audio_codec,
-    n.b_frames, n.key_interval_ms
+    n.b_frames, n.key_interval_ms, n.ladder
 FROM (SELECT unnest($3::text[]) AS stream_id, unnest($4::integer[]) AS viewers, unnest($5::integer[]) AS video_kbps,
     unnest($6::integer[]) AS audio_kbps, unnest($7::double precision[]) AS fps, unnest($8::integer[]) AS width,
     unnest($9::integer[]) AS height, unnest($10::text[]) AS video_codec, unnest($11::text[]) AS audio_codec,
-    unnest($12::boolean[]) AS b_frames, unnest($13::integer[]) AS key_interval_ms) n
+    unnest($12::boolean[]) AS b_frames, unnest($13::integer[]) AS key_interval_ms,
+    unnest($14::text[]) AS ladder) n
 ORDER BY n.stream_id
 ON CONFLICT (stream_id) DO UPDATE SET node = excluded.node, seen_at = excluded.seen_at, viewers = excluded.viewers,
     video_kbps = excluded.video_kbps, audio_kbps = excluded.audio_kbps, fps = excluded.fps, width = excluded.width,
     height = excluded.height, video_codec = excluded.video_codec, audio_codec = excluded.audio_codec, b_frames = excluded.b_frames,
-    key_interval_ms = excluded.key_interval_ms
+    key_interval_ms = excluded.key_interval_ms, ladder = excluded.ladder
 `
 
 type ShareStreamMediaParams struct {
@@ -97,6 +99,7 @@ type ShareStreamMediaParams struct {
 	AudioCodecs   []string
 	BFrames       []bool
 	KeyIntervalMs []int32
+	Ladders       []string
 }
 
 // @sqlc-vet-disable tenant
@@ -116,6 +119,7 @@ func (q *Queries) ShareStreamMedia(ctx context.Context, arg ShareStreamMediaPara
 		arg.AudioCodecs,
 		arg.BFrames,
 		arg.KeyIntervalMs,
+		arg.Ladders,
 	)
 	return err
 }

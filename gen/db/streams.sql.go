@@ -13,9 +13,10 @@ import (
 
 const CreateStream = `-- name: CreateStream :one
 INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled,
-    scheduled_at, poster_url, product_ids, public_replay, metadata, created_at, updated_at)
+    scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, metadata, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, $12, $13, $14, $15, $15) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay
+    $10, $11, $12, $13, $14, $15,
+    $16, $17, $17) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps
 `
 
 type CreateStreamParams struct {
@@ -32,6 +33,8 @@ type CreateStreamParams struct {
 	PosterURL          *string
 	ProductIds         []string
 	PublicReplay       *bool
+	RenditionHeights   []int32
+	RenditionKbps      []int32
 	Metadata           json.RawMessage
 	Now                time.Time
 }
@@ -51,6 +54,8 @@ func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Str
 		arg.PosterURL,
 		arg.ProductIds,
 		arg.PublicReplay,
+		arg.RenditionHeights,
+		arg.RenditionKbps,
 		arg.Metadata,
 		arg.Now,
 	)
@@ -80,12 +85,14 @@ func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Str
 		&i.PosterURL,
 		&i.ProductIds,
 		&i.PublicReplay,
+		&i.RenditionHeights,
+		&i.RenditionKbps,
 	)
 	return i, err
 }
 
 const GetStream = `-- name: GetStream :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.tenant_id = $1 AND s.id = $2
 `
 
@@ -127,13 +134,15 @@ func (q *Queries) GetStream(ctx context.Context, arg GetStreamParams) (GetStream
 		&i.Stream.PosterURL,
 		&i.Stream.ProductIds,
 		&i.Stream.PublicReplay,
+		&i.Stream.RenditionHeights,
+		&i.Stream.RenditionKbps,
 		&i.Plays,
 	)
 	return i, err
 }
 
 const GetStreamByKey = `-- name: GetStreamByKey :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams WHERE key_hash = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps FROM streams WHERE key_hash = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -166,6 +175,8 @@ func (q *Queries) GetStreamByKey(ctx context.Context, keyHash []byte) (Stream, e
 		&i.PosterURL,
 		&i.ProductIds,
 		&i.PublicReplay,
+		&i.RenditionHeights,
+		&i.RenditionKbps,
 	)
 	return i, err
 }
@@ -197,7 +208,7 @@ func (q *Queries) GetStreamFate(ctx context.Context, id string) (GetStreamFateRo
 }
 
 const GetStreamForPlayback = `-- name: GetStreamForPlayback :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams WHERE id = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps FROM streams WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -230,6 +241,8 @@ func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, 
 		&i.PosterURL,
 		&i.ProductIds,
 		&i.PublicReplay,
+		&i.RenditionHeights,
+		&i.RenditionKbps,
 	)
 	return i, err
 }
@@ -283,7 +296,7 @@ func (q *Queries) HasStream(ctx context.Context, arg HasStreamParams) (bool, err
 }
 
 const ListStreams = `-- name: ListStreams :many
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s
 WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.id < $2::text)
 ORDER BY s.id DESC LIMIT $3
@@ -334,6 +347,8 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 			&i.Stream.PosterURL,
 			&i.Stream.ProductIds,
 			&i.Stream.PublicReplay,
+			&i.Stream.RenditionHeights,
+			&i.Stream.RenditionKbps,
 			&i.Plays,
 		); err != nil {
 			return nil, err
@@ -371,7 +386,7 @@ func (q *Queries) ListStreamsOnAir(ctx context.Context, tenantID string) ([]stri
 }
 
 const ListStreamsWithPlays = `-- name: ListStreamsWithPlays :many
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.id = ANY ($1::text[]) ORDER BY s.tenant_id, s.id
 `
 
@@ -416,6 +431,8 @@ func (q *Queries) ListStreamsWithPlays(ctx context.Context, ids []string) ([]Lis
 			&i.Stream.PosterURL,
 			&i.Stream.ProductIds,
 			&i.Stream.PublicReplay,
+			&i.Stream.RenditionHeights,
+			&i.Stream.RenditionKbps,
 			&i.Plays,
 		); err != nil {
 			return nil, err
@@ -429,7 +446,7 @@ func (q *Queries) ListStreamsWithPlays(ctx context.Context, ids []string) ([]Lis
 }
 
 const LockStream = `-- name: LockStream :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps FROM streams WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -462,12 +479,14 @@ func (q *Queries) LockStream(ctx context.Context, id string) (Stream, error) {
 		&i.PosterURL,
 		&i.ProductIds,
 		&i.PublicReplay,
+		&i.RenditionHeights,
+		&i.RenditionKbps,
 	)
 	return i, err
 }
 
 const LockStreamByKey = `-- name: LockStreamByKey :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.key_hash = $1 FOR UPDATE OF s
 `
@@ -507,13 +526,15 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 		&i.Stream.PosterURL,
 		&i.Stream.ProductIds,
 		&i.Stream.PublicReplay,
+		&i.Stream.RenditionHeights,
+		&i.Stream.RenditionKbps,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockStreamOfRoom = `-- name: LockStreamOfRoom :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.id = $1 FOR UPDATE OF s
 `
@@ -553,13 +574,15 @@ func (q *Queries) LockStreamOfRoom(ctx context.Context, id string) (LockStreamOf
 		&i.Stream.PosterURL,
 		&i.Stream.ProductIds,
 		&i.Stream.PublicReplay,
+		&i.Stream.RenditionHeights,
+		&i.Stream.RenditionKbps,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockStreamOfTenant = `-- name: LockStreamOfTenant :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps FROM streams WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockStreamOfTenantParams struct {
@@ -595,12 +618,14 @@ func (q *Queries) LockStreamOfTenant(ctx context.Context, arg LockStreamOfTenant
 		&i.PosterURL,
 		&i.ProductIds,
 		&i.PublicReplay,
+		&i.RenditionHeights,
+		&i.RenditionKbps,
 	)
 	return i, err
 }
 
 const LockTenantStreams = `-- name: LockTenantStreams :many
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay FROM streams
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps FROM streams
 WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
 ORDER BY id FOR UPDATE
 `
@@ -640,6 +665,8 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 			&i.PosterURL,
 			&i.ProductIds,
 			&i.PublicReplay,
+			&i.RenditionHeights,
+			&i.RenditionKbps,
 		); err != nil {
 			return nil, err
 		}
@@ -653,7 +680,7 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 
 const RotateStreamKey = `-- name: RotateStreamKey :one
 UPDATE streams SET key_hash = $1, key_last4 = $2, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay
+WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps
 `
 
 type RotateStreamKeyParams struct {
@@ -698,6 +725,8 @@ func (q *Queries) RotateStreamKey(ctx context.Context, arg RotateStreamKeyParams
 		&i.PosterURL,
 		&i.ProductIds,
 		&i.PublicReplay,
+		&i.RenditionHeights,
+		&i.RenditionKbps,
 	)
 	return i, err
 }
@@ -749,7 +778,7 @@ func (q *Queries) SetStreamRejected(ctx context.Context, arg SetStreamRejectedPa
 const SetStreamState = `-- name: SetStreamState :one
 UPDATE streams SET status = $1, publisher_id = $2, started_at = $3, ended_at = $4,
     reconnect_until = $5, blocked_until = $6, rejected_reason = $7, updated_at = $8
-WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay
+WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps
 `
 
 type SetStreamStateParams struct {
@@ -805,6 +834,8 @@ func (q *Queries) SetStreamState(ctx context.Context, arg SetStreamStateParams) 
 		&i.PosterURL,
 		&i.ProductIds,
 		&i.PublicReplay,
+		&i.RenditionHeights,
+		&i.RenditionKbps,
 	)
 	return i, err
 }
@@ -833,19 +864,22 @@ func (q *Queries) ShareTenantOfStream(ctx context.Context, id string) error {
 
 const UpdateStream = `-- name: UpdateStream :exec
 UPDATE streams SET name = $1, scheduled_at = $2, poster_url = $3, product_ids = $4,
-    public_replay = $5, metadata = $6, updated_at = $7 WHERE tenant_id = $8 AND id = $9
+    public_replay = $5, rendition_heights = $6, rendition_kbps = $7,
+    metadata = $8, updated_at = $9 WHERE tenant_id = $10 AND id = $11
 `
 
 type UpdateStreamParams struct {
-	Name         string
-	ScheduledAt  *time.Time
-	PosterURL    *string
-	ProductIds   []string
-	PublicReplay *bool
-	Metadata     json.RawMessage
-	Now          time.Time
-	TenantID     string
-	ID           string
+	Name             string
+	ScheduledAt      *time.Time
+	PosterURL        *string
+	ProductIds       []string
+	PublicReplay     *bool
+	RenditionHeights []int32
+	RenditionKbps    []int32
+	Metadata         json.RawMessage
+	Now              time.Time
+	TenantID         string
+	ID               string
 }
 
 // The row is locked.
@@ -856,6 +890,8 @@ func (q *Queries) UpdateStream(ctx context.Context, arg UpdateStreamParams) erro
 		arg.PosterURL,
 		arg.ProductIds,
 		arg.PublicReplay,
+		arg.RenditionHeights,
+		arg.RenditionKbps,
 		arg.Metadata,
 		arg.Now,
 		arg.TenantID,

@@ -14048,6 +14048,8 @@ export interface components {
             reconnectWindowSec: number;
             /** @description Whether each broadcast is recorded from its first key frame to its end. */
             recordingEnabled: boolean;
+            /** @description The smaller versions of the video that each broadcast has beside the source; `health.ladder` says whether they are encoded. */
+            renditions: components["schemas"]["StreamRendition"][];
             /**
              * Format: date-time
              * @description When the show is planned to start; null if that isn't set.
@@ -14254,6 +14256,8 @@ export interface components {
              * @example 720
              */
             height: number;
+            /** @description Whether the renditions are encoded; null for a broadcast without renditions, and while no media arrives. */
+            ladder: components["schemas"]["StreamLadder"] | null;
             /**
              * @description Recommended changes of the encoder's settings that improve playback; empty if there are none. They don't affect the
              *     state.
@@ -14345,6 +14349,13 @@ export interface components {
              */
             recordingEnabled?: boolean;
             /**
+             * @description Smaller versions of the video that the server encodes during each broadcast, for viewers with slow connections. Players change between
+             *     them and the source by themselves. Each height may occur once. If this isn't possible at the moment, viewers get the source; see
+             *     `health.ladder`. Broadcasts on an SRS server have none.
+             * @default []
+             */
+            renditions?: components["schemas"]["StreamRenditionInput"][];
+            /**
              * Format: date-time
              * @description When the show is planned to start; null, the default, if that isn't known.
              */
@@ -14431,6 +14442,20 @@ export interface components {
          * @enum {string}
          */
         StreamKeyStatus: "ACTIVE" | "ROTATED" | "REVOKED";
+        /** @description The encoding of a broadcast's renditions. It doesn't affect the source. */
+        StreamLadder: {
+            /** @description Why viewers get only the source, in words; null while the renditions are encoded. */
+            reason: string | null;
+            state: components["schemas"]["StreamLadderState"];
+        };
+        /**
+         * @description RUNNING: the renditions are encoded. Otherwise viewers get the source. STARTING: they will be in a moment. NO_ENCODER: the server has no
+         *     ffmpeg, or LADDER_WORKERS is 0. NO_ROOM: the server encodes as many streams' renditions as LADDER_WORKERS allows. UNSUITABLE: the source
+         *     has no H.264 video, or is not larger than a rendition. SLOW: the server was too busy to encode in time, and tries again after a minute.
+         *     FAILED: the encoder ended, and is started again. New states may be added.
+         * @enum {string}
+         */
+        StreamLadderState: "STARTING" | "RUNNING" | "NO_ENCODER" | "NO_ROOM" | "UNSUITABLE" | "SLOW" | "FAILED";
         /** @description Streams, newest first. */
         StreamList: components["schemas"]["Stream"][];
         /**
@@ -14480,6 +14505,8 @@ export interface components {
              *     recordings with products in their timeline.
              */
             publicReplay?: boolean | null;
+            /** @description Smaller versions of the video, from the next broadcast on; an empty list for none. */
+            renditions?: components["schemas"]["StreamRenditionInput"][];
             /**
              * Format: date-time
              * @description When the show is planned to start; null if that isn't known.
@@ -14520,6 +14547,32 @@ export interface components {
          * @enum {string}
          */
         StreamPublisherSource: "RTMP" | "WEBRTC" | "SRS";
+        /** @description A smaller version of a stream's video. The audio is the source's. */
+        StreamRendition: {
+            /**
+             * @description Length of the picture's shorter side in pixels.
+             * @example 480
+             */
+            height: number;
+            /**
+             * @description Average bitrate of the video, in kilobits per second. The peak is 1.25 times as much.
+             * @example 600
+             */
+            videoKbps: number;
+        };
+        /** @description A smaller version of a stream's video. */
+        StreamRenditionInput: {
+            /**
+             * @description Length of the picture's shorter side in pixels; an even number, 144 to 1080. A source that isn't larger doesn't get the rendition.
+             * @example 480
+             */
+            height: number;
+            /**
+             * @description Average bitrate of the video in kilobits per second, 50 to 20000. By default it depends on the height: 250 up to 240, 450 up to 360, 600 up to 480, 1800 up to 720, and 3500 above that.
+             * @example 600
+             */
+            videoKbps?: number;
+        };
         /** @description A broadcast started, and it can be played. */
         StreamStartedData: {
             metadata: components["schemas"]["Metadata"];
@@ -16377,6 +16430,8 @@ export type StreamInspectionPage = components['schemas']['StreamInspectionPage']
 export type StreamInspectionRow = components['schemas']['StreamInspectionRow'];
 export type StreamKeyRevocationInput = components['schemas']['StreamKeyRevocationInput'];
 export type StreamKeyStatus = components['schemas']['StreamKeyStatus'];
+export type StreamLadder = components['schemas']['StreamLadder'];
+export type StreamLadderState = components['schemas']['StreamLadderState'];
 export type StreamList = components['schemas']['StreamList'];
 export type StreamMode = components['schemas']['StreamMode'];
 export type StreamNotice = components['schemas']['StreamNotice'];
@@ -16384,6 +16439,8 @@ export type StreamNoticeCode = components['schemas']['StreamNoticeCode'];
 export type StreamPatch = components['schemas']['StreamPatch'];
 export type StreamPublisher = components['schemas']['StreamPublisher'];
 export type StreamPublisherSource = components['schemas']['StreamPublisherSource'];
+export type StreamRendition = components['schemas']['StreamRendition'];
+export type StreamRenditionInput = components['schemas']['StreamRenditionInput'];
 export type StreamStartedData = components['schemas']['StreamStartedData'];
 export type StreamStartedEvent = components['schemas']['StreamStartedEvent'];
 export type StreamStatus = components['schemas']['StreamStatus'];

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"showfloor/internal/media/hub"
 	"showfloor/internal/media/mediahttp"
 )
 
@@ -313,7 +314,7 @@ func upstreamPath(v *visit) (string, *mediahttp.Problem) {
 	case thumbnailFile:
 		return NodePrefix + v.streamID + "/" + thumbnailName, nil
 	}
-	path = NodePrefix + v.streamID + "/" + v.at.run + "/" + sourceRendition + "/"
+	path = NodePrefix + v.streamID + "/" + v.at.run + "/" + v.at.edition + "/"
 	number := strconv.FormatUint(v.at.number, 10)
 	switch v.at.kind {
 	case initFile:
@@ -374,8 +375,7 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *mediahttp.Problem {
 	}
 	t := got.text
 	if v.at.kind == indexFile {
-		plain := append(bytes.TrimSuffix(bytes.Clone(t.Plain), []byte("\n")), "?viewer="...)
-		t = &mediahttp.Text{Plain: append(append(plain, v.session.token...), '\n')}
+		t = &mediahttp.Text{Plain: withViewer(t.Plain, v.session.token)}
 	}
 	h.Set("Vary", "Accept-Encoding")
 	body := t.Plain
@@ -389,6 +389,19 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *mediahttp.Problem {
 		e.count(r, n)
 	}
 	return nil
+}
+
+// withViewer adds a viewer's session to each playlist that a multivariant playlist names.
+func withViewer(index []byte, token string) []byte {
+	b := make([]byte, 0, len(index)+(hub.MaxRenditions+1)*len("?viewer="+token))
+	for line := range bytes.Lines(index) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if b = append(b, line...); len(line) > 0 && line[0] != '#' {
+			b = append(append(b, "?viewer="...), token...)
+		}
+		b = append(b, '\n')
+	}
+	return b
 }
 
 // redirect redirects from an unknown run to the stream's newest one.

@@ -32,14 +32,15 @@ const (
 // muxer holds one run of a stream: playlists and files under a name of their own. The stream's feeder
 // writes it; requests read the published state and the window.
 type muxer struct {
+	edition        // the source
 	run     string // names this muxer's files, so that the content of a name never changes
 	stream  *hub.Stream
-	window  *window
-	state   atomic.Pointer[state]
-	blocked *waiters // places for requests that wait for a playlist
-	hinted  *waiters // places for requests that wait for a part
-	viewers audience
-	ended   atomic.Int64 // when it was sealed, in nanoseconds since 1970; 0 before that
+	// renditions are the other editions, in the order of their broadcast.
+	renditions []*rendition
+	blocked    *waiters // places for requests that wait for a playlist
+	hinted     *waiters // places for requests that wait for a part
+	viewers    audience
+	ended      atomic.Int64 // when it was sealed, in nanoseconds since 1970; 0 before that
 
 	thumbnails thumbnails
 
@@ -51,13 +52,30 @@ func (s *Server) newMuxer(stream *hub.Stream) *muxer {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	m := &muxer{
-		run: hex.EncodeToString(id[:]), stream: stream,
-		window:  newWindow(stream.LowLatency, firstNumber(stream.Age()), s.config.MaxBytes, &s.budget),
+		edition: s.newEdition(sourceEdition, stream),
+		run:     hex.EncodeToString(id[:]), stream: stream,
 		blocked: newWaiters(s.config.MaxBlocked), hinted: newWaiters(s.config.MaxBlocked),
 		viewers: s.newAudience(stream.AddViewers, stream.AddWatched),
 	}
 	m.state.Store(m.window.snapshot(0))
+	if s.config.NoRenditions {
+		return m
+	}
+	for _, x := range stream.Renditions {
+		r := &rendition{edition: s.newEdition(x.Name, stream), kbps: x.VideoKbps, patience: renditionPatience, gone: true}
+		// In a run, all editions count alike.
+		r.window.startAs(m.window)
+		if !stream.LowLatency {
+			r.patience += standardPiece
+		}
+		r.state.Store(r.window.snapshot(0))
+		m.renditions = append(m.renditions, r)
+	}
 	return m
+}
+
+func (s *Server) newEdition(name string, stream *hub.Stream) edition {
+	return edition{name: name, window: newWindow(stream.LowLatency, firstNumber(stream.Age()), s.config.MaxBytes, &s.budget)}
 }
 
 // feeder makes a stream's playlists, one run after the other. One goroutine runs it.
@@ -76,7 +94,7 @@ func (s *Server) newFeeder(stream *hub.Stream) *feeder {
 	if stream.LowLatency {
 		pieces, segments = partTarget, segmentTarget
 	}
-	f.cut = segmenter.New(segmenter.Config{Sink: f.muxer.window, NextRun: f.nextRun, PartTarget: pieces, SegmentTarget: segments,
+	f.cut = segmenter.New(segmenter.Config{Sink: branches{f.muxer}, NextRun: f.nextRun, PartTarget: pieces, SegmentTarget: segments,
 		Log: s.config.Log.With("stream", stream.StreamID)})
 	return f
 }
@@ -91,10 +109,13 @@ func (f *feeder) feed(ctx context.Context, r *hub.Reader) error {
 			break
 		}
 		f.cut.SetActivity(f.stream.Activity())
-		if u != nil {
+		switch {
+		case u != nil && u.Track.Rendition != "":
+			f.muxer.encoded(u)
+		case u != nil:
 			f.cut.Push(u)
 			patience = firstTick
-		} else {
+		default:
 			f.cut.Tick(f.server.config.Arrivals())
 			patience = tickEvery
 		}
@@ -117,29 +138,27 @@ func (f *feeder) nextRun() segmenter.Sink {
 	f.server.succeed(f.stream.StreamID, next)
 	f.end()
 	f.muxer = next
-	return next.window
+	return branches{next}
 }
 
 // end closes the run's playlist.
 func (f *feeder) end() {
-	f.muxer.window.seal()
+	f.muxer.seal()
 	f.publish()
 	f.muxer.ended.Store(f.server.config.Now().UnixNano())
 	f.muxer.viewers.close(f.server.config.Now())
 }
 
-// publish publishes a new state, if there is one, and wakes all waiting requests.
+// publish publishes new states, if there are some, and wakes all waiting requests.
 func (f *feeder) publish() {
-	m := f.muxer
-	if !m.window.changed {
-		return
+	changed := f.muxer.window.changed
+	if changed {
+		f.measure()
 	}
-	m.window.changed = false
-	f.measure()
-	next := m.window.snapshot(f.fps)
-	last := m.state.Swap(next)
-	close(last.changed)
-	m.report()
+	f.muxer.publishAll(f.fps)
+	if changed {
+		f.muxer.reportPlayable()
+	}
 }
 
 // measure updates the picture rate.
@@ -149,8 +168,8 @@ func (f *feeder) measure() {
 	}
 }
 
-// report notifies the stream when a publisher's first media is playable.
-func (m *muxer) report() {
+// reportPlayable notifies the stream when a publisher's first media is playable.
+func (m *muxer) reportPlayable() {
 	n := len(m.window.segments)
 	for n > 0 && !m.window.lowLatency && !m.window.segments[n-1].complete {
 		n--

@@ -42,15 +42,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *mediahttp.Proble
 }
 
 func (s *Server) serveMedia(out *output, m *muxer, at location) *mediahttp.Problem {
+	e := m.named(at.edition)
+	if e == nil {
+		return mediahttp.NotFound()
+	}
 	switch at.kind {
 	case initFile:
-		data, ok := m.window.initialization(int(at.number))
+		data, ok := e.window.initialization(int(at.number))
 		if !ok {
 			return mediahttp.NotFound()
 		}
 		out.media([]*part{{size: len(data), data: data}}, at)
 	case segmentFile:
-		parts, next := m.window.segment(at.number)
+		parts, next := e.window.segment(at.number)
 		switch {
 		case parts == nil && at.number >= next:
 			return notYet()
@@ -59,7 +63,7 @@ func (s *Server) serveMedia(out *output, m *muxer, at location) *mediahttp.Probl
 		}
 		out.media(parts, at)
 	case partFile:
-		return s.servePart(out, m, at)
+		return s.servePart(out, m, e, at)
 	}
 	return nil
 }
@@ -81,7 +85,7 @@ func (s *Server) serveIndex(v *visit) *mediahttp.Problem {
 	if !v.follows(m) {
 		return mediahttp.Expired()
 	}
-	st, p := s.wait(v.r, m, m.blocked, func(st *state) bool { return st.listing.sealed || len(st.counts) > 0 && st.playable() })
+	st, p := s.wait(v.r, &m.edition, m.blocked, func(st *state) bool { return st.listing.sealed || len(st.counts) > 0 && st.playable() })
 	if p != nil {
 		return p
 	}
@@ -91,16 +95,32 @@ func (s *Server) serveIndex(v *visit) *mediahttp.Problem {
 	if p := s.begin(v, m.stream.Began, &m.viewers); p != nil {
 		return p
 	}
-	body := append(st.listing.multivariant(st.fps), m.playlistPath(v.session)...)
-	body = append(body, '\n')
+	body := m.multivariant(st, v.session)
 	// Caches must not share it: it contains one viewer's session.
 	s.output(v, m).text(&mediahttp.Text{Plain: body}, "no-store")
 	return nil
 }
 
-// playlistPath is the path of a run's media playlist in index.m3u8.
-func (m *muxer) playlistPath(of session) string {
-	path := m.run + "/" + sourceRendition + "/live.m3u8"
+// multivariant renders the multivariant playlist: the renditions that are encoded at the moment, and then the source. Players begin
+// with the first entry: hls.js takes its bitrate as its first estimate of the bandwidth, and on a link that is too slow for it, a
+// low-latency player may always jump to the live edge before it has loaded enough for a better one.
+func (m *muxer) multivariant(source *state, of session) []byte {
+	b := []byte("#EXTM3U\n#EXT-X-VERSION:9\n") // media playlists say whether segments are independent
+	for _, r := range m.renditions {
+		if st := r.state.Load(); st.coded {
+			peak, average := st.listing.codedBandwidth(r.kbps)
+			b = append(st.listing.variant(b, peak, average, st.fps), m.playlistPath(r.name, of)...)
+			b = append(b, '\n')
+		}
+	}
+	peak, average := source.listing.bandwidth()
+	b = append(source.listing.variant(b, peak, average, source.fps), m.playlistPath(sourceEdition, of)...)
+	return append(b, '\n')
+}
+
+// playlistPath is the path of an edition's media playlist in index.m3u8.
+func (m *muxer) playlistPath(edition string, of session) string {
+	path := m.run + "/" + edition + "/live.m3u8"
 	if of.token != "" {
 		path += "?viewer=" + of.token
 	}
@@ -122,23 +142,27 @@ func (s *Server) servePlaylist(v *visit) *mediahttp.Problem {
 	case !v.follows(m):
 		return mediahttp.Expired()
 	}
+	e := m.named(v.at.edition)
+	if e == nil {
+		return mediahttp.NotFound()
+	}
 	if v.session.token != "" {
 		m.viewers.enter(v.session.viewer, s.network(v.r), s.config.Now())
 		defer func() { m.viewers.leave(v.session.viewer, s.config.Now()) }()
 	}
-	st := m.state.Load()
+	st := e.state.Load()
 	if q.blocking {
 		if st.tooFar(q.msn, q.part) {
 			return mediahttp.Refuse(http.StatusBadRequest, "too_far_ahead", "the playlist will not get there for long")
 		}
 		var p *mediahttp.Problem
-		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.has(q.msn, q.part) }); p != nil {
+		if st, p = s.wait(v.r, e, m.blocked, func(st *state) bool { return st.has(q.msn, q.part) }); p != nil {
 			return p
 		}
 	} else if len(st.counts) == 0 {
 		// Before the first part, a playlist would be empty, which players treat as an error.
 		var p *mediahttp.Problem
-		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.listing.sealed || len(st.counts) > 0 }); p != nil {
+		if st, p = s.wait(v.r, e, m.blocked, func(st *state) bool { return st.listing.sealed || len(st.counts) > 0 }); p != nil {
 			return p
 		}
 	}
@@ -160,11 +184,11 @@ func playlistCaching(st *state, blocking bool) string {
 }
 
 // servePart answers with a part. If it is the next one, servePart waits for it.
-func (s *Server) servePart(o *output, m *muxer, at location) *mediahttp.Problem {
-	p, next := m.window.part(at.number)
+func (s *Server) servePart(o *output, m *muxer, e *edition, at location) *mediahttp.Problem {
+	p, next := e.window.part(at.number)
 	if p == nil && at.number == next {
-		if _, problem := s.wait(o.r, m, m.hinted, func(st *state) bool {
-			p, next = m.window.part(at.number)
+		if _, problem := s.wait(o.r, e, m.hinted, func(st *state) bool {
+			p, next = e.window.part(at.number)
 			return st.listing.sealed || p != nil || at.number < next
 		}); problem != nil {
 			return problem
@@ -183,8 +207,8 @@ func (s *Server) servePart(o *output, m *muxer, at location) *mediahttp.Problem 
 // wait waits until a state satisfies ready. It ends with a refusal when the stream has no new state
 // for three target durations, or when the viewer has gone. waiting has the places for requests of
 // this kind.
-func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*state) bool) (*state, *mediahttp.Problem) {
-	st := m.state.Load()
+func (s *Server) wait(r *http.Request, e *edition, waiting *waiters, ready func(*state) bool) (*state, *mediahttp.Problem) {
+	st := e.state.Load()
 	if ready(st) {
 		return st, nil
 	}
@@ -198,7 +222,7 @@ func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*s
 	for {
 		select {
 		case <-st.changed:
-			if st = m.state.Load(); ready(st) {
+			if st = e.state.Load(); ready(st) {
 				return st, nil
 			}
 		case <-timer.C:

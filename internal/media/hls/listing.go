@@ -21,6 +21,7 @@ type listing struct {
 	partTarget time.Duration
 	config     *segmenter.Configuration // the newest
 	sealed     bool
+	reports    []report // of other editions; set in published copies only
 }
 
 // targetDuration is EXT-X-TARGETDURATION.

@@ -22,15 +22,16 @@ const (
 type location struct {
 	token string
 	run   string
-	// The rendition follows the run in the path; there is only sourceRendition.
-	kind   fileKind
-	number uint64 // of the init, segment or part
+	// edition is the name of the source or a rendition.
+	edition string
+	kind    fileKind
+	number  uint64 // of the init, segment or part
 }
 
 func (l location) playlist() bool { return l.kind == indexFile || l.kind == mediaFile }
 
-// sourceRendition is the publisher's media without transcoding.
-const sourceRendition = "source"
+// sourceEdition names the publisher's media without transcoding.
+const sourceEdition = "source"
 
 // maxToken bounds a playback token in bytes.
 const maxToken = 1024
@@ -38,7 +39,7 @@ const maxToken = 1024
 // thumbnailName is the file name of a stream's newest picture.
 const thumbnailName = "thumbnail.jpg"
 
-// parseLocation parses /live/{token}/index.m3u8, /live/{token}/thumbnail.jpg or /live/{token}/{run}/{rendition}/{file}.
+// parseLocation parses /live/{token}/index.m3u8, /live/{token}/thumbnail.jpg or /live/{token}/{run}/{edition}/{file}.
 func parseLocation(path string) (l location, ok bool) {
 	rest, ok := strings.CutPrefix(path, Prefix)
 	if !ok {
@@ -60,7 +61,8 @@ func parseLocation(path string) (l location, ok bool) {
 	if !ok || !isRun(l.run) {
 		return l, false
 	}
-	if file, ok = strings.CutPrefix(file, sourceRendition+"/"); !ok {
+	l.edition, file, ok = strings.Cut(file, "/")
+	if !ok || !isEdition(l.edition) {
 		return l, false
 	}
 	if file == "live.m3u8" {
@@ -101,6 +103,19 @@ func isRun(run string) bool {
 	}
 	return true
 }
+
+// isEdition reports whether a string has the form of an edition's name: source, or a number of lines such as 480p.
+func isEdition(name string) bool {
+	if name == sourceEdition {
+		return true
+	}
+	lines, ok := strings.CutSuffix(name, "p")
+	n, number := parseNumber(lines)
+	return ok && number && n <= maxLines
+}
+
+// maxLines bounds the lines of a rendition.
+const maxLines = 9999
 
 // maxNumber bounds sequence numbers, far above those of any stream.
 const maxNumber = 1 << 40

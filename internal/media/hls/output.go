@@ -75,7 +75,7 @@ func (o *output) media(parts []*part, at location) {
 	h := o.w.Header()
 	h.Set("Content-Type", "video/mp4")
 	h.Set("Cache-Control", "public, max-age=86400, immutable")
-	h.Set("ETag", `"`+at.run+"-"+strconv.Itoa(int(at.kind))+"-"+strconv.FormatUint(at.number, 10)+`"`)
+	h.Set("ETag", `"`+at.run+"-"+at.edition+"-"+strconv.Itoa(int(at.kind))+"-"+strconv.FormatUint(at.number, 10)+`"`)
 	o.begin()
 	if o.r.Header.Get("Range") == "" && o.r.Header.Get("If-None-Match") == "" {
 		h.Set("Accept-Ranges", "bytes")

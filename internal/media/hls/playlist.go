@@ -182,11 +182,18 @@ func (l *listing) body(b []byte, list []*segment, from, withParts int) []byte {
 	}
 	switch {
 	case l.sealed:
-		b = append(b, "#EXT-X-ENDLIST\n"...)
+		return append(b, "#EXT-X-ENDLIST\n"...)
 	case l.lowLatency:
 		b = append(b, `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="part`...)
 		b = strconv.AppendUint(b, l.nextID, 10)
 		b = append(b, ".mp4\"\n"...)
+	}
+	for _, r := range l.reports {
+		b = fmt.Appendf(b, "#EXT-X-RENDITION-REPORT:URI=\"../%s/live.m3u8\",LAST-MSN=%d", r.name, r.msn)
+		if r.part >= 0 {
+			b = fmt.Appendf(b, ",LAST-PART=%d", r.part)
+		}
+		b = append(b, '\n')
 	}
 	return b
 }
@@ -212,12 +219,10 @@ func (l *listing) bandwidth() (peak, average int) {
 	return max(peak, average), average
 }
 
-// multivariant renders the multivariant playlist up to the URI of the media playlist, which the
-// caller appends.
-func (l *listing) multivariant(fps float64) []byte {
+// variant appends an edition's entry in the multivariant playlist, with its rates in bits per second. The URI of the media playlist
+// must follow.
+func (l *listing) variant(b []byte, peak, average int, fps float64) []byte {
 	c := l.config
-	peak, average := l.bandwidth()
-	b := []byte("#EXTM3U\n#EXT-X-VERSION:9\n") // media playlists say whether segments are independent
 	b = fmt.Appendf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q", max(peak, 1), max(average, 1), c.Codecs)
 	if c.Video != nil {
 		if c.Video.Width > 0 && c.Video.Height > 0 {

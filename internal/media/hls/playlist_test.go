@@ -112,7 +112,8 @@ func TestAnOldStateStaysAsItWas(t *testing.T) {
 		var seen []pair
 		rendered := func(l *listing) (texts [3]string) {
 			full, delta := l.playlist()
-			return [3]string{string(full), string(delta), string(l.multivariant(30))}
+			peak, average := l.bandwidth()
+			return [3]string{string(full), string(delta), string(l.variant(nil, peak, average, 30))}
 		}
 		for _, u := range synthetic(v, a, 30, 2, 31*second, time.Millisecond) {
 			b.w.changed = false
@@ -407,10 +408,11 @@ func TestTargets(t *testing.T) {
 	t.Parallel()
 	good := map[string]location{
 		"/live/t/index.m3u8":         {token: "t", kind: indexFile},
-		"/live/t/r/source/live.m3u8": {token: "t", run: "r", kind: mediaFile},
-		"/live/t/r/source/seg12.mp4": {token: "t", run: "r", kind: segmentFile, number: 12},
-		"/live/t/r/source/part0.mp4": {token: "t", run: "r", kind: partFile},
-		"/live/t/r/source/init3.mp4": {token: "t", run: "r", kind: initFile, number: 3},
+		"/live/t/r/source/live.m3u8": {token: "t", run: "r", edition: "source", kind: mediaFile},
+		"/live/t/r/source/seg12.mp4": {token: "t", run: "r", edition: "source", kind: segmentFile, number: 12},
+		"/live/t/r/source/part0.mp4": {token: "t", run: "r", edition: "source", kind: partFile},
+		"/live/t/r/480p/seg1.mp4":    {token: "t", run: "r", edition: "480p", kind: segmentFile, number: 1},
+		"/live/t/r/source/init3.mp4": {token: "t", run: "r", edition: "source", kind: initFile, number: 3},
 	}
 	for path, want := range good {
 		if got, ok := parseLocation(path); !ok || got != want {
@@ -419,7 +421,7 @@ func TestTargets(t *testing.T) {
 	}
 	for _, path := range []string{"", "/", "/live", "/live/", "/live//index.m3u8", "/live/t", "/live/t/", "/live/t/x", "/live/t//live.m3u8",
 		"/live/t/r/source/", "/live/t/r/source/seg.mp4", "/live/t/r/source/seg01.mp4", "/live/t/r/source/seg+1.mp4", "/live/t/r/source/part1.m4s", "/live/t/r/source/x1.mp4",
-		"/live/t/r/source/seg99999999999999.mp4", "/live/t/r/source/s/seg1.mp4", "/live/t/r/seg1.mp4", "/live/t/r/other/seg1.mp4", "/live/" + strings.Repeat("x", 2000) + "/index.m3u8"} {
+		"/live/t/r/source/seg99999999999999.mp4", "/live/t/r/source/s/seg1.mp4", "/live/t/r/seg1.mp4", "/live/t/r/other/seg1.mp4", "/live/t/r/p/seg1.mp4", "/live/t/r/0480p/seg1.mp4", "/live/" + strings.Repeat("x", 2000) + "/index.m3u8"} {
 		if got, ok := parseLocation(path); ok {
 			t.Errorf("%s: %+v", path, got)
 		}

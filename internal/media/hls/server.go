@@ -55,6 +55,8 @@ type Config struct {
 	WriteTimeout time.Duration
 	// JPEG decodes a key picture of a stream and returns it as a JPEG file, for thumbnails; nil for no thumbnails.
 	JPEG func(ctx context.Context, u *hub.Unit) ([]byte, error)
+	// NoRenditions serves the source only, because this server encodes no renditions.
+	NoRenditions bool
 	// Edge configures serving streams of other nodes; nil for a single node.
 	Edge *EdgeConfig
 	// Now is the clock for tokens and sessions, which all nodes share; time.Now.
@@ -166,7 +168,7 @@ func (s *Server) Open(stream *hub.Stream) {
 	close(s.opened)
 	s.opened = make(chan struct{})
 	done := stream.Hold()
-	reader := stream.SubscribeTo(hub.Selection{Sound: hub.AAC})
+	reader := stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Renditions: len(f.muxer.renditions) > 0})
 	s.work.Go(func() {
 		defer done()
 		if err := f.feed(s.ctx, reader); err != nil {
@@ -203,7 +205,7 @@ func (s *Server) forget(streamID string) {
 		if m.ended.Load() == 0 {
 			return false
 		}
-		m.window.release()
+		m.release()
 		return true
 	})
 	if len(s.muxers[streamID]) == 0 {
@@ -241,7 +243,7 @@ func (s *Server) Stats() Stats {
 				st.Live++
 			}
 			st.Blocked += m.blocked.Taken() + m.hinted.Taken()
-			st.MediaBytes += m.window.usage()
+			st.MediaBytes += m.usage()
 		}
 	}
 	return st
@@ -324,7 +326,7 @@ func (s *Server) sweep(now time.Time) {
 			if ended == 0 || now.Sub(time.Unix(0, ended)) <= linger {
 				return false
 			}
-			m.window.release()
+			m.release()
 			return true
 		})
 		if len(list) == 0 {

@@ -363,7 +363,7 @@ func TestNoNews(t *testing.T) {
 	s := &Server{config: Config{}.withDefaults()}
 	m := &muxer{blocked: newWaiters(1)}
 	m.state.Store(&state{changed: make(chan struct{})})
-	_, p := s.wait(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), m, m.blocked, func(*state) bool { return false })
+	_, p := s.wait(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), &m.edition, m.blocked, func(*state) bool { return false })
 	if p == nil || p.Status != http.StatusServiceUnavailable || p.Code != "no_news" {
 		t.Errorf("%+v", p)
 	}

@@ -14,6 +14,7 @@ import (
 type state struct {
 	listing listing
 	fps     float64 // newest picture rate, for the multivariant playlist
+	coded   bool    // of a rendition: the newest segment has encoded pictures
 
 	render      sync.Once
 	full, delta *mediahttp.Text // delta is nil when it would skip nothing

@@ -116,7 +116,7 @@ func TestThereIsAlwaysSound(t *testing.T) {
 		s.play(cliptest.Shifted(units, 0, time.Millisecond), func(at time.Duration, u *hub.Unit) bool { return cliptest.IsVideo(u) || at >= from })
 		s.checkSteady(16 * second)
 		s.checkSync(cliptest.Shifted(units, 0, time.Millisecond), func(at time.Duration) bool { return at >= from })
-		require.Contains(t, string(s.w.multivariant(30)), "mp4a.40.2")
+		require.Contains(t, string(s.w.variant(nil, 1, 1, 30)), "mp4a.40.2")
 	}
 }
 
@@ -363,7 +363,7 @@ func TestTheTargetDurationStays(t *testing.T) {
 		require.Equal(t, tt.target, seen, "%+v", tt)
 		full, _ := b.w.playlist()
 		require.Equal(t, tt.independent, strings.Contains(string(full), "#EXT-X-INDEPENDENT-SEGMENTS"), "%+v", tt)
-		require.NotContains(t, string(b.w.multivariant(30)), "INDEPENDENT-SEGMENTS")
+		require.NotContains(t, string(b.w.variant(nil, 1, 1, 30)), "INDEPENDENT-SEGMENTS")
 		// Each key frame of a long GOP begins a segment, and once the length of GOPs is known
 		// their segments are equally long.
 		starts, at := 0, time.Duration(0)

@@ -50,10 +50,19 @@ func (s *Server) serveSuccessor(v *visit) *mediahttp.Problem {
 	v.stampBroadcast(m)
 	// The URL has no segment number: the player can't know the numbers of this run.
 	h := v.w.Header()
-	h.Set("Location", "../../"+m.playlistPath(v.session))
+	h.Set("Location", "../../"+m.playlistPath(m.successor(v.at.edition), v.session))
 	h.Set("Cache-Control", "no-store")
 	v.w.WriteHeader(http.StatusFound)
 	return nil
+}
+
+// successor is the edition that continues one of an earlier run: that of the same name or, if the broadcast has no such
+// rendition, the source.
+func (m *muxer) successor(edition string) string {
+	if m.named(edition) == nil {
+		return sourceEdition
+	}
+	return edition
 }
 
 // awaitStream waits for a stream that may have been on air when the server was started; nil if

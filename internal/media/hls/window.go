@@ -123,6 +123,11 @@ func newWindow(lowLatency bool, first uint64, maxBytes int, shared *budget) *win
 	return w
 }
 
+// startAs makes an empty window count like another one.
+func (w *window) startAs(other *window) {
+	w.startMSN, w.nextMSN, w.passed = other.startMSN, other.nextMSN, other.passed
+}
+
 func (w *window) inSegment() bool {
 	n := len(w.segments)
 	return n > 0 && !w.segments[n-1].complete

@@ -162,7 +162,11 @@ func (r *Reader) push(u *Unit) {
 	case r.closed:
 		r.mu.Unlock()
 		return
-	case len(r.queue)-r.head >= queueUnits || r.bytes+u.Size() > queueBytes:
+	case u.Track.Rendition != "" && (r.skipping || r.full(u)):
+		// The publisher's media go first, and a key picture of a rendition is no start for them.
+		r.mu.Unlock()
+		return
+	case r.full(u):
 		r.dropQueue()
 		r.skipping = true
 	}
@@ -185,6 +189,11 @@ func (r *Reader) push(u *Unit) {
 	if !sleeps {
 		r.notify()
 	}
+}
+
+// full reports whether the unit exceeds the queue's bounds; the caller holds mu.
+func (r *Reader) full(u *Unit) bool {
+	return len(r.queue)-r.head >= queueUnits || r.bytes+u.Size() > queueBytes
 }
 
 func (r *Reader) dropQueue() {

@@ -20,6 +20,8 @@ type Stats struct {
 	BFrames bool
 	// KeyInterval is the time between key pictures; 0 while it is unknown.
 	KeyInterval time.Duration
+	// Ladder says whether the stream's renditions are encoded; empty for a stream without renditions.
+	Ladder LadderState
 	// Viewers is the number of players.
 	Viewers int
 	// Publishing is false while the stream waits for its publisher to reconnect.

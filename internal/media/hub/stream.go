@@ -19,6 +19,8 @@ type Broadcast struct {
 	ReconnectWindow time.Duration
 	// Record makes the recorder begin with the first key picture.
 	Record bool
+	// Renditions are the smaller versions of the video that the broadcast should have beside the source, at most MaxRenditions.
+	Renditions []Rendition
 	// Began is the start of the broadcast, if it continues from before this server's start, or
 	// from another server; zero: it begins with this publisher.
 	Began time.Time
@@ -51,6 +53,8 @@ type Stream struct {
 	window    *time.Timer
 	isSealed  bool
 	reason    error // why it was sealed; the error of the publisher's next write
+
+	ladder LadderState
 
 	hasVideo bool // written under mu; read by push, which runs under mu
 }
@@ -96,6 +100,8 @@ type Selection struct {
 	// Sound is the preferred audio codec. If the publisher's audio is also available in that
 	// codec, the reader gets it instead of the publisher's own. Empty for the publisher's own.
 	Sound Codec
+	// Renditions makes the reader also get the pictures of renditions, see Stream.WriteRendition.
+	Renditions bool
 	// Recent makes the reader begin with the newest key picture and the pictures since then,
 	// without audio, if they are at most 2 s and 1 MiB.
 	Recent bool
@@ -169,6 +175,7 @@ func (s *Stream) Stats() Stats {
 		Publishing: s.publisher != nil,
 	}
 	st.VideoKbps, st.AudioKbps, st.FPS = s.meter.rates(s.hub.config.Now())
+	st.Ladder = s.ladder
 	st.BFrames, st.KeyInterval = s.pattern.reordered, s.pattern.keyInterval()
 	if s.video != nil {
 		st.VideoCodec, st.Width, st.Height = s.video.Codec, s.video.Width, s.video.Height

@@ -36,6 +36,9 @@ type Track struct {
 	// FrameRate in frames per second, as declared by the encoder; 0 if it isn't.
 	FrameRate float64
 
+	// Rendition is the name of the rendition whose pictures these are; empty for the publisher's own.
+	Rendition string
+
 	// AudioConfig is the MPEG-4 AudioSpecificConfig, AAC only.
 	AudioConfig []byte
 	// Converted marks audio that this server converted from the publisher's own, which is in
@@ -67,7 +70,7 @@ type Unit struct {
 	// Key marks a picture from which decoding can start; true for all audio.
 	Key bool
 	// Data is a sequence of NAL units, each after its length in 4 bytes (H.264, H.265), one raw
-	// AAC frame without ADTS, or one Opus packet.
+	// AAC frame without ADTS, or one Opus packet. The empty unit of a rendition ends its pictures up to the next key picture.
 	Data []byte
 	// Arrived is when the input received the last byte of the unit. An input that leaves data unread, see
 	// Publisher.Idle, sets the time at which it read that byte.

@@ -1,6 +1,10 @@
 package segmenter
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"showfloor/internal/media/hub"
+)
 
 // Sample flags of ISO/IEC 14496-12, 8.8.3.1.
 const (
@@ -14,6 +18,7 @@ type sample struct {
 	duration uint32 // in the track's time scale
 	offset   int32  // presentation minus decoding time, in the time scale
 	sync     bool
+	unit     *hub.Unit // the picture's unit; nil for audio, and for a picture that the segmenter has made
 }
 
 // TrackSamples holds the samples of one track in a part, without gaps.

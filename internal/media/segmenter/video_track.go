@@ -82,7 +82,7 @@ func (l *videoTrack) put(u *hub.Unit, dts time.Duration) {
 	// Offsets that are still negative belong to the first pictures of an encoder whose delay
 	// isn't known yet.
 	next := frame{at: at, due: ticks(dts-l.delay, VideoRate),
-		sample: sample{data: u.Data, offset: int32(offset), sync: u.Key}}
+		sample: sample{data: u.Data, offset: int32(offset), sync: u.Key, unit: u}}
 	if f, regular := l.rhythm.period(); regular {
 		next.until = next.due + ticks(f, VideoRate)
 	}

@@ -20,7 +20,7 @@ func (e Engine) Media(streamID string) (stream.Media, bool) {
 	return stream.Media{
 		VideoKbps: st.VideoKbps, AudioKbps: st.AudioKbps, FPS: st.FPS, Width: st.Width, Height: st.Height,
 		VideoCodec: string(st.VideoCodec), AudioCodec: string(st.AudioCodec), Viewers: st.Viewers,
-		BFrames: st.BFrames, KeyInterval: st.KeyInterval,
+		BFrames: st.BFrames, KeyInterval: st.KeyInterval, Ladder: string(st.Ladder),
 	}, true
 }
 

@@ -6,6 +6,7 @@ package mediagate
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -99,7 +100,17 @@ func (r *Reports) admit(ctx context.Context, a stream.Attempt) (hub.Broadcast, e
 	}
 	return hub.Broadcast{
 		StreamID: g.StreamID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow, Began: g.Began, Record: g.Record,
+		Renditions: renditionsOf(g.Renditions),
 	}, err
+}
+
+// renditionsOf names the renditions of a broadcast.
+func renditionsOf(list []stream.Rendition) []hub.Rendition {
+	var renditions []hub.Rendition
+	for _, r := range list {
+		renditions = append(renditions, hub.Rendition{Name: strconv.Itoa(r.Height) + "p", Lines: r.Height, VideoKbps: r.VideoKbps})
+	}
+	return renditions
 }
 
 // withdraw withdraws an admission that may have been committed although its

@@ -23,7 +23,7 @@ func TestHealthOnAnotherNode(t *testing.T) {
 	here := apitest.New(t, apitest.Options{Pool: pool, NodeURL: "http://10.0.0.1:8080"})
 	there := apitest.New(t, apitest.Options{Pool: pool, NodeURL: "http://10.0.0.2:8080"})
 	owner := here.Register(t)
-	st := owner.Stream(t, nil)
+	st := owner.Stream(t, map[string]any{"renditions": []map[string]any{{"height": 240}}})
 	reports := mediagate.NewReports(t.Context(), slog.New(slog.DiscardHandler))
 	reports.Connect(here.Streams, here.Hub)
 	t.Cleanup(reports.Close)
@@ -32,6 +32,8 @@ func TestHealthOnAnotherNode(t *testing.T) {
 	_, err := here.Streams.Started(t.Context(), conn)
 	require.NoError(t, err)
 	e.publisher.Stream().AddViewers(3)
+	require.Equal(t, []hub.Rendition{{Name: "240p", Lines: 240, VideoKbps: 250}}, e.publisher.Stream().Renditions)
+	e.publisher.Stream().SetLadder(hub.LadderNoRoom)
 	track := &hub.Track{Codec: hub.H264, SPS: []byte{0x67, 1}, PPS: []byte{0x68, 1}, Width: 640, Height: 360}
 	for i, shown := range []int{0, 3, 1, 2, 4} { // decoding order differs from display order; 4 s without a key frame
 		require.NoError(t, e.publisher.Write(&hub.Unit{
@@ -48,6 +50,9 @@ func TestHealthOnAnotherNode(t *testing.T) {
 	}
 	require.Equal(t, get(here), get(there))
 	require.Equal(t, 3, get(there).ViewerCount)
+	ladder := get(there).Health.Ladder.MustGet()
+	require.Equal(t, api.StreamLadderStateNOROOM, ladder.State)
+	require.Contains(t, ladder.Reason.MustGet(), "other streams")
 	codes := []string{}
 	for _, n := range get(there).Health.Notices {
 		codes = append(codes, string(n.Code))

@@ -73,6 +73,7 @@ func (s *Service) ShareMedia(ctx context.Context, streamIDs []string) error {
 		p.Widths, p.Heights = append(p.Widths, int32(m.Width)), append(p.Heights, int32(m.Height))
 		p.VideoCodecs, p.AudioCodecs = append(p.VideoCodecs, m.VideoCodec), append(p.AudioCodecs, m.AudioCodec)
 		p.BFrames, p.KeyIntervalMs = append(p.BFrames, m.BFrames), append(p.KeyIntervalMs, int32(m.KeyInterval.Milliseconds()))
+		p.Ladders = append(p.Ladders, m.Ladder)
 	}
 	if len(p.StreamIds) == 0 {
 		return nil
@@ -110,7 +111,7 @@ func (s *Service) media(ctx context.Context, tenantID string, rows ...db.Stream)
 		list[m.StreamID] = Media{
 			VideoKbps: int(m.VideoKbps), AudioKbps: int(m.AudioKbps), FPS: m.Fps, Width: int(m.Width), Height: int(m.Height),
 			VideoCodec: m.VideoCodec, AudioCodec: m.AudioCodec, Viewers: int(m.Viewers),
-			BFrames: m.BFrames, KeyInterval: time.Duration(m.KeyIntervalMs) * time.Millisecond,
+			BFrames: m.BFrames, KeyInterval: time.Duration(m.KeyIntervalMs) * time.Millisecond, Ladder: m.Ladder,
 		}
 	}
 	return list, nil

@@ -45,6 +45,8 @@ type Grant struct {
 	Began time.Time
 	// Record: the media is to be recorded from the first key picture.
 	Record bool
+	// Renditions are the smaller versions of the video that the broadcast should have.
+	Renditions []Rendition
 }
 
 // CodeUnknownKey is the problem's code for a key of no stream.
@@ -115,7 +117,7 @@ func (s *Service) grant(ctx context.Context, tx pgx.Tx, row db.Stream) (Grant, e
 	record, err := s.config.Recordings.IsRecordedTx(ctx, tx, row)
 	return Grant{
 		StreamID: row.ID, LowLatency: row.Mode == LowLatency, ReconnectWindow: time.Duration(row.ReconnectWindowSec) * time.Second,
-		Began: watchableSince(row), Record: record,
+		Began: watchableSince(row), Record: record, Renditions: RenditionsOf(row),
 	}, err
 }
 

@@ -109,6 +109,8 @@ type Health struct {
 	Reason  *string
 	Media   Media
 	Notices []Notice
+	// LadderReason says why Media.Ladder isn't LadderRunning; nil if it is, or is empty.
+	LadderReason *string
 }
 
 // Notice describes a setting of the encoder that makes viewing worse, and how to
@@ -140,11 +142,13 @@ type Media struct {
 	BFrames bool
 	// KeyInterval is the time between key pictures; 0 while it isn't known.
 	KeyInterval time.Duration
+	// Ladder is the state of the renditions' encoding, one of the Ladder constants; empty without renditions.
+	Ladder string
 }
 
 // health evaluates the stream's row and its incoming media.
 func health(s db.Stream, m Media) Health {
-	h := Health{State: Offline, Media: m, Notices: notices(m)}
+	h := Health{State: Offline, Media: m, Notices: notices(m), LadderReason: ladderReason(m.Ladder)}
 	switch {
 	case s.Status == Reconnecting:
 		h.State, h.Reason = Stalled, new("the encoder is gone; waiting for it to come back")

@@ -168,6 +168,11 @@ func TestNoticesNameTheEncodersSettings(t *testing.T) {
 			require.Equal(t, c.codes, codes)
 		})
 	}
+	for _, state := range []string{LadderStarting, LadderNoEncoder, LadderNoRoom, LadderUnsuitable, LadderSlow, LadderFailed} {
+		require.NotNil(t, ladderReason(state), state)
+	}
+	require.Nil(t, ladderReason(LadderRunning))
+	require.Nil(t, ladderReason(""))
 	require.Contains(t, notices(Media{KeyInterval: 10 * time.Second})[0].Message, "every 10.0 s")
 }
 

@@ -45,6 +45,7 @@ type Input struct {
 	ReconnectWindow  int // seconds
 	RecordingEnabled bool
 	Show             Show
+	Renditions       []Rendition
 	Metadata         map[string]string
 }
 
@@ -53,6 +54,8 @@ type Change struct {
 	Name *string
 	// Show changes the values of the show; nil keeps them.
 	Show func(*Show)
+	// Renditions replace those of the stream from the next broadcast on; nil keeps them.
+	Renditions []Rendition
 	// Metadata is merged by key; an empty value deletes its key.
 	Metadata map[string]string
 }
@@ -154,6 +157,10 @@ func (s *Service) CreateStream(ctx context.Context, c tenancy.Caller, in Input) 
 		return View{}, err
 	}
 	in.Show = in.Show.normalized()
+	heights, kbps, err := renditionColumns(in.Renditions)
+	if err != nil {
+		return View{}, err
+	}
 	var row db.Stream
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
@@ -166,6 +173,7 @@ func (s *Service) CreateStream(ctx context.Context, c tenancy.Caller, in Input) 
 			KeyHash: hash, KeyLast4: key[len(key)-4:], ProjectID: in.ProjectID,
 			ReconnectWindowSec: int32(in.ReconnectWindow), RecordingEnabled: in.RecordingEnabled,
 			ScheduledAt: in.Show.ScheduledAt, PosterURL: in.Show.PosterURL, ProductIds: in.Show.ProductIDs, PublicReplay: in.Show.PublicReplay,
+			RenditionHeights: heights, RenditionKbps: kbps,
 			Metadata: kept, Now: now,
 		})
 		if err != nil {
@@ -184,7 +192,7 @@ func (s *Service) CreateStream(ctx context.Context, c tenancy.Caller, in Input) 
 	return v, nil
 }
 
-// UpdateStream changes a stream's name, show and metadata. A running broadcast
+// UpdateStream changes a stream's name, show, renditions and metadata. A running broadcast
 // continues. Without a change it writes nothing.
 func (s *Service) UpdateStream(ctx context.Context, c tenancy.Caller, streamID string, in Change) (View, error) {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -194,12 +202,13 @@ func (s *Service) UpdateStream(ctx context.Context, c tenancy.Caller, streamID s
 			return err
 		}
 		next, err := s.change(ctx, tx, row, in)
-		if err != nil || next.Name == row.Name && ShowOf(next).equal(ShowOf(row)) && bytes.Equal(next.Metadata, row.Metadata) {
+		if err != nil || unchanged(next, row) {
 			return err
 		}
 		err = q.UpdateStream(ctx, db.UpdateStreamParams{
 			TenantID: c.TenantID, ID: streamID, Name: next.Name, ScheduledAt: next.ScheduledAt, PosterURL: next.PosterURL,
 			ProductIds: next.ProductIds, PublicReplay: next.PublicReplay, Metadata: next.Metadata, Now: now,
+			RenditionHeights: next.RenditionHeights, RenditionKbps: next.RenditionKbps,
 		})
 		if err != nil {
 			return fmt.Errorf("update stream: %w", err)
@@ -213,6 +222,11 @@ func (s *Service) UpdateStream(ctx context.Context, c tenancy.Caller, streamID s
 		return View{}, err
 	}
 	return s.GetStream(ctx, c, streamID)
+}
+
+// unchanged reports whether two rows have the same values of those that UpdateStream changes.
+func unchanged(a, b db.Stream) bool {
+	return a.Name == b.Name && ShowOf(a).equal(ShowOf(b)) && sameRenditions(a, b) && bytes.Equal(a.Metadata, b.Metadata)
 }
 
 // change returns the row with the changes.
@@ -231,6 +245,11 @@ func (s *Service) change(ctx context.Context, tx pgx.Tx, row db.Stream, in Chang
 		next.ScheduledAt, next.PosterURL = show.ScheduledAt, show.PosterURL
 		next.ProductIds, next.PublicReplay = show.ProductIDs, show.PublicReplay
 	}
+	if in.Renditions != nil {
+		if next.RenditionHeights, next.RenditionKbps, err = renditionColumns(in.Renditions); err != nil {
+			return next, err
+		}
+	}
 	next.Metadata, err = metadata.Merge(row.Metadata, in.Metadata)
 	return next, err
 }
@@ -238,7 +257,7 @@ func (s *Service) change(ctx context.Context, tx pgx.Tx, row db.Stream, in Chang
 // audited holds the values of a stream that UpdateStream changes.
 func audited(row db.Stream) map[string]any {
 	values := ShowOf(row).audited()
-	values["name"], values["metadata"] = row.Name, row.Metadata
+	values["name"], values["metadata"], values["renditions"] = row.Name, row.Metadata, RenditionsOf(row)
 	return values
 }
 

@@ -1,4 +1,4 @@
-package transcoder
+package decoder
 
 import (
 	"errors"
@@ -12,16 +12,24 @@ import (
 // graceSeconds is the CPU time in seconds between the signal that names the limit and the end.
 const graceSeconds = 5
 
+// cpuSeconds is the CPU time in seconds.
+func (l Limits) cpuSeconds() uint64 {
+	if l.CPU == 0 {
+		return unix.RLIM_INFINITY
+	}
+	return uint64(l.CPU / time.Second)
+}
+
 // restrict limits a running process. Programs that it executes later inherit the limits.
-func restrict(pid int, l limits) error {
+func restrict(pid int, l Limits) error {
 	for _, x := range []struct {
 		name     string
 		resource int
 		most     uint64
 	}{
-		{"memory", unix.RLIMIT_AS, uint64(l.memory)},
-		{"file size", unix.RLIMIT_FSIZE, uint64(l.maxFile)},
-		{"CPU time", unix.RLIMIT_CPU, uint64(l.cpu / time.Second)},
+		{"memory", unix.RLIMIT_AS, uint64(l.Memory)},
+		{"file size", unix.RLIMIT_FSIZE, uint64(l.File)},
+		{"CPU time", unix.RLIMIT_CPU, l.cpuSeconds()},
 		{"core dumps", unix.RLIMIT_CORE, 0},
 	} {
 		var now unix.Rlimit
@@ -30,8 +38,8 @@ func restrict(pid int, l limits) error {
 		}
 		most := min(x.most, now.Max) // raising it needs privileges
 		hard := most
-		if x.resource == unix.RLIMIT_CPU {
-			hard = min(most+graceSeconds, now.Max) // with equal limits, SIGKILL comes instead of SIGXCPU
+		if x.resource == unix.RLIMIT_CPU && most != unix.RLIM_INFINITY {
+			hard = min(most+graceSeconds, now.Max) // with equal Limits, SIGKILL comes instead of SIGXCPU
 		}
 		if err := unix.Prlimit(pid, x.resource, &unix.Rlimit{Cur: most, Max: hard}, nil); err != nil {
 			return fmt.Errorf("%s: %w", x.name, err)
