@@ -96,7 +96,7 @@ func (e *Engine) encode(ctx context.Context, j *Job) error {
 			if !in.done {
 				cancel()
 			}
-			waitErr = p.wait()
+			waitErr = p.Wait()
 			<-reported
 		}()
 		in.copy(p.stdin, j.Source)
@@ -107,9 +107,9 @@ func (e *Engine) encode(ctx context.Context, j *Job) error {
 	case in.err != nil:
 		return fmt.Errorf("read the source: %w", in.err)
 	case waitErr != nil:
-		return fault(waitErr, p.messages.String(), &in)
+		return fault(waitErr, p.Messages.String(), &in)
 	case in.torn():
 		return &MediaError{endsEarly}
 	}
-	return trailerFault(p.messages.String())
+	return trailerFault(p.Messages.String())
 }

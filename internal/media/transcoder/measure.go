@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"showfloor/internal/media/decoder"
 )
 
 // measure reads a finished file with ffprobe.
@@ -18,15 +20,15 @@ func (e *Engine) measure(ctx context.Context, j *Job, r *Rendition) (File, error
 	f := File{Name: r.Name, Path: j.path(r)}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := command(ctx, j.Folder, e.ffprobe, "-loglevel", "error", "-max_alloc", strconv.Itoa(maxAlloc),
+	p := decoder.Command(ctx, j.Folder, e.ffprobe, "-loglevel", "error", "-max_alloc", strconv.Itoa(maxAlloc),
 		"-protocol_whitelist", "file", "-f", demuxer,
 		"-show_entries", "packet=stream_index,pts_time,duration_time,size:stream=index,codec_type,width,height",
 		"-of", "compact", "file:"+f.Path)
-	out, err := p.cmd.StdoutPipe()
+	out, err := p.Cmd.StdoutPipe()
 	if err != nil {
 		return f, fmt.Errorf("open a pipe: %w", err)
 	}
-	if err := p.start(j.limits()); err != nil {
+	if err := p.Start(j.limits()); err != nil {
 		return f, err
 	}
 	m := measurement{first: math.Inf(1), bytes: map[string]int64{}}
@@ -34,14 +36,14 @@ func (e *Engine) measure(ctx context.Context, j *Job, r *Rendition) (File, error
 	if readErr != nil {
 		cancel()
 	}
-	waitErr := p.wait()
+	waitErr := p.Wait()
 	switch {
 	case readErr != nil:
 		return f, fmt.Errorf("measure %s: %w", r.Name, readErr)
 	case ctx.Err() != nil:
 		return f, ctx.Err()
 	case waitErr != nil:
-		return f, fmt.Errorf("measure %s: %w: %s", r.Name, waitErr, strings.TrimSpace(p.messages.String()))
+		return f, fmt.Errorf("measure %s: %w: %s", r.Name, waitErr, strings.TrimSpace(p.Messages.String()))
 	}
 	info, err := os.Stat(f.Path)
 	if err != nil {

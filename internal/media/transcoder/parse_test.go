@@ -1,7 +1,6 @@
 package transcoder
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"strings"
@@ -64,18 +63,6 @@ func TestReadProgress(t *testing.T) {
 	long := strings.NewReader(strings.Repeat("x", 1<<20))
 	readProgress(long, 5*time.Second, nil)
 	require.Zero(t, long.Len(), "the rest is read")
-}
-
-func TestTail(t *testing.T) {
-	t.Parallel()
-	var m tail
-	for _, size := range []int{10, maxMessages, 3 * maxMessages, 5} {
-		n, err := m.Write(bytes.Repeat([]byte{'a' + byte(size%7)}, size))
-		require.NoError(t, err)
-		require.Equal(t, size, n)
-		require.LessOrEqual(t, len(m.data), maxMessages)
-	}
-	require.True(t, strings.HasSuffix(m.String(), strings.Repeat(string(rune('a'+5)), 5)))
 }
 
 // TestFault: the message decides whether another try can help.

@@ -1,4 +1,4 @@
-package transcoder
+package decoder
 
 import (
 	"errors"
@@ -13,15 +13,15 @@ import (
 const graceSeconds = 5
 
 // restrict limits a running process. Programs that it executes later inherit the limits.
-func restrict(pid int, l limits) error {
+func restrict(pid int, l Limits) error {
 	for _, x := range []struct {
 		name     string
 		resource int
 		most     uint64
 	}{
-		{"memory", unix.RLIMIT_AS, uint64(l.memory)},
-		{"file size", unix.RLIMIT_FSIZE, uint64(l.maxFile)},
-		{"CPU time", unix.RLIMIT_CPU, uint64(l.cpu / time.Second)},
+		{"memory", unix.RLIMIT_AS, uint64(l.Memory)},
+		{"file size", unix.RLIMIT_FSIZE, uint64(l.MaxFile)},
+		{"CPU time", unix.RLIMIT_CPU, uint64(l.CPU / time.Second)},
 		{"core dumps", unix.RLIMIT_CORE, 0},
 	} {
 		var now unix.Rlimit
@@ -31,7 +31,7 @@ func restrict(pid int, l limits) error {
 		most := min(x.most, now.Max) // raising it needs privileges
 		hard := most
 		if x.resource == unix.RLIMIT_CPU {
-			hard = min(most+graceSeconds, now.Max) // with equal limits, SIGKILL comes instead of SIGXCPU
+			hard = min(most+graceSeconds, now.Max) // with equal Limits, SIGKILL comes instead of SIGXCPU
 		}
 		if err := unix.Prlimit(pid, x.resource, &unix.Rlimit{Cur: most, Max: hard}, nil); err != nil {
 			return fmt.Errorf("%s: %w", x.name, err)

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package transcoder
+package decoder
 
 // restrict does nothing: only Linux can limit another process.
-func restrict(int, limits) error { return nil }
+func restrict(int, Limits) error { return nil }
