@@ -16,6 +16,10 @@ func (w *Writer) run() {
 		select {
 		case <-tick.C:
 		case <-w.wake:
+		case flushed := <-w.flushes:
+			w.flush()
+			close(flushed)
+			continue
 		case <-w.closing:
 			w.flush()
 			w.finish()
@@ -145,4 +149,14 @@ func (w *Writer) Close() error {
 	}
 	<-w.done
 	return w.err
+}
+
+// Flush writes the waiting records now. It waits for the disk.
+func (w *Writer) Flush() {
+	done := make(chan struct{})
+	select {
+	case w.flushes <- done:
+		<-done
+	case <-w.done:
+	}
 }

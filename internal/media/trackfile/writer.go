@@ -50,6 +50,7 @@ type Writer struct {
 	wake    chan struct{}
 	closing chan struct{}
 	done    chan struct{}
+	flushes chan chan struct{}
 	dropped atomic.Uint64
 	failed  atomic.Bool
 
@@ -88,7 +89,7 @@ func Create(c Config) (*Writer, error) {
 	}
 	w := &Writer{
 		config: c, started: c.Now(), table: castagnoli(), wake: make(chan struct{}, 1), closing: make(chan struct{}),
-		done: make(chan struct{}), all: map[string]bool{},
+		done: make(chan struct{}), all: map[string]bool{}, flushes: make(chan chan struct{}),
 	}
 	line := &file{name: timelineName, most: maxTimeline}
 	if err := w.open(line); err != nil {
