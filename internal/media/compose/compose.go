@@ -21,8 +21,10 @@ import (
 const (
 	// FrameRate is that of the video, in pictures per second.
 	FrameRate = 30
-	// Width and Height of the video, in pixels.
-	Width, Height = 1280, 720
+	// Width of the video, in pixels.
+	Width = 1280
+	// Height of the video, in pixels.
+	Height = 720
 
 	// maxAlloc bounds each allocation of a decoder, in bytes.
 	maxAlloc = 512 << 20

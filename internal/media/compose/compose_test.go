@@ -64,7 +64,7 @@ func TestAlone(t *testing.T) {
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	at := func(s float64) time.Duration { return seconds(s) }
+	at := seconds
 	for n, size := range []string{"320x180", "640x480", "360x640"} {
 		r.join(participant{id: "ann", color: "red", size: size, codec: "VP8", from: at(float64(3 * n)), to: at(float64(3*n + 3))})
 	}

@@ -39,7 +39,9 @@ func (e *Engine) arguments(j *Job, m *material) []string {
 }
 
 // encode runs the encoder: feed writes its pictures, read reads the video.
-func (e *Engine) encode(ctx context.Context, j *Job, m *material, feed func(context.Context, io.Writer) error, read func(io.Reader) error) error {
+func (e *Engine) encode(
+	ctx context.Context, j *Job, m *material, feed func(context.Context, io.Writer) error, read func(io.Reader) error,
+) error {
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := decoder.Command(running, j.Folder, e.ffmpeg, e.arguments(j, m)...)

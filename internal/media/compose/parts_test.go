@@ -83,7 +83,7 @@ func TestSamples(t *testing.T) {
 // TestPlan: intervals have no gaps, and follow who is there, speaks and shares.
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	at := func(s float64) time.Duration { return seconds(s) }
+	at := seconds
 	events := []trackfile.Event{
 		{At: 0, Kind: trackfile.Joined, UserID: "a", Name: "Ann"},
 		{At: at(1), Kind: trackfile.Joined, UserID: "b", Name: "Bob"},

@@ -185,10 +185,10 @@ func (s *scene) arrange(layout string, size area) []tile {
 		i := s.large(people, layout)
 		large := people[i]
 		others := s.first(slices.Delete(people, i, i+1), maxSmall)
-		switch {
-		case layout == spotlight:
+		switch layout {
+		case spotlight:
 			return []tile{withArea(large, size)}
-		case layout == Speaker:
+		case Speaker:
 			return above(large, others, size)
 		}
 		return beside(large, others, size)

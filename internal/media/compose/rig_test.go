@@ -56,6 +56,7 @@ type action struct {
 }
 
 func newRoom(t testing.TB) *room {
+	t.Helper()
 	start := time.Unix(1_700_000_000, 0)
 	return &room{t: t, now: start, started: start, random: rand.New(rand.NewPCG(1, 2))}
 }
@@ -92,6 +93,7 @@ func (r *room) record(killed bool) (dir string) {
 
 // cutTail cuts off the last bytes of each file.
 func cutTail(t testing.TB, dir string) {
+	t.Helper()
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, e := range entries {

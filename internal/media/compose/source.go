@@ -112,7 +112,8 @@ func (x *source) advance(to time.Duration) (changed bool) {
 // close ends the decoder.
 func (x *source) close() {
 	x.cancel()
-	for range x.frames { //nolint:revive // until it is closed
+	for more := true; more; {
+		_, more = <-x.frames
 	}
 	x.done.Wait()
 }

@@ -48,7 +48,7 @@ func newLane(path string) (*lane, error) {
 	l := &lane{path: path, file: f, out: bufio.NewWriterSize(f, 64<<10), written: lookahead, ogg: newOgg()}
 	// RFC 7845, 5: version 1, two channels, no pre-skip, the rate, no gain, mapping family 0; a comment header without comments.
 	head := binary.LittleEndian.AppendUint32([]byte("OpusHead\x01\x02\x00\x00"), soundRate)
-	l.page([]byte(append(head, 0, 0, 0)), 0)
+	l.page(append(head, 0, 0, 0), 0)
 	l.page([]byte("OpusTags\x00\x00\x00\x00\x00\x00\x00\x00"), 0)
 	return l, nil
 }

@@ -3,10 +3,10 @@ package trackfile
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -120,7 +120,7 @@ func TestTornTail(t *testing.T) {
 	const record = headSize + packetHead + 7
 	head := len(whole) - 5*record
 	for n := range whole {
-		path := filepath.Join(t.TempDir(), fmt.Sprint(n))
+		path := filepath.Join(t.TempDir(), strconv.Itoa(n))
 		require.NoError(t, os.WriteFile(path, append(whole[:n:n], make([]byte, n%40)...), fileMode))
 		if n < head {
 			_, err := Open(path)
