@@ -120,6 +120,7 @@ func (r *room) tick() {
 	r.showStream()
 	r.sweep()
 	r.dropBudgets()
+	r.dropRecorded()
 	r.announceSpeakers()
 	r.announceTracks()
 	r.renewPlayback()
