@@ -14,11 +14,12 @@ import (
 
 // Recordings makes the files of recordings. Its methods may block; they are called apart from the rooms' work.
 type Recordings interface {
-	// Begin makes the files of a recording's next part. failed is for trackfile.Config.Failed.
+	// Begin makes the files of a recording's next part: a recording has several if its room ends and is opened again. failed is for
+	// trackfile.Config.Failed.
 	Begin(recordingID string, failed func(error)) (*trackfile.Writer, error)
-	// End is called once for each part for which Begin was called, when the room writes no more to it. err says why the part is
-	// missing or incomplete; nil if it isn't.
-	End(recordingID string, err error)
+	// End is called once for each writer that Begin has returned, when it is closed. err says why the part is incomplete; nil if it
+	// isn't.
+	End(recordingID string, w *trackfile.Writer, err error)
 }
 
 const (
@@ -96,7 +97,6 @@ func (r *room) record(id string) {
 		if err != nil {
 			close(x.begun)
 			server.config.Log.Error("sfu: a recording could not begin", "recording", id, "error", err)
-			server.config.Recordings.End(id, err)
 			r.box.post(x.forget)
 			return
 		}
@@ -316,7 +316,7 @@ func (x *recording) end() {
 		if n := x.writer.Dropped(); n > 0 {
 			server.config.Log.Warn("sfu: packets of a recording were dropped", "recording", x.id, "packets", n)
 		}
-		server.config.Recordings.End(x.id, err)
+		server.config.Recordings.End(x.id, x.writer, err)
 	})
 }
 
