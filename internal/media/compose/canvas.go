@@ -119,5 +119,5 @@ func scaled(w, h int, a area, cover bool) (int, int) {
 	return max(even(sw+1), 2), max(even(sh+1), 2)
 }
 
-// covers reports whether a picture fills its tile: a camera held upright doesn't, nor does a screen.
+// covers reports whether a picture fills its tile. Screens, and cameras that are held upright, are shown whole.
 func covers(w, h int, screen bool) bool { return !screen && w >= h }

@@ -85,7 +85,7 @@ func TestChanges(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	for name, fill := range map[string]func(r *room){
-		"nobody came": func(r *room) { r.note(time.Second, trackfile.Event{Kind: trackfile.Arranged, Layout: Grid}) },
+		"an empty room": func(r *room) { r.note(time.Second, trackfile.Event{Kind: trackfile.Arranged, Layout: Grid}) },
 		"one silent person": func(r *room) {
 			r.note(0, trackfile.Event{Kind: trackfile.Joined, UserID: "ann", Name: "Ann %{n} 'a':b\\ \u202e\n"})
 			r.note(time.Second, trackfile.Event{Kind: trackfile.Muted, TrackID: "unknown"})

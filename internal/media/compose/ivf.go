@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// segment is a file with the pictures of a track, of one size. A decoder whose pictures change their size would build its filters
-// anew, and lose their state.
+// segment is a file with the pictures of a track, of one size. When pictures change their size, a decoder builds its filters again
+// and loses their state.
 type segment struct {
 	path          string
 	from, to      time.Duration // times of the first and the last picture

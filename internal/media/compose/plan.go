@@ -150,7 +150,7 @@ func (s *scene) apply(e *trackfile.Event) {
 	}
 }
 
-// speaks notes the loudest speaker. While nobody speaks, the last one stays.
+// speaks notes the loudest speaker. In a silence, the last one stays.
 func (s *scene) speaks(e *trackfile.Event) {
 	for _, id := range e.Users {
 		if p := s.people[id]; p != nil {
@@ -254,7 +254,7 @@ func (s *scene) large(people []tile, layout string) int {
 	return max(slices.IndexFunc(people, func(t tile) bool { return t.trackID != "" }), 0)
 }
 
-// first returns n people at most, in their order: those with a camera before others, and then those who spoke last.
+// first returns n people at most, in their order. People with a camera are chosen before others, and then the latest speakers.
 func (s *scene) first(people []tile, n int) []tile {
 	if len(people) <= n {
 		return people
