@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"showfloor/internal/media/compose"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/trackfile"
+	"showfloor/internal/testkit/browsertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { browsertest.Main(m) }
 
 var _ sfu.Recordings = (*Recorder)(nil)
 
