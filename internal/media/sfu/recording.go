@@ -1,6 +1,7 @@
 package sfu
 
 import (
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -127,6 +128,7 @@ func (x *recording) begin() {
 	if !x.ready() {
 		return
 	}
+	x.room.announceRecording(true)
 	x.arranged()
 	for _, m := range x.room.members {
 		x.see(m)
@@ -302,8 +304,12 @@ func (x *recording) end() {
 	if x.ended {
 		return
 	}
+	announced := x.ready()
 	x.ended = true
 	x.forget()
+	if announced {
+		x.room.announceRecording(false)
+	}
 	server := x.room.server
 	server.wg.Go(func() {
 		defer server.recovered("a recording")
@@ -318,6 +324,25 @@ func (x *recording) end() {
 		}
 		server.config.Recordings.End(x.id, x.writer, err)
 	})
+}
+
+// announceRecording informs the members whether the room is being recorded.
+func (r *room) announceRecording(on bool) {
+	r.sendAll(encode(sessionMessage{typeSession, map[string]any{recordingKey: on}}), nil)
+}
+
+// recordingKey is the field of the session that says whether the room is being recorded. The grants of the gate don't have it.
+const recordingKey = "recording"
+
+// sessionNow returns the session as a welcome has it. It says too that the room isn't being recorded: a client that resumes keeps
+// fields that are absent.
+func (r *room) sessionNow() map[string]any {
+	if r.server.config.Recordings == nil || r.session == nil {
+		return r.session
+	}
+	now := map[string]any{recordingKey: r.recording.ready()}
+	maps.Copy(now, r.session)
+	return now
 }
 
 // forget removes the recording from its room.
