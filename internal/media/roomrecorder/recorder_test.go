@@ -1,10 +1,13 @@
 package roomrecorder
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 
 	"showfloor/internal/media/compose"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/recorder"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/trackfile"
@@ -124,4 +128,77 @@ func TestNoSpace(t *testing.T) {
 	require.ErrorIs(t, err, full)
 	_, err = r.Begin("../rec_2", nil)
 	require.Error(t, err)
+}
+
+// shelf is a storage and a database of one recording.
+type shelf struct {
+	dir string
+
+	mu       sync.Mutex
+	inits    []recorder.Init
+	segments []recorder.Segment
+	closed   int
+}
+
+func (*shelf) OpenTake(context.Context, string, string) (int, error)              { return 1, nil }
+func (*shelf) EndRecording(context.Context, string, string) error                 { return nil }
+func (*shelf) OpenTakes(context.Context) ([]recorder.OpenTake, error)             { return nil, nil }
+func (*shelf) Beat(context.Context, []recorder.TakeID) ([]recorder.TakeID, error) { return nil, nil }
+
+func (s *shelf) SaveSegments(_ context.Context, _ recorder.TakeID, inits []recorder.Init, segments []recorder.Segment) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inits, s.segments = append(s.inits, inits...), append(s.segments, segments...)
+	return nil
+}
+
+func (s *shelf) CloseTake(_ context.Context, _ recorder.TakeID, reason string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if reason == "" {
+		s.closed++
+	}
+	return nil
+}
+
+func (s *shelf) PutFile(_ context.Context, key, path string) (int64, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	to := filepath.Join(s.dir, strings.ReplaceAll(key, "/", "-"))
+	return int64(len(b)), os.WriteFile(to, b, 0o600)
+}
+
+// TestAPartBecomesATake: the importer of recordings stores a composed part as segments of 4 to 6 seconds without a discontinuity.
+func TestAPartBecomesATake(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	r := open(t, t.TempDir(), func(c *Config) { c.Now = func() time.Time { return now } })
+	began := now
+	w, err := r.Begin("rec_1", nil)
+	require.NoError(t, err)
+	w.Note(trackfile.Event{Kind: trackfile.Joined, UserID: "ann", Name: "Ann"})
+	now = now.Add(14 * time.Second)
+	require.NoError(t, w.Close())
+	r.End("rec_1", w, nil)
+
+	s := &shelf{dir: t.TempDir()}
+	take, err := recorder.Import(t.Context(), recorder.Config{Dir: t.TempDir(), Reports: s, Files: s}, "rec_1", func(to *recorder.Importer) error {
+		_, err := r.Compose(t.Context(), Part{"rec_1", 1}, compose.Grid, nil, func(v Video) error { return rtmp.ReadFLV(v.FLV, v.Started, to) })
+		return err
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, take)
+	require.Equal(t, 1, s.closed)
+	require.Len(t, s.inits, 1)
+	require.Equal(t, []int{compose.Width, compose.Height}, []int{s.inits[0].Width, s.inits[0].Height})
+	require.GreaterOrEqual(t, len(s.segments), 3)
+	total := time.Duration(0)
+	for i, x := range s.segments {
+		require.False(t, x.Discontinuity)
+		require.WithinDuration(t, began.Add(total), x.StartedAt, 100*time.Millisecond, "segment %d", i)
+		total += x.Duration
+	}
+	require.InDelta(t, 14, total.Seconds(), 0.1)
 }
