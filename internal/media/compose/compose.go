@@ -10,10 +10,8 @@ package compose
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/exec"
 	"time"
 )
@@ -128,21 +126,4 @@ func (m *material) cast(list []interval) {
 		}
 		discard(segments)
 	}
-}
-
-// Remaining returns an estimate of the disk space that a job needs below Job.Folder, in bytes.
-func Remaining(dir string) (int64, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, fmt.Errorf("list a recording's files: %w", err)
-	}
-	total := int64(0)
-	for _, x := range entries {
-		info, err := x.Info()
-		if err != nil {
-			return 0, fmt.Errorf("look at a recording's file: %w", err)
-		}
-		total += info.Size()
-	}
-	return total, nil
 }

@@ -141,6 +141,9 @@ func (r *room) video(p participant, length string) (list []unit) {
 	case "VP9":
 		payloader = &codecs.VP9Payloader{}
 		args = []string{"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-auto-alt-ref", "0", "-lag-in-frames", "0", "-f", "ivf"}
+	case "AV1":
+		payloader = &codecs.AV1Payloader{}
+		args = []string{"-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8", "-lag-in-frames", "0", "-f", "ivf"}
 	case "H264":
 		payloader = &codecs.H264Payloader{}
 		args = []string{"-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-x264-params", "aud=1:sliced-threads=0", "-f", "h264"}
