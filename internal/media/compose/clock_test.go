@@ -27,6 +27,14 @@ type stream struct {
 	first              uint32
 	o                  *observer
 	sent               []packet
+	raw                []rawReport
+}
+
+// rawReport is a sender report as it arrives.
+type rawReport struct {
+	arrived time.Duration
+	ntp     uint64
+	ts      uint32
 }
 
 // packet is one that arrived; at is when it was captured.
@@ -60,7 +68,9 @@ func (s *sender) run(seed uint64) {
 			if s.reports && at >= next {
 				next += 3
 				whole, fraction := math.Modf(s.clock(at))
-				x.o.report(seconds(arrived), uint64(whole)<<32|uint64(fraction*(1<<32)), base, ts(at))
+				ntp := uint64(whole)<<32 | uint64(fraction*(1<<32))
+				x.o.report(seconds(arrived), ntp, base, ts(at))
+				x.raw = append(x.raw, rawReport{seconds(arrived), ntp, ts(at)})
 			}
 			if random.Float64() >= s.loss {
 				x.sent = append(x.sent, packet{at, seconds(arrived), ts(at)})
