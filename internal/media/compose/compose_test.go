@@ -91,6 +91,25 @@ func TestChanges(t *testing.T) {
 	require.InDelta(t, 40, v.light(8*FrameRate+15, large), 15, "blue again from 7 s")
 }
 
+// TestUnmuting: the picture from before a camera was turned off isn't shown again.
+func TestUnmuting(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p := participant{id: "ann", color: "white", size: "320x180", codec: "VP8", to: time.Second}
+	units := r.video(p, "1")
+	r.note(0, trackfile.Event{Kind: trackfile.Joined, UserID: "ann"})
+	p.to = 5 * time.Second
+	r.track(p, "camera", "video/VP8", 90_000, units)
+	id := "ann-camera1"
+	r.note(2*time.Second, trackfile.Event{Kind: trackfile.Muted, TrackID: id})
+	r.note(3*time.Second, trackfile.Event{Kind: trackfile.Unmuted, TrackID: id})
+	v := composed(t, r.record(false), Grid)
+	whole := inner(area{w: Width, h: Height})
+	require.Greater(t, v.light(45, whole), 200., "the last picture stays while nothing comes")
+	require.Less(t, v.light(75, whole), 60., "muted")
+	require.Less(t, v.light(120, whole), 60., "turned on, without a new picture")
+}
+
 // TestBadInput: recordings without usable media become videos, as long as there is a length.
 func TestBadInput(t *testing.T) {
 	t.Parallel()

@@ -102,10 +102,14 @@ func (f *film) end(s *segment) {
 	}
 }
 
+// early is how long before a track is turned on its first picture may be captured, by its clock. Older pictures are from before it was
+// turned off, and aren't shown again.
+const early = 300 * time.Millisecond
+
 // draw draws a tile.
 func (f *film) draw(t *tile, x *source) {
 	a := t.area
-	if x == nil || x.current == nil {
+	if x == nil || x.current == nil || x.current.at < t.since-early {
 		f.canvas.fill(a, color{46, 130, 126})
 	} else {
 		pic := x.current.pic

@@ -32,6 +32,7 @@ type tile struct {
 	userID, name string
 	trackID      string // of its pictures; empty for none
 	screen       bool
+	since        time.Duration // when the track began, or was turned on again
 	area         area
 }
 
@@ -57,6 +58,7 @@ type shownTrack struct {
 	screen     bool
 	order      int
 	muted      bool
+	since      time.Duration
 }
 
 // scene is the state of the room at a time.
@@ -135,13 +137,13 @@ func (s *scene) apply(e *trackfile.Event) {
 	case trackfile.Published:
 		if e.Source == "camera" || e.Source == "screen" {
 			s.count++
-			s.tracks[e.TrackID] = &shownTrack{id: e.TrackID, userID: e.UserID, screen: e.Source == "screen", order: s.count}
+			s.tracks[e.TrackID] = &shownTrack{id: e.TrackID, userID: e.UserID, screen: e.Source == "screen", order: s.count, since: e.At}
 		}
 	case trackfile.Ended:
 		delete(s.tracks, e.TrackID)
 	case trackfile.Muted, trackfile.Unmuted:
 		if t := s.tracks[e.TrackID]; t != nil {
-			t.muted = e.Kind == trackfile.Muted
+			t.muted, t.since = e.Kind == trackfile.Muted, e.At
 		}
 	case trackfile.Spoke:
 		s.speaks(e)
@@ -213,7 +215,7 @@ func (s *scene) cameras() []tile {
 	for _, p := range people {
 		x := tile{userID: p.id, name: p.name}
 		if t := on[p.id]; t != nil {
-			x.trackID = t.id
+			x.trackID, x.since = t.id, t.since
 		}
 		list = append(list, x)
 	}
@@ -230,7 +232,7 @@ func (s *scene) screens() (list []tile) {
 	}
 	slices.SortFunc(tracks, func(a, b *shownTrack) int { return cmp.Compare(b.order, a.order) })
 	for _, t := range tracks {
-		x := tile{userID: t.userID, trackID: t.id, screen: true}
+		x := tile{userID: t.userID, trackID: t.id, screen: true, since: t.since}
 		if p := s.people[t.userID]; p != nil {
 			x.name = p.name
 		}
