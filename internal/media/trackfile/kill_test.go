@@ -42,7 +42,7 @@ func TestChildWrites(t *testing.T) {
 	}
 }
 
-// TestKill: whatever a killed process has flushed is read again, without a gap.
+// TestKill: all records that a killed process has flushed are read again, without a gap.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for range 5 {
