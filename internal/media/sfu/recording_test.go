@@ -115,7 +115,7 @@ func TestRecording(t *testing.T) {
 	require.Equal(t, false, ann.Expect(t, "the state", func(m sfutest.Message) bool { return m.Type == "welcome" }).Session["recording"])
 	cameras := ann.Publish(t, sfutest.Camera())
 	bob := r.join(t, "bob")
-	bob.ExpectTrack(t, "ann", "camera")
+	bob.Sees(t, cameras[0].ID, 3)
 	r.server.Record("sess_1", "rec_1")
 	r.server.Record("sess_1", "rec_1")
 	r.server.Record("other", "rec_2")
@@ -124,7 +124,7 @@ func TestRecording(t *testing.T) {
 	bob.Expect(t, "the mark", func(m sfutest.Message) bool { return m.Type == "session" && m.Session["recording"] == true })
 	cid := r.join(t, "cid")
 	require.Equal(t, true, cid.Expect(t, "the state", func(m sfutest.Message) bool { return m.Type == "welcome" }).Session["recording"])
-	cid.ExpectTrack(t, "ann", "camera")
+	cid.Sees(t, cameras[0].ID, 3) // a connection that is being made can't be closed cleanly
 	microphone := bob.Publish(t, sfutest.Microphone())[0]
 	ann.ExpectTrack(t, "bob", "microphone")
 	ann.Send(t, map[string]any{"type": "mute", "id": cameras[0].ID, "muted": true})
@@ -191,8 +191,7 @@ func TestRecordingFails(t *testing.T) {
 	full.server.Record("sess_1", "rec_1")
 	eventually(t, "the end", func() bool { return len(a.ended()) == 1 })
 	require.ErrorIs(t, a.ended()[0], trackfile.ErrLimit)
-	bob := full.join(t, "bob")
-	bob.ExpectTrack(t, "ann", "camera")
+	ann.Expect(t, "the end of the mark", func(m sfutest.Message) bool { return m.Type == "session" && m.Session["recording"] == false })
 
 	fault := errors.New("no folder")
 	away, b := newArchive(t, func(a *archive) { a.fault = fault })
