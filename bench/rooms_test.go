@@ -45,8 +45,16 @@ func (admitAll) SetMuted(context.Context, sfu.Connection, bool) error { return n
 // startSFU serves rooms in this process and returns the URL for clients.
 func startSFU(b *testing.B) (server *sfu.Server, url string) {
 	b.Helper()
+	return startSFUWith(b, func(*sfu.Config) {})
+}
+
+// startSFUWith starts a server whose configuration is changed.
+func startSFUWith(b *testing.B, change func(*sfu.Config)) (server *sfu.Server, url string) {
+	b.Helper()
+	c := sfu.Config{Addr: "127.0.0.1:0", Gate: admitAll{}, Limits: sfu.Limits{AddressJoins: -1, RoomJoins: -1}}
+	change(&c)
 	var err error
-	server, err = sfu.New(sfu.Config{Addr: "127.0.0.1:0", Gate: admitAll{}, Limits: sfu.Limits{AddressJoins: -1, RoomJoins: -1}})
+	server, err = sfu.New(c)
 	require.NoError(b, err)
 	require.NoError(b, server.Start())
 	web := httptest.NewServer(server.Handler())

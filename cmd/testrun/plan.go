@@ -41,6 +41,8 @@ func plainTests() map[string]string {
 	return map[string]string{
 		// A thousand clients of centrifuge-go 0.10.11, which reads its transport without its lock when it resubscribes.
 		"internal/outflow/realtime": "TestAThousandConnections",
+		// Simulations of hours and loops over all pixels, without a second goroutine.
+		"internal/media/compose": "(TestSynchronize|TestTwoHours|TestLane|TestDraw|TestGridOfAnySize|TestGarbage)",
 	}
 }
 

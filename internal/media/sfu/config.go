@@ -30,6 +30,8 @@ type Config struct {
 	// Air connects the rooms of streams to the hub; nil: streams aren't shown, and rooms don't
 	// broadcast.
 	Air *Air
+	// Recordings makes the files of recorded rooms; nil: rooms can't be recorded.
+	Recordings Recordings
 	// Meter measures the usage of each room; nil measures nothing.
 	Meter *metering.Meter
 	// MaxWatchers is the maximum number of watchers at a time, over all rooms; 0 refuses all. A watcher is a viewer of a stream

@@ -65,6 +65,7 @@ func (r *room) change(m *member, g Grant) {
 		r.cast.end()
 	}
 	r.place(m)
+	r.recording.see(m)
 	delete(r.moderators, g.UserID)
 	if g.moderates() {
 		r.moderators[g.UserID] = m
@@ -99,6 +100,7 @@ func (r *room) learn(g Grant) {
 		return
 	}
 	r.session = g.Room.Session
+	r.recording.arranged()
 	r.sendAll(encode(sessionMessage{typeSession, changed}), nil)
 }
 

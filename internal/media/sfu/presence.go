@@ -67,7 +67,7 @@ func (r *room) welcome(m *member, resumed bool) {
 		ICEServers: r.server.relay.credentials(m.p.connID), Participants: []wireParticipant{}, Tracks: []wireTrack{},
 	}
 	if !m.grant.waits() {
-		w.Session, w.Audience = r.session, r.audience
+		w.Session, w.Audience = r.sessionNow(), r.audience
 		for _, other := range r.members {
 			if other != m && (other.announced || other.shown && m.grant.moderates()) {
 				w.Participants = append(w.Participants, other.wire())
@@ -120,6 +120,7 @@ func (r *room) tick() {
 	r.showStream()
 	r.sweep()
 	r.dropBudgets()
+	r.dropRecorded()
 	r.announceSpeakers()
 	r.announceTracks()
 	r.renewPlayback()

@@ -70,6 +70,10 @@ type room struct {
 	lacks  map[string]*bridge.Reason
 	reason *bridge.Reason
 	cast   *cast
+
+	// recording writes the room's tracks; nil for none. recorded has the ids of all recordings so far.
+	recording *recording
+	recorded  map[string]bool
 }
 
 // member is a participant in a room.
@@ -98,6 +102,7 @@ func newRoom(s *Server, g Grant) *room {
 		ears: forward.NewSpeakers(forward.SpeakersConfig{Now: s.config.Now}), session: g.Room.Session,
 		members: map[string]*member{}, moderators: map[string]*member{}, tracks: map[string]*track{},
 		lacks:     map[string]*bridge.Reason{},
+		recorded:  map[string]bool{},
 		account:   s.config.Meter.Open(g.RoomID),
 		guestData: newBudget(s.config.Limits.DataBytes), moderatorData: newBudget(s.config.Limits.DataBytes),
 		budgets:      map[string]*rate.Limiter{},
@@ -119,6 +124,7 @@ func (r *room) run() {
 		case <-r.ended:
 			r.work(r.box.close)
 			r.work(r.offAir)
+			r.work(r.endRecording)
 			r.account.Close()
 			return
 		}
@@ -159,6 +165,7 @@ func (r *room) enter(m *member, again bool) {
 	}
 	known := m.announced
 	r.place(m)
+	r.recording.see(m)
 	r.welcome(m, false)
 	if !again || known != m.announced {
 		r.announceMember(m)
@@ -190,6 +197,7 @@ func (r *room) remove(m *member, reason string) {
 	delete(r.members, m.grant.UserID)
 	delete(r.moderators, m.grant.UserID)
 	r.keepBudget(m)
+	r.recording.left(m.grant.UserID)
 	r.count(m, -1)
 	data := encode(leftMessage{typeLeft, m.grant.UserID, reason})
 	switch {
@@ -235,6 +243,7 @@ func (r *room) add(t *track) {
 		m.p.box.post(func() { m.p.subscribe(t) })
 	}
 	r.broadcast(t)
+	r.recording.take(t)
 }
 
 // unpublish ends a track for all members.
@@ -245,6 +254,7 @@ func (r *room) unpublish(id string) {
 	}
 	t.fwd.Close()
 	delete(r.tracks, id)
+	r.recording.lose(t)
 	r.server.countTracks(-1)
 	data := encode(untrackMessage{typeUntrack, id})
 	for _, m := range r.members {
@@ -305,6 +315,7 @@ func (r *room) silence(t *track, muted bool) {
 	t.muted = muted
 	t.fwd.SetSilenced(muted)
 	t.changed = true
+	r.recording.muted(t)
 	r.announceTrack(t)
 	if r.cast != nil && r.cast.owner == t.owner {
 		r.cast.reportMuted()

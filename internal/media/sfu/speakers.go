@@ -25,13 +25,16 @@ func (r *room) announceSpeakers() {
 		}
 		now = append(now, speaker{t.userID, math.Round(s.Level*100) / 100})
 	}
-	same := slices.EqualFunc(now, r.spoke, func(a, b speaker) bool { return a.UserID == b.UserID })
-	if same {
+	changed := speakersChanged(now, r.spoke)
+	if !changed {
 		if r.ticks%levelsEvery != 0 || len(r.members) > fewForLevels || !louder(now, r.spoke) {
 			return
 		}
 	}
 	r.spoke = now
+	if changed {
+		r.recording.spoke()
+	}
 	if now == nil {
 		now = []speaker{}
 	}
@@ -46,4 +49,9 @@ func louder(a, b []speaker) bool {
 		}
 	}
 	return false
+}
+
+// speakersChanged reports whether other users speak, or in another order.
+func speakersChanged(a, b []speaker) bool {
+	return !slices.EqualFunc(a, b, func(a, b speaker) bool { return a.UserID == b.UserID })
 }

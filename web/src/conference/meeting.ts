@@ -421,7 +421,8 @@ export class Meeting {
   #renderBadges(): void {
     const { session, audience, kind } = this.room;
     const badges = [
-      session.recordingEnabled && el('span', { class: 'badge-rec' }, 'Recorded'),
+      session.recording && el('span', { class: 'badge-rec' }, 'Recording'),
+      !session.recording && session.recordingEnabled && el('span', { class: 'badge-rec' }, 'Recorded'),
       session.locked && el('span', { class: 'badge-lock' }, icon('lock'), el('span', { class: 'unseen' }, 'Locked')),
       kind === 'stream' && el('span', { class: 'badge-rec' }, 'Live'),
     ].filter((b): b is HTMLSpanElement => b !== false && b !== undefined);

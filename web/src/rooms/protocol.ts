@@ -62,6 +62,8 @@ export interface SessionState {
   waitingRoom?: boolean;
   spotlightUserId?: string | null;
   recordingEnabled?: boolean;
+  /** The room is being recorded at the moment. */
+  recording?: boolean;
   hostId?: string;
   parentSessionId?: string | null;
 }

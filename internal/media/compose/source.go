@@ -1,0 +1,119 @@
+package compose
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"showfloor/internal/media/decoder"
+)
+
+// framesAhead is how many decoded pictures of a source wait.
+const framesAhead = 3
+
+// frame is a decoded picture.
+type frame struct {
+	at  time.Duration
+	pic *image
+}
+
+// source decodes a segment in a process of its own.
+type source struct {
+	segment *segment
+	cancel  context.CancelFunc
+	frames  chan *frame
+	spare   chan *image
+	done    sync.WaitGroup
+	// current is shown; next comes after it.
+	current, next *frame
+	ended         bool
+	failed        bool // read it after close
+}
+
+// decode starts to decode a segment. If that fails, the source has fewer pictures or none.
+func (e *Engine) decode(ctx context.Context, folder string, s *segment, length time.Duration) *source {
+	ctx, cancel := context.WithCancel(ctx)
+	x := &source{segment: s, cancel: cancel, frames: make(chan *frame, framesAhead), spare: make(chan *image, framesAhead+3)}
+	size := strconv.Itoa(s.shownWidth) + ":" + strconv.Itoa(s.shownHeight)
+	p := decoder.Command(ctx, folder, niceness, e.ffmpeg, "-hide_banner", "-loglevel", "error", "-nostdin", "-threads", "1",
+		"-max_alloc", strconv.Itoa(maxAlloc), "-protocol_whitelist", "file", "-f", "ivf", "-copyts", "-i", "file:"+s.path, "-map", "0:v:0",
+		"-filter_threads", "1", "-vf", "scale="+size+":flags=bilinear,format=yuv420p", "-fps_mode", "passthrough", "-c:v", "rawvideo",
+		"-f", "matroska", "-write_crc32", "0", "-live", "1", "-cluster_size_limit", "1", "pipe:1")
+	x.done.Go(func() {
+		defer close(x.frames)
+		x.failed = x.read(ctx, p, length) != nil && ctx.Err() == nil
+	})
+	return x
+}
+
+// limitsFor returns the limits of a decoder for a recording of a length.
+func limitsFor(length time.Duration) decoder.Limits {
+	return decoder.Limits{Memory: 2 << 30, File: 1 << 20, CPU: 5*time.Minute + 4*length}
+}
+
+// read passes on the pictures of a process until it ends.
+func (x *source) read(ctx context.Context, p *decoder.Process, length time.Duration) error {
+	out, err := p.Cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := p.Start(limitsFor(length)); err != nil {
+		return err
+	}
+	in := newRawReader(out)
+	for {
+		var pic *image
+		select {
+		case pic = <-x.spare:
+		default:
+			pic = newImage(x.segment.shownWidth, x.segment.shownHeight)
+		}
+		at, err := in.next(pic.data)
+		if err != nil {
+			break
+		}
+		select {
+		case x.frames <- &frame{at, pic}:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	_ = out.Close() // if it is still writing, it ends now
+	return p.Wait()
+}
+
+// advance moves to the last picture up to a time, and reports whether that is another one. It waits for the decoder.
+func (x *source) advance(to time.Duration) (changed bool) {
+	for !x.ended {
+		if x.next == nil {
+			f, more := <-x.frames
+			if !more {
+				x.ended = true
+				break
+			}
+			x.next = f
+		}
+		if x.next.at > to {
+			break
+		}
+		if x.current != nil {
+			select {
+			case x.spare <- x.current.pic:
+			default:
+			}
+		}
+		x.current, x.next, changed = x.next, nil, true
+	}
+	return changed
+}
+
+// close ends the decoder.
+func (x *source) close() {
+	x.cancel()
+	for more := true; more; {
+		_, more = <-x.frames
+	}
+	x.done.Wait()
+}
