@@ -41,14 +41,14 @@ type config struct {
 	IngestURL    string `env:"INGEST_URL"`
 	IngestSecret string `env:"INGEST_SECRET"`
 
-	RecorderURL    string `env:"RECORDER_URL"`
-	RecorderSecret string `env:"RECORDER_SECRET"`
+	RecorderURL     string `env:"RECORDER_URL"`
+	RecorderSecret  string `env:"RECORDER_SECRET"`
+	RecorderTimeout string `env:"RECORDER_TIMEOUT" envDefault:"10m"`
 
 	TranscoderURL    string `env:"TRANSCODER_URL"`
 	TranscoderSecret string `env:"TRANSCODER_SECRET"`
 	PackagerURL      string `env:"PACKAGER_URL"`
 	PackagerSecret   string `env:"PACKAGER_SECRET"`
-	RecorderTimeout  string `env:"RECORDER_TIMEOUT" envDefault:"10m"`
 
 	DatabaseURL string `env:"DATABASE_URL"`
 	PGBin       string `env:"PG_BIN"`

@@ -137,7 +137,7 @@ func (s *server) startRecorder(ctx context.Context) error {
 	return nil
 }
 
-// watchRecorder adds the gauges of the recorder and of the server of recordings.
+// watchLadder adds the figures of the encoders of live renditions.
 func (m *metrics) watchLadder(l *ladder.Ladder) {
 	m.gauge("ladders_active", "Live streams whose renditions are being encoded on this server.",
 		func() float64 { return float64(l.Encoding()) })
@@ -145,6 +145,7 @@ func (m *metrics) watchLadder(l *ladder.Ladder) {
 		func() float64 { return float64(l.Failures()) })
 }
 
+// watchRecorder adds the gauges of the recorder and of the server of recordings.
 func (m *metrics) watchRecorder(r *recorder.Recorder, v *vod.Server) {
 	m.gauge("recordings_active", "Streams that are being recorded on this server.", func() float64 { return float64(r.Stats().Active) })
 	m.gauge("recordings_waiting", "Ended recordings whose files are not all in the storage yet.",

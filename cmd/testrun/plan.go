@@ -71,6 +71,7 @@ func planOf(packages, concurrent []string) plan {
 		{pkg: module + "e2e", args: []string{"-test.skip=^TestAlone", "-test.parallel=4"}},
 		{pkg: module + "e2e", args: []string{"-test.run=^TestAlone", "-test.parallel=2"}},
 		{pkg: module + "internal/media/sfu", race: true, args: []string{"-test.skip=^TestAlone", "-test.parallel=6"}},
+		{pkg: module + "internal/media/roomrecorder", race: true}, // records Chromium in real time
 		// Two tabs that open Chromium's pretended camera at the same moment sometimes both wait for it forever.
 		{pkg: module + "web", args: []string{"-test.parallel=1"}},
 	}, alone: []binary{

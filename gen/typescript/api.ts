@@ -15471,7 +15471,7 @@ export interface components {
              */
             durationSec: number;
             /**
-             * @description Height in pixels.
+             * @description Height in pixels; 0 without pictures.
              * @example 720
              */
             height: number;
@@ -15497,7 +15497,7 @@ export interface components {
              */
             videoKbps?: number;
             /**
-             * @description Width in pixels.
+             * @description Width in pixels; 0 without pictures.
              * @example 1280
              */
             width: number;

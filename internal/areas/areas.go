@@ -71,11 +71,11 @@ type Settings struct {
 	// RecorderSecret signs the requests to it. RecorderTimeout is how long its report may take;
 	// recording.DefaultRecorderTimeout if it is 0.
 	RecorderURL, RecorderSecret string
+	RecorderTimeout             time.Duration
 	// TranscoderURL and PackagerURL are the URLs of outside programs that make transcodes and packages; "" if there are none. The secrets
 	// sign the requests to them, and upload URLs.
 	TranscoderURL, TranscoderSecret string
 	PackagerURL, PackagerSecret     string
-	RecorderTimeout                 time.Duration
 	// RingTimeout is how long a call rings; call.DefaultRingTimeout if it is 0.
 	RingTimeout time.Duration
 

@@ -40,6 +40,7 @@ type rendition struct {
 
 	opening *event // the beginning of a segment whose first part hasn't come
 	coded   bool   // the segment has encoded pictures
+	begun   bool   // its key picture was taken
 	frozen  bool   // and the rest of them is missing
 	anchor  segmenter.Anchor
 	key     *hub.Unit // the newest encoded key picture
@@ -75,8 +76,7 @@ func (r *rendition) encoded(u *hub.Unit) {
 	case len(u.Data) == 0:
 		r.gone = true
 	case len(r.early) >= maxEarly || r.bytes+u.Size() > maxEarlyBytes:
-		r.dropEarly(len(r.early)) // the source has stopped, or has another timeline
-		r.frozen = true
+		r.overflow() // the source has stopped, or has another timeline
 	default:
 		r.gone = r.gone && !u.Key
 		r.early, r.bytes = append(r.early, u), r.bytes+u.Size()
@@ -149,7 +149,7 @@ func (r *rendition) begin(first segmenter.Part, now bool) bool {
 			return false
 		}
 		if coded = len(r.early) > 0 && r.early[0].Key && same(r.early[0], a.Unit()); coded {
-			r.anchor, r.frozen, track = a, false, r.early[0].Track
+			r.anchor, r.frozen, r.begun, track = a, false, false, r.early[0].Track
 		}
 	}
 	if !coded {
@@ -195,6 +195,7 @@ func (r *rendition) take(places []*hub.Unit, now bool) ([]segmenter.Picture, boo
 		pictures = append(pictures, segmenter.Picture{Data: u.Data, Key: u.Key, Shown: u.PTS})
 	}
 	r.dropEarly(n)
+	r.begun = r.begun || n > 0
 	r.frozen = r.frozen || n < len(places)
 	for len(pictures) < len(places) {
 		if r.freezer == nil {
@@ -212,7 +213,10 @@ func (r *rendition) take(places []*hub.Unit, now bool) ([]segmenter.Picture, boo
 // match returns how many of the next encoded pictures belong to the places. broken: one after them doesn't fit, so the others
 // can't be used before the next key picture.
 func (r *rendition) match(places []*hub.Unit) (n int, broken bool) {
-	if r.frozen {
+	switch {
+	case r.frozen && !r.begun && len(places) > 0 && len(r.early) > 0:
+		return 1, true // the key picture, which overflow has kept: the segment can't do without
+	case r.frozen:
 		return 0, true
 	}
 	ordered := true
@@ -250,6 +254,19 @@ func (r *rendition) dropUpTo(u *hub.Unit) {
 	if len(r.early) > 0 && same(r.early[0], u) {
 		r.dropEarly(1)
 	}
+}
+
+// overflow drops the waiting pictures, except the key picture of a segment that has begun without any.
+func (r *rendition) overflow() {
+	var key *hub.Unit
+	if r.coded && !r.begun && len(r.early) > 0 {
+		key = r.early[0]
+	}
+	r.dropEarly(len(r.early))
+	if key != nil {
+		r.early, r.bytes = append(r.early, key), key.Size()
+	}
+	r.frozen = true
 }
 
 func (r *rendition) dropEarly(n int) {

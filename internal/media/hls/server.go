@@ -191,7 +191,7 @@ func (s *Server) succeed(streamID string, m *muxer) {
 		if x.stream != m.stream || x == list[last] {
 			return false
 		}
-		x.window.release()
+		x.release()
 		return true
 	})
 	s.muxers[streamID] = append(list, m)

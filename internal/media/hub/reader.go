@@ -162,7 +162,7 @@ func (r *Reader) push(u *Unit) {
 	case r.closed:
 		r.mu.Unlock()
 		return
-	case u.Track.Rendition != "" && (r.skipping || r.full(u)):
+	case u.Track.Rendition != "" && (r.skipping || r.busy(u)):
 		// The publisher's media go first, and a key picture of a rendition is no start for them.
 		r.mu.Unlock()
 		return
@@ -194,6 +194,12 @@ func (r *Reader) push(u *Unit) {
 // full reports whether the unit exceeds the queue's bounds; the caller holds mu.
 func (r *Reader) full(u *Unit) bool {
 	return len(r.queue)-r.head >= queueUnits || r.bytes+u.Size() > queueBytes
+}
+
+// busy reports whether the unit exceeds three quarters of the queue's bounds: renditions leave the rest to the source. It is more than the
+// share that a quiet reader collects before it wakes up. The caller holds mu.
+func (r *Reader) busy(u *Unit) bool {
+	return len(r.queue)-r.head >= queueUnits*3/4 || r.bytes+u.Size() > queueBytes*3/4
 }
 
 func (r *Reader) dropQueue() {

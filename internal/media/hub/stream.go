@@ -175,7 +175,9 @@ func (s *Stream) Stats() Stats {
 		Publishing: s.publisher != nil,
 	}
 	st.VideoKbps, st.AudioKbps, st.FPS = s.meter.rates(s.hub.config.Now())
-	st.Ladder = s.ladder
+	if s.publisher != nil {
+		st.Ladder = s.ladder
+	}
 	st.BFrames, st.KeyInterval = s.pattern.reordered, s.pattern.keyInterval()
 	if s.video != nil {
 		st.VideoCodec, st.Width, st.Height = s.video.Codec, s.video.Width, s.video.Height

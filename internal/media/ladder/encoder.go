@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +33,8 @@ const (
 	// maxStamp is the largest time for ffmpeg, in milliseconds: FLV's have 32 bits, of which one is a sign for some programs. The
 	// encoder is replaced before that, after 24 days.
 	maxStamp = math.MaxInt32 - 1<<20
-	// farewell is how long an encoder may take to return its last pictures.
-	farewell = time.Second
+	// defaultDrain is Config.drain by default.
+	defaultDrain = time.Second
 )
 
 // picture is a picture that the encoder was given and hasn't returned.
@@ -51,6 +52,7 @@ type encoder struct {
 	base    time.Duration // the source's time at origin
 	process *decoder.Process
 	cancel  context.CancelFunc
+	drain   time.Duration // Config.drain
 	queue   chan []byte   // FLV for ffmpeg
 	done    chan struct{} // closed when ffmpeg has ended and all is written
 	err     error         // why; to be read after done
@@ -73,7 +75,7 @@ func (l *Ladder) encode(ctx context.Context, stream *hub.Stream, u *hub.Unit, si
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	e := &encoder{
-		stream: stream, track: u.Track, epoch: u.Epoch, base: min(u.DTS, u.PTS), cancel: cancel, began: u.Arrived,
+		stream: stream, track: u.Track, epoch: u.Epoch, base: min(u.DTS, u.PTS), cancel: cancel, drain: cmp.Or(l.config.drain, defaultDrain), began: u.Arrived,
 		process: decoder.Command(ctx, os.TempDir(), niceness, l.ffmpeg, arguments(sizes)...),
 		queue:   make(chan []byte, maxQueue+1), done: make(chan struct{}), returned: make([]int64, len(sizes)),
 	}
@@ -291,7 +293,7 @@ func (e *encoder) finish() {
 		e.closed = true
 		close(e.queue)
 	}
-	timer := time.NewTimer(farewell)
+	timer := time.NewTimer(e.drain)
 	defer timer.Stop()
 	select {
 	case <-e.done:

@@ -27,6 +27,8 @@ type Config struct {
 	Log *slog.Logger
 	// program is the encoder; ffmpeg. Tests set another one.
 	program string
+	// drain is how long an encoder may take to return its last pictures; a second.
+	drain time.Duration
 }
 
 // DefaultPlaces is a stream for every two cores, and at least one: a 720p source and a 480p rendition take about 15 % of a core, and

@@ -142,7 +142,7 @@ func TestPicturesHaveTheSourcesTimes(t *testing.T) {
 	} {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, Config{Places: 1})
+			r := newRig(t, Config{Places: 1, drain: time.Minute})
 			p := r.publish("a", 90, 120, 180)
 			source := cliptest.Shifted(cliptest.Clip(t, spec), 98765432*time.Microsecond, time.Nanosecond)
 			r.write(p, source)
@@ -218,14 +218,17 @@ exec head -c 100000`)})
 	p := r.publish("a", 90)
 	r.write(p, clip[:60])
 	// head ends after so many bytes; the next picture notices it.
-	next := 60
+	next, turn := 60, 0
 	r.eventually("it has ended", func() bool {
-		r.write(p, clip[next:next+1])
-		next = min(next+1, 89)
+		if turn++; turn%20 == 0 { // so that the queue has room until then
+			r.write(p, clip[next:next+1])
+			next = min(next+1, 89)
+		}
 		return p.Stream().Stats().Ladder == hub.LadderFailed
 	})
 	require.Zero(t, r.ladder.Encoding())
-	require.Empty(t, r.got("90p")[0].Data, "the readers are notified at once")
+	r.eventually("the readers are notified at once", func() bool { return len(r.got("90p")) > 0 })
+	require.Empty(t, r.got("90p")[0].Data)
 	r.write(p, clip[90:91])
 	require.Equal(t, hub.LadderFailed, p.Stream().Stats().Ladder, "there is a pause")
 	r.advance(firstPause)

@@ -31,8 +31,8 @@ type (
 		Aligned     bool   `xml:"subsegmentAlignment,attr,omitempty"`
 		SAP         int    `xml:"subsegmentStartsWithSAP,attr,omitempty"`
 		// Children are in the order of the schema.
-		Role            []descriptor     `xml:"Role"`
 		Label           string           `xml:"Label,omitempty"`
+		Role            []descriptor     `xml:"Role"`
 		Representations []representation `xml:"Representation"`
 	}
 	descriptor struct {
@@ -116,7 +116,7 @@ func (p *packaging) mpd() ([]byte, error) {
 			Representations: []representation{{ID: textName(t), Bandwidth: max(bits, 1), BaseURL: textName(t) + textEnding}},
 		})
 	}
-	m.MinBufferTime = isoDuration(longest)
+	m.MinBufferTime = isoDuration(min(longest, 2*p.Segment))
 	content, err := xml.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write the manifest of DASH: %w", err)

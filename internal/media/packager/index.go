@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/Eyevinn/mp4ff/hevc"
 	"github.com/Eyevinn/mp4ff/mp4"
@@ -18,6 +19,12 @@ const (
 	maxIndex = 256 << 20
 	// maxSamples bounds the samples of a track: 24 hours with 120 pictures per second.
 	maxSamples = 24 * 3600 * 120
+	// maxUniform bounds the samples of a track in which all have the same size: an index of some bytes may name millions of them.
+	maxUniform = 1 << 20
+	// maxLength bounds a track.
+	maxLength = 25 * time.Hour
+	// maxTracks bounds the tracks of a file.
+	maxTracks = 8
 	// maxBoxes bounds the boxes of a file that are skipped to find moov.
 	maxBoxes = 64
 )
@@ -66,13 +73,32 @@ func readIndex(ctx context.Context, s Source) ([]*track, error) {
 		return nil, damaged(err)
 	}
 	for _, t := range tracks {
-		for _, c := range t.chunks {
-			if c.at < 0 || c.at > s.Size {
-				return nil, damaged(errors.New("a chunk is outside of the file"))
-			}
+		if err := t.check(s.Size); err != nil {
+			return nil, damaged(err)
 		}
 	}
 	return tracks, nil
+}
+
+// check compares the places of the samples with the size of the file, and the length of the track with maxLength.
+func (t *track) check(size int64) error {
+	for _, c := range t.chunks {
+		end := c.at
+		for _, s := range t.samples[c.first:c.end] {
+			end += int64(s.size)
+		}
+		if c.at < 0 || end > size {
+			return errors.New("a chunk is outside of the file")
+		}
+	}
+	ticks, most := t.start, int64(maxLength.Seconds())*int64(t.scale)
+	for _, s := range t.samples {
+		ticks += int64(s.duration)
+	}
+	if t.start < 0 || t.start > most || ticks > most || t.shift > most {
+		return errors.New("a track is too long")
+	}
+	return nil
 }
 
 // readMoov finds the moov box and returns it whole.
@@ -145,8 +171,8 @@ func parseMoov(content []byte) (tracks []*track, err error) {
 		return nil, fmt.Errorf("read the index: %w", err)
 	}
 	moov, ok := box.(*mp4.MoovBox)
-	if !ok || moov.Mvhd == nil || moov.Mvhd.Timescale == 0 {
-		return nil, errors.New("the index has no movie header")
+	if !ok || moov.Mvhd == nil || moov.Mvhd.Timescale == 0 || len(moov.Traks) > maxTracks {
+		return nil, errors.New("the index has no movie header, or too many tracks")
 	}
 	for _, trak := range moov.Traks {
 		if trak.Mdia == nil || trak.Mdia.Hdlr == nil || trak.Mdia.Mdhd == nil || trak.Mdia.Minf == nil || trak.Mdia.Minf.Stbl == nil {
@@ -233,7 +259,7 @@ func hevcCodec(e *mp4.VisualSampleEntryBox) (string, error) {
 func (t *track) readSamples(stbl *mp4.StblBox) error {
 	n := int(stbl.Stsz.SampleNumber)
 	uniform := stbl.Stsz.SampleUniformSize
-	if n > maxSamples || uniform == 0 && len(stbl.Stsz.SampleSize) != n {
+	if n > maxSamples || uniform == 0 && len(stbl.Stsz.SampleSize) != n || uniform > 0 && n > maxUniform {
 		return fmt.Errorf("a track has %d samples", n)
 	}
 	t.samples = make([]sample, n)

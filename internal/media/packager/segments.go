@@ -36,12 +36,29 @@ func (t *track) plan(length time.Duration, pictures *track) []segment {
 		for _, g := range pictures.plan(length, nil) {
 			cuts = append(cuts, pictures.duration(g.shown))
 		}
+		cuts = filled(cuts, length, t.length())
 	default:
 		for at, end := time.Duration(0), t.length(); at < end; at += length {
 			cuts = append(cuts, at)
 		}
 	}
 	return t.divide(t.frames(cuts))
+}
+
+// filled adds cuts where the pictures have none for long: before the first, after the last, and while a picture stands still.
+func filled(cuts []time.Duration, length, end time.Duration) (list []time.Duration) {
+	at := time.Duration(0)
+	for _, next := range append(cuts, end) {
+		for at+2*length <= next {
+			at += length
+			list = append(list, at)
+		}
+		if next < end {
+			at = next
+			list = append(list, at)
+		}
+	}
+	return list
 }
 
 func (t *track) duration(ticks int64) time.Duration {

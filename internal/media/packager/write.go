@@ -49,8 +49,8 @@ func (o *output) head(target time.Duration) error {
 			return err
 		}
 		g.index = int64(len(moof))
-		if g.size() > maxSegment {
-			return &MediaError{"A segment would have more than 2 GB: the file has too few key frames."}
+		if g.size() > maxSegment || g.lasts > math.MaxUint32 {
+			return &MediaError{"A segment would have more than 2 GB, or last for hours: the file has too few key frames."}
 		}
 		o.size += g.size()
 	}
@@ -151,6 +151,7 @@ func copySource(ctx context.Context, s Source, outs []*output, chunks []chunk, r
 			read(at)
 		}
 	}
+	read(s.Size)
 	return nil
 }
 

@@ -119,8 +119,11 @@ func (c *Configuration) Recoded(id int, video *hub.Track) (*Configuration, error
 type Freezer struct{ skips *skipper }
 
 // NewFreezer returns a freezer for the pictures after an IDR picture of H.264 whose successors all are reference pictures in the
-// order in which they are shown; nil if the coding can't repeat pictures.
+// order in which they are shown; nil without such a picture, and if the coding can't repeat pictures.
 func NewFreezer(key *hub.Unit) *Freezer {
+	if key == nil {
+		return nil
+	}
 	nalus, ok := splitUnits(key.Data)
 	if !ok || key.Track.Codec != hub.H264 {
 		return nil

@@ -48,7 +48,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *mediahttp.Proble
 		return mediahttp.NotFound()
 	}
 	v := &visit{w: w, r: r, at: at, now: s.config.Now(), expires: expires}
-	if (at.kind == playlistFile || at.kind == manifestFile) && v.expired(0) {
+	if at.kind == playlistFile && v.expired(0) {
 		return mediahttp.Expired()
 	}
 	e, err := s.cache.get(r.Context(), id)
@@ -134,8 +134,9 @@ func (s *Server) serveFile(v *visit, e *entry) *mediahttp.Problem {
 		return mediahttp.Expired()
 	}
 	o := ServeOptions{CacheControl: "public, max-age=86400, immutable", Lifetime: e.length + time.Minute}
-	if v.at.kind == manifestFile {
+	if v.at.kind == manifestFile { // players load some of them only when they switch, so they have the time of the media
 		o.NoRedirect = true // its URLs are relative to its own
+		o.CacheControl = "public, max-age=60"
 	}
 	if v.at.kind == assetFile {
 		o.CacheControl = "public, max-age=3600" // it may be made again

@@ -90,6 +90,9 @@ func (s *Service) Notify(ctx context.Context, args NotifyArgs) error {
 		return nil
 	}
 	notice, err := o.Order(ctx, job, s.config.Now().Add(OrderLife).Truncate(time.Second))
+	if problem.Is(err, "not_found") {
+		return s.endOutside(ctx, job.ID, RecordingDeleted, func(db.MediaJob) bool { return true })
+	}
 	if err != nil {
 		return err
 	}
@@ -122,20 +125,15 @@ func (s *Service) Report(ctx context.Context, kind, jobID string, r Report) (cha
 	if r.Status == reportFailed && (r.Error == nil || strings.TrimSpace(*r.Error) == "") {
 		return false, problem.BadField("error", "is required for failed")
 	}
-	var files stored
+	var files outputFiles
 	if r.Status == reportCompleted {
 		job, err := s.outsideJob(s.Find(ctx, jobID))(kind)
 		if err != nil || isOver(job.Status) {
 			return false, err
 		}
-		list, bytes, err := r.Outputs(ctx, job)
-		if err != nil {
+		if files, err = s.outputs(ctx, job, r); err != nil {
 			return false, err
 		}
-		if files.outputs, err = json.Marshal(list); err != nil {
-			return false, fmt.Errorf("encode outputs: %w", err)
-		}
-		files.size = bytes
 	}
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
 		changed, err = s.reportTx(ctx, tx, kind, jobID, r, files)
@@ -161,13 +159,38 @@ func (*Service) outsideJob(job db.MediaJob, err error) func(kind string) (db.Med
 
 func isOver(status string) bool { return status != Queued && status != Running }
 
-// stored are the files of a completed job.
-type stored struct {
+// outputs checks the files of a completed job. Those of a deleted recording are not looked for.
+func (s *Service) outputs(ctx context.Context, job db.MediaJob, r Report) (files outputFiles, err error) {
+	deleted, err := s.isDeleted(ctx, job)
+	if err != nil || deleted {
+		return files, err
+	}
+	list, size, err := r.Outputs(ctx, job)
+	if err != nil {
+		return files, err
+	}
+	files.size = size
+	if files.outputs, err = json.Marshal(list); err != nil {
+		return files, fmt.Errorf("encode outputs: %w", err)
+	}
+	return files, nil
+}
+
+func (s *Service) isDeleted(ctx context.Context, job db.MediaJob) (deleted bool, err error) {
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
+		deleted, err = s.config.Recordings.IsDeletedTx(ctx, tx, job.RecordingID)
+		return err
+	})
+	return deleted, err
+}
+
+// outputFiles are the files of a completed job.
+type outputFiles struct {
 	outputs []byte // JSON
 	size    int64  // bytes
 }
 
-func (s *Service) reportTx(ctx context.Context, tx pgx.Tx, kind, jobID string, r Report, files stored) (changed bool, err error) {
+func (s *Service) reportTx(ctx context.Context, tx pgx.Tx, kind, jobID string, r Report, files outputFiles) (changed bool, err error) {
 	q := db.New(tx)
 	found, err := q.FindMediaJob(ctx, jobID)
 	if found, err = s.outsideJob(found, err)(kind); err != nil {
@@ -212,25 +235,33 @@ func (s *Service) reportTx(ctx context.Context, tx pgx.Tx, kind, jobID string, r
 
 // failSilent fails the jobs of outside programs that haven't reported for silenceTime. Each job is a transaction of its own.
 func (s *Service) failSilent(ctx context.Context) error {
-	ids, err := db.New(s.config.Pool).ListSilentMediaJobs(ctx, s.config.Now().Add(-silenceTime))
+	before := s.config.Now().Add(-silenceTime)
+	ids, err := db.New(s.config.Pool).ListSilentMediaJobs(ctx, before)
 	if err != nil {
 		return fmt.Errorf("list silent jobs: %w", err)
 	}
 	var errs []error
 	for _, id := range ids {
-		errs = append(errs, postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-			job, err := db.New(tx).LockMediaJob(ctx, id)
-			if err != nil {
-				return fmt.Errorf("lock job: %w", err)
-			}
-			if isOver(job.Status) {
-				return nil
-			}
-			_, err = s.finishTx(ctx, tx, job, Failed, new(programSilent))
-			return err
+		errs = append(errs, s.endOutside(ctx, id, programSilent, func(job db.MediaJob) bool {
+			return job.SeenAt == nil || job.SeenAt.Before(before) // it may have reported since
 		}))
 	}
 	return errors.Join(errs...)
+}
+
+// endOutside makes an outside program's job FAILED, if the locked job is not over and still fits.
+func (s *Service) endOutside(ctx context.Context, jobID, reason string, fits func(db.MediaJob) bool) error {
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		job, err := db.New(tx).LockMediaJob(ctx, jobID)
+		if err != nil {
+			return fmt.Errorf("lock job: %w", err)
+		}
+		if isOver(job.Status) || !fits(job) {
+			return nil
+		}
+		_, err = s.finishTx(ctx, tx, job, Failed, &reason)
+		return err
+	})
 }
 
 // UploadFolder is the URL below which an outside program may store the files of a job with PUT until expires; it ends with a slash.
@@ -247,7 +278,7 @@ func (*Service) sign(key []byte, jobID string, expires int64) string {
 
 // FileOf returns the name of the file with an upload URL of a job; "" for other URLs.
 func (s *Service) FileOf(job db.MediaJob, url string) string {
-	rest, ok := strings.CutPrefix(url, s.config.PublicURL+"/uploads/"+job.ID+"/")
+	_, rest, ok := strings.Cut(url, "/uploads/"+job.ID+"/") // servers may have different addresses
 	if !ok {
 		return ""
 	}
@@ -301,8 +332,21 @@ func (s *Service) CheckUpload(ctx context.Context, jobID, expires, signature str
 	if err != nil || !ok || !hmac.Equal([]byte(s.sign(o.Secret, jobID, until)), []byte(signature)) || s.config.Now().Unix() > until {
 		return job, refused
 	}
-	if isOver(job.Status) {
-		return job, problem.Conflicting("the %s is %s", job.Kind, job.Status)
+	return job, s.CheckOpen(ctx, job.ID)
+}
+
+// CheckOpen returns the problem conflict if a job is over, or its recording was deleted: its files must not change any more.
+func (s *Service) CheckOpen(ctx context.Context, jobID string) error {
+	job, err := s.Find(ctx, jobID)
+	if err != nil {
+		return err
 	}
-	return job, nil
+	if isOver(job.Status) {
+		return problem.Conflicting("the %s is %s", job.Kind, job.Status)
+	}
+	deleted, err := s.isDeleted(ctx, job)
+	if err == nil && deleted {
+		err = problem.Conflicting("the recording was deleted")
+	}
+	return err
 }

@@ -34,7 +34,7 @@ const (
 	// serverStopped is that of jobs whose server was killed in each attempt.
 	serverStopped = "The server stopped while it made the files."
 	tooLong       = "The files take too long to make: more than a day."
-	programFailed = "The encoder failed."
+	programFailed = "The program that makes the files failed."
 	storageFailed = "The storage failed for 6 hours."
 	// programSilent is that of jobs whose outside program doesn't report.
 	programSilent = "The program that makes the files has not reported for 24 hours."
