@@ -75,7 +75,8 @@ func (l *Ladder) encode(ctx context.Context, stream *hub.Stream, u *hub.Unit, si
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	e := &encoder{
-		stream: stream, track: u.Track, epoch: u.Epoch, base: min(u.DTS, u.PTS), cancel: cancel, drain: cmp.Or(l.config.drain, defaultDrain), began: u.Arrived,
+		stream: stream, track: u.Track, epoch: u.Epoch, base: min(u.DTS, u.PTS), cancel: cancel,
+		drain: cmp.Or(l.config.drain, defaultDrain), began: u.Arrived,
 		process: decoder.Command(ctx, os.TempDir(), niceness, l.ffmpeg, arguments(sizes)...),
 		queue:   make(chan []byte, maxQueue+1), done: make(chan struct{}), returned: make([]int64, len(sizes)),
 	}

@@ -3,6 +3,7 @@ package mediajob_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -33,6 +34,7 @@ type program struct {
 	*rig
 
 	uploads *httptest.Server
+	files   blob.Store
 	// notices are the bodies of the notices, in the order of their arrival.
 	notices []notice
 	refuse  bool
@@ -69,6 +71,7 @@ func newProgram(t *testing.T) *program {
 		p.notices = append(p.notices, n)
 	}))
 	t.Cleanup(hook.Close)
+	p.files = files
 	p.rig = &rig{apitest.New(t, apitest.Options{
 		Pool: dbtest.New(t), Files: files,
 		TranscoderURL: hook.URL, TranscoderSecret: transcoderSecret, PackagerURL: hook.URL, PackagerSecret: packagerSecret,
@@ -91,9 +94,15 @@ func (p *program) notified(t *testing.T, jobID, event string) notice {
 // upload uploads a file and returns the status.
 func (p *program) upload(t *testing.T, url, content string) int {
 	t.Helper()
+	return p.send(t, url, strings.NewReader(content), int64(len(content)))
+}
+
+func (p *program) send(t *testing.T, url string, content io.Reader, size int64) int {
+	t.Helper()
 	url = p.uploads.URL + strings.TrimPrefix(url, apitest.PublicURL)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, strings.NewReader(content))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, content)
 	require.NoError(t, err)
+	r.ContentLength = size
 	answer, err := (&http.Client{Timeout: time.Minute}).Do(r)
 	require.NoError(t, err)
 	defer answer.Body.Close()
@@ -220,6 +229,50 @@ func TestUploadURLs(t *testing.T) {
 	}
 	p.pass(t, 24*time.Hour+time.Second)
 	require.Equal(t, 403, p.upload(t, url, "x"))
+}
+
+// TestAnUploadOverTheEndOfItsJob changes nothing: the job ends after the first bytes of the file.
+func TestAnUploadOverTheEndOfItsJob(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{mediajob.Completed, mediajob.Canceled} {
+		p := newProgram(t)
+		_, n := p.begin(t)
+		url := n.Renditions[0].UploadURL
+		require.Equal(t, 201, p.upload(t, url, "whole"))
+		in, out := io.Pipe()
+		go func() {
+			_, _ = out.Write([]byte("oth"))
+			_, err := p.Pool.Exec(t.Context(), "UPDATE media_jobs SET status = $2, finished_at = now() WHERE id = $1", n.TranscodeID, end)
+			_, _ = out.Write([]byte("er"))
+			_ = out.CloseWithError(err)
+		}()
+		require.Equal(t, 409, p.send(t, url, in, 5))
+		key := mediajob.Key(p.find(t, n.TranscodeID), "360p.mp4")
+		r, err := p.files.Open(t.Context(), key, 0, -1)
+		require.NoError(t, err)
+		content, err := io.ReadAll(r)
+		require.NoError(t, errors.Join(err, r.Close()))
+		require.Equal(t, "whole", string(content))
+	}
+}
+
+// TestADeletedRecording ends the jobs of outside programs.
+func TestADeletedRecording(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	owner, n := p.begin(t)
+	p.changes(t, true, n.ReportURL, map[string]any{"status": "running"})
+	_, err := p.Pool.Exec(t.Context(), "UPDATE recordings SET status = 'DELETED' WHERE tenant_id = $1", owner.TenantID)
+	require.NoError(t, err)
+	require.Equal(t, 409, p.upload(t, n.Renditions[0].UploadURL, "x"))
+	p.changes(t, true, n.ReportURL, completed(output("360p", n.Renditions[0].UploadURL, "x")))
+	p.failed(t, n.TranscodeID, "The recording was deleted.")
+
+	owner, n = p.begin(t)
+	_, err = p.Pool.Exec(t.Context(), "UPDATE recordings SET status = 'DELETED' WHERE tenant_id = $1", owner.TenantID)
+	require.NoError(t, err)
+	require.NoError(t, p.MediaJobs.Notify(t.Context(), mediajob.NotifyArgs{JobID: n.TranscodeID, Event: "start"}))
+	p.failed(t, n.TranscodeID, "The recording was deleted.")
 }
 
 // TestAnOutsideTranscoderFails says why.
