@@ -136,11 +136,18 @@ func compareBadges(r reference, paths *openapi3.Paths) {
 	}
 	require.ElementsMatch(r.t, unbuilt, badged)
 	count := 0
+	var sections []string // with such an operation
 	for _, item := range paths.Map() {
 		count += len(item.Operations())
+		for _, op := range item.Operations() {
+			if slices.Contains(unbuilt, strings.ToLower(op.OperationID)) && !strings.Contains(op.Tags[0], " ") {
+				sections = append(sections, op.Tags[0])
+			}
+		}
 	}
 	require.Len(r.t, r.strings(`idsOf("#groups .operation")`), count)
-	r.at("#/Transcoding")
+	require.NotEmpty(r.t, sections, "without one, delete the badge")
+	r.at("#/" + slices.Min(sections))
 	require.Subset(r.t, r.strings(`texts("#viewer .opblock-summary .badge")`), []string{"not built yet"})
 }
 
