@@ -1,8 +1,10 @@
 package packager_test
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -218,4 +220,24 @@ func TestAStorageThatFails(t *testing.T) {
 		_, err := packager.Run(t.Context(), j)
 		require.ErrorIs(t, err, full, failing)
 	}
+}
+
+// TestACancelledPackage ends with its context, although a local storage and local sources don't look at it.
+func TestACancelledPackage(t *testing.T) {
+	t.Parallel()
+	j, _ := ladderJob(t, 9)
+	j.Segment, j.HLS = 4*time.Second, true
+	ctx, cancel := context.WithCancel(t.Context())
+	var stored []string
+	j.Put = func(_ context.Context, name string, r io.Reader, _ int64) error {
+		cancel()
+		_, err := io.Copy(io.Discard, r)
+		if err == nil {
+			stored = append(stored, name)
+		}
+		return err
+	}
+	_, err := packager.Run(ctx, j)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, stored)
 }

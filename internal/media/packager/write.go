@@ -135,6 +135,9 @@ func copySource(ctx context.Context, s Source, outs []*output, chunks []chunk, r
 	const each = 4 << 20 // bytes between two reports
 	at, reported := int64(0), int64(0)
 	for _, c := range chunks {
+		if ctx.Err() != nil { // local files are read regardless of it
+			return ctx.Err()
+		}
 		if c.at < at {
 			return damaged(errors.New("chunks overlap"))
 		}

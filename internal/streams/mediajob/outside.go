@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -249,7 +250,7 @@ func (s *Service) failSilent(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// endOutside makes an outside program's job FAILED, if the locked job is not over and still fits.
+// endOutside makes an outside program's job FAILED, if the locked job is not over and still fits. The program is notified.
 func (s *Service) endOutside(ctx context.Context, jobID, reason string, fits func(db.MediaJob) bool) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		job, err := db.New(tx).LockMediaJob(ctx, jobID)
@@ -259,8 +260,10 @@ func (s *Service) endOutside(ctx context.Context, jobID, reason string, fits fun
 		if isOver(job.Status) || !fits(job) {
 			return nil
 		}
-		_, err = s.finishTx(ctx, tx, job, Failed, &reason)
-		return err
+		if _, err = s.finishTx(ctx, tx, job, Failed, &reason); err != nil {
+			return err
+		}
+		return s.insertJob(ctx, tx, NotifyArgs{JobID: job.ID, Event: noticeCancel}, nil)
 	})
 }
 
@@ -320,17 +323,25 @@ func (s *Service) SumFiles(ctx context.Context, job db.MediaJob) (sum int64, err
 // if the job is over.
 func (s *Service) CheckUpload(ctx context.Context, jobID, expires, signature string) (db.MediaJob, error) {
 	refused := problem.New(problem.Forbidden, "forbidden", "the upload URL is wrong or has expired")
-	job, err := s.Find(ctx, jobID)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && !job.Outside {
-		return job, refused
-	}
-	if err != nil {
-		return job, err
-	}
 	until, err := strconv.ParseInt(expires, 10, 64)
-	o, ok := s.outside[job.Kind]
-	if err != nil || !ok || !hmac.Equal([]byte(s.sign(o.Secret, jobID, until)), []byte(signature)) || s.config.Now().Unix() > until {
+	if err != nil || s.config.Now().Unix() > until {
+		return db.MediaJob{}, refused
+	}
+	var kinds []string // by whose secrets it is signed; without one, the database isn't asked
+	for kind, o := range s.outside {
+		if hmac.Equal([]byte(s.sign(o.Secret, jobID, until)), []byte(signature)) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return db.MediaJob{}, refused
+	}
+	job, err := s.Find(ctx, jobID)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows), err == nil && (!job.Outside || !slices.Contains(kinds, job.Kind)):
 		return job, refused
+	case err != nil:
+		return job, err
 	}
 	return job, s.CheckOpen(ctx, job.ID)
 }

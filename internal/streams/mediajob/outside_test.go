@@ -223,7 +223,7 @@ func TestUploadURLs(t *testing.T) {
 	folder := strings.TrimSuffix(url, "360p.mp4")
 	for changed, status := range map[string]int{
 		strings.Replace(url, n.TranscodeID, other.TranscodeID, 1): 403, strings.Replace(url, "/uploads/", "/uploads/x", 1): 403,
-		folder + "..%2Fx.mp4": 404, folder + "x.html": 400, folder + "x/y.mp4": 404, folder: 400, url: 201,
+		strings.Replace(url, n.TranscodeID, "%00", 1): 403, folder + "..%2Fx.mp4": 404, folder + "x.html": 400, folder + "x/y.mp4": 404, folder: 400, url: 201,
 	} {
 		require.Equal(t, status, p.upload(t, changed, "x"), changed)
 	}
@@ -294,6 +294,7 @@ func TestAnOutsideTranscoderFails(t *testing.T) {
 	p.pass(t, time.Hour+time.Second)
 	require.NoError(t, p.MediaJobs.Sweep(t.Context()))
 	p.failed(t, silent.TranscodeID, "The program that makes the files has not reported for 24 hours.")
+	require.Equal(t, 3, p.jobs(t, mediajob.NotifyArgs{}.Kind()), "two starts, and the end of the silent one")
 }
 
 // TestAnOutsideTranscoderIsCancelled is notified, and a job that is cancelled before its notice isn't announced.
