@@ -18,9 +18,29 @@ import (
 )
 
 // watchPlayer makes the player page record the engine's fatal errors, how often the
-// engine was replaced, and the loudest sound since loudest was set to 0.
+// engine was replaced, and the loudest sound since loudest was set to 0. played, frames and
+// decoded are the seconds, the pictures and the bytes of sound that all engines together
+// have played; a jump isn't played. log has the engines' last events with their times in ms.
 const watchPlayer = `(() => {
-	const page = (globalThis.watched = { fatal: [], stalls: 0, engines: 0, loudest: 0 });
+	const page = (globalThis.watched = { fatal: [], stalls: 0, engines: 0, loudest: 0, played: 0, frames: 0, decoded: 0, log: [] });
+	const log = (...words) => {
+		page.log.push([Math.round(performance.now()), ...words].join(" "));
+		if (page.log.length > 80) page.log.shift();
+	};
+	const steps = {
+		hlsMediaAttached: () => [],
+		hlsLevelUpdated: ({ details }) => [details.startSN + "-" + details.endSN, details.live ? "live" : "ended", details.edge],
+		hlsFragLoading: ({ frag, part }) => [frag.type, frag.sn, part?.index],
+		hlsFragLoaded: ({ frag, part }) => [frag.type, frag.sn, part?.index],
+		hlsBufferAppended: ({ type }) => [type, video.buffered.length && video.buffered.end(video.buffered.length - 1)],
+		hlsError: (e) => [e.details, e.fatal, e.response?.code, e.error?.message],
+	};
+	const rises = { time: 0, frames: 0, decoded: 0 };
+	const rise = (name, now) => {
+		const by = now - rises[name];
+		rises[name] = now;
+		return Math.max(by, 0);
+	};
 	const { video } = showfloorPlayer;
 	video.addEventListener("error", () => page.fatal.push("media error " + video.error?.code + " " + video.error?.message));
 	video.muted = false;
@@ -31,9 +51,15 @@ const watchPlayer = `(() => {
 	let known;
 	setInterval(() => {
 		const { hls } = showfloorPlayer;
+		const seconds = rise("time", video.currentTime);
+		if (seconds < 1 && !video.seeking) page.played += seconds;
+		page.frames += rise("frames", video.getVideoPlaybackQuality().totalVideoFrames);
+		page.decoded += rise("decoded", video.webkitAudioDecodedByteCount);
 		if (hls && hls !== known) {
 			known = hls;
 			page.engines++;
+			log("engine", page.engines);
+			for (const [name, words] of Object.entries(steps)) hls.on(name, (_, e) => log(name, ...words(e)));
 			hls.on("hlsError", (_, e) => {
 				if (e.fatal) page.fatal.push(e.details + " " + (e.error?.message ?? ""));
 				if (e.details === "bufferStalledError") page.stalls++;
@@ -76,7 +102,7 @@ func (v *watcher) logIfFailed() {
 		const details = hls?.latestLevelDetails;
 		return JSON.stringify({ ...globalThis.watched, time: video.currentTime, paused: video.paused, readyState: video.readyState,
 			buffered: Array.from(video.buffered, (_, i) => [video.buffered.start(i), video.buffered.end(i)]),
-			error: video.error?.message, frames: quality.totalVideoFrames, dropped: quality.droppedVideoFrames, latency: hls?.latency,
+			error: video.error?.message, elementFrames: quality.totalVideoFrames, dropped: quality.droppedVideoFrames, latency: hls?.latency,
 			edge: details?.edge, lastPart: details?.lastPartSn, endSN: details?.endSN });
 	})()`))
 	v.t.Logf("the player: %s %v", state, err)
@@ -91,10 +117,8 @@ func (v *watcher) waits(expression string) {
 // and without a fatal error.
 func (v *watcher) plays(seconds int) {
 	v.t.Helper()
-	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`globalThis.from = {
-		time: showfloorPlayer.video.currentTime, sound: showfloorPlayer.video.webkitAudioDecodedByteCount }; undefined`))
-	v.waits(fmt.Sprintf(`watched.fatal.length > 0 || (showfloorPlayer.video.currentTime > from.time + %d &&
-		showfloorPlayer.video.webkitAudioDecodedByteCount > from.sound)`, seconds))
+	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`globalThis.from = { ...watched }; undefined`))
+	v.waits(fmt.Sprintf(`watched.fatal.length > 0 || (watched.played > from.played + %d && watched.decoded > from.decoded)`, seconds))
 	require.Empty(v.t, browsertest.Value[[]string](v.t, v.tab, `watched.fatal`))
 }
 
@@ -129,8 +153,8 @@ func (v *watcher) hearsNothing() {
 // sees waits for moving pictures.
 func (v *watcher) sees() {
 	v.t.Helper()
-	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`globalThis.frames = showfloorPlayer.video.getVideoPlaybackQuality().totalVideoFrames; undefined`))
-	v.waits(`watched.fatal.length > 0 || showfloorPlayer.video.getVideoPlaybackQuality().totalVideoFrames > frames + 30`)
+	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`globalThis.from = { ...watched }; undefined`))
+	v.waits(`watched.fatal.length > 0 || watched.frames > from.frames + 30`)
 	require.Empty(v.t, browsertest.Value[[]string](v.t, v.tab, `watched.fatal`))
 }
 
