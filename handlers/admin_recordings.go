@@ -58,7 +58,7 @@ func (s *Server) UpdateAdminRecordingRetention(
 
 func toAdminRecording(v recording.AdminView) api.AdminRecording {
 	return api.AdminRecording{
-		ID: v.ID, TenantID: v.TenantID, TenantName: v.TenantName, StreamID: v.StreamID, StreamName: v.StreamName,
+		ID: v.ID, TenantID: v.TenantID, TenantName: v.TenantName, StreamID: orNull(v.StreamID), StreamName: orNull(v.StreamName), SessionID: orNull(v.SessionID),
 		Status: api.RecordingStatus(v.Status), DurationSec: toSeconds(v.DurationMs), SizeBytes: orNull(v.SizeBytes),
 		Error: orNull(v.Error), IncompleteReason: orNull(incompleteReason(v.Recording)),
 		RetainUntil: timeOrNull(v.RetainUntil), LegalHold: v.LegalHold,

@@ -80,7 +80,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"createTranscode": made.ID, "getTranscode": transcode.ID, "cancelTranscode": transcode.ID,
 		"createPackage": encoded.ID, "getPackage": pkg.ID, "cancelPackage": pkg.ID,
 		"listRecordingTextTracks": made.ID, "putRecordingTextTrack": made.ID + "/en", "deleteRecordingTextTrack": made.ID + "/en",
-		"getStreamFunnel": st.ID, "listStreamRecordings": made.StreamID, "startRecording": onAir.ID, "stopRecording": taped.StreamID + "/" + taped.ID,
+		"getStreamFunnel": st.ID, "listStreamRecordings": made.StreamID.MustGet(), "startRecording": onAir.ID, "stopRecording": taped.StreamID.MustGet() + "/" + taped.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 }

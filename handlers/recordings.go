@@ -126,7 +126,7 @@ func (s *Server) FinalizeRecording(ctx context.Context, r api.FinalizeRecordingR
 
 func toRecording(v recording.View) api.Recording {
 	return api.Recording{
-		ID: v.ID, StreamID: v.StreamID, Name: orNull(v.Name), Status: api.RecordingStatus(v.Status),
+		ID: v.ID, StreamID: orNull(v.StreamID), SessionID: orNull(v.SessionID), Name: orNull(v.Name), Status: api.RecordingStatus(v.Status),
 		URL: orNull(v.URL), URLExpiresAt: timeOrNull(v.URLExpires), DurationSec: toSeconds(v.DurationMs), SizeBytes: orNull(v.SizeBytes),
 		ProductTimeline: each(v.Timeline, toTimelineEntry), Error: orNull(v.Error), IncompleteReason: orNull(incompleteReason(v.Recording)),
 		StartedAt: timestamp.From(v.StartedAt), EndedAt: timeOrNull(v.EndedAt), RetainUntil: timeOrNull(v.RetainUntil),

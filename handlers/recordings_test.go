@@ -155,7 +155,7 @@ func TestListsOfRecordings(t *testing.T) {
 	require.Contains(t, first.Header.Get("Link"), "cursor="+made[1])
 	owner.Call(t, "GET", "/v1/me/recordings?limit=2&cursor="+made[1], nil).Into(t, 200, &list)
 	require.Equal(t, made[2], list[0].ID)
-	owner.Call(t, "GET", "/v1/me/streams/"+list[0].StreamID+"/recordings", nil).Into(t, 200, &list)
+	owner.Call(t, "GET", "/v1/me/streams/"+list[0].StreamID.MustGet()+"/recordings", nil).Into(t, 200, &list)
 	require.Len(t, list, 1)
 	owner.Call(t, "GET", "/v1/me/recordings?cursor=str_x", nil).Problem(t, 400, "invalid_input")
 }

@@ -121,7 +121,7 @@ func encodedReplay(v *show.Replay) ([]byte, error) {
 
 func toReplay(v *show.Replay) api.Replay {
 	return api.Replay{
-		ID: v.ID, StreamID: v.StreamID, Name: v.Title(), StartedAt: timestamp.From(v.StartedAt), DurationSec: v.Length.Seconds(),
+		ID: v.ID, StreamID: *v.StreamID, Name: v.Title(), StartedAt: timestamp.From(v.StartedAt), DurationSec: v.Length.Seconds(),
 		URL: v.URL, URLExpiresAt: timestamp.From(v.ExpiresAt), PosterURL: orNull(v.PosterURL), StoryboardURL: orNull(v.StoryboardURL),
 		Brand: toBrand(v.Tenant), CanBuy: v.Tenant.ChargesEnabled,
 		ProductTimeline: each(v.Timeline, toTimelineEntry), Products: each(v.Products, toShowProduct),

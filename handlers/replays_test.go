@@ -127,7 +127,7 @@ func TestPublicReplaysNeedNoToken(t *testing.T) {
 	r.viewer.Call(t, "GET", "/v1/me/replays/"+r.rec.ID, nil).Is(t, 200)
 	r.setPublic(t, s, nil)
 	is(r.rec.ID, 200)
-	owner.Call(t, "PATCH", "/v1/me/streams/"+plain.StreamID, map[string]any{"publicReplay": true}).Is(t, 200)
+	owner.Call(t, "PATCH", "/v1/me/streams/"+plain.StreamID.MustGet(), map[string]any{"publicReplay": true}).Is(t, 200)
 	s.Clock.Advance(time.Second)
 	is(plain.ID, 200)
 
@@ -135,7 +135,7 @@ func TestPublicReplaysNeedNoToken(t *testing.T) {
 	at := "/v1/me/replays/" + r.rec.ID
 	for _, path := range []string{at, at + "/chat"} {
 		r.viewer.Call(t, "GET", path, nil).Is(t, 200)
-		owner.Viewer(t, plain.StreamID, "bo", nil).Call(t, "GET", path, nil).Problem(t, 404, "not_found")
+		owner.Viewer(t, plain.StreamID.MustGet(), "bo", nil).Call(t, "GET", path, nil).Problem(t, 404, "not_found")
 		newShow(t, s).viewer.Call(t, "GET", path, nil).Problem(t, 404, "not_found")
 	}
 	owner.Call(t, "POST", "/v1/me/channels/"+r.st.ID+"/moderate/ban", map[string]any{"target": "bo", "by": "ada"}).Is(t, 201)

@@ -25,7 +25,7 @@ func recordLines(t *testing.T, s *apitest.Server, owner *apitest.Caller, lines i
 	}))
 	require.NoError(t, s.Recordings.CloseTake(t.Context(), rec.ID, 1, ""))
 	require.NoError(t, s.Recordings.CloseTake(t.Context(), rec.ID, take, ""))
-	owner.Call(t, "POST", "/v1/me/streams/"+rec.StreamID+"/recordings/"+rec.ID+"/stop", nil).Is(t, 201)
+	owner.Call(t, "POST", "/v1/me/streams/"+rec.StreamID.MustGet()+"/recordings/"+rec.ID+"/stop", nil).Is(t, 201)
 	require.NoError(t, s.Recordings.FinishRecording(t.Context(), rec.ID))
 	return rec
 }

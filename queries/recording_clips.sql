@@ -2,7 +2,7 @@
 -- The source is locked.
 INSERT INTO recordings (id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, node, wanted_at, metadata,
     clip_of, clip_from_ms, clip_to_ms, created_at, updated_at)
-VALUES (@id, @tenant_id, @stream_id, 'builtin', @name, 'PROCESSING', @broadcast_at, @started_at, @ended_at::timestamptz, '', @now, @metadata,
+VALUES (@id, @tenant_id, @stream_id::text, 'builtin', @name, 'PROCESSING', @broadcast_at, @started_at, @ended_at::timestamptz, '', @now, @metadata,
     @clip_of::text, @clip_from_ms::bigint, @clip_to_ms::bigint, @now, @now) RETURNING *;
 
 -- name: LockClips :exec

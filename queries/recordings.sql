@@ -1,11 +1,11 @@
 -- name: CreateRecording :one
 INSERT INTO recordings (id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
-VALUES (@id, @tenant_id, @stream_id, @source, @name, 'RECORDING', @broadcast_at, @now, @node, @now, @metadata, @now, @now) RETURNING *;
+VALUES (@id, @tenant_id, @stream_id::text, @source, @name, 'RECORDING', @broadcast_at, @now, @node, @now, @metadata, @now, @now) RETURNING *;
 
 -- name: CreateImport :one
 -- A recording of a file that is complete.
 INSERT INTO recordings (id, tenant_id, stream_id, source, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
-VALUES (@id, @tenant_id, @stream_id, 'srs', 'PROCESSING', @now, @now, '', @now, @metadata, @now, @now) RETURNING id;
+VALUES (@id, @tenant_id, @stream_id::text, 'srs', 'PROCESSING', @now, @now, '', @now, @metadata, @now, @now) RETURNING id;
 
 -- name: ListAbandonedImports :many
 -- @sqlc-vet-disable tenant
@@ -34,25 +34,25 @@ SELECT * FROM recordings WHERE id = @id;
 SELECT r.* FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = @id AND t.status NOT IN ('SUSPENDED', 'CANCELLED');
 
 -- name: GetActiveRecording :one
-SELECT * FROM recordings WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status = 'RECORDING';
+SELECT * FROM recordings WHERE tenant_id = @tenant_id AND stream_id = @stream_id::text AND status = 'RECORDING';
 
 -- name: LockActiveRecording :one
 -- The recording that is being made of a stream.
-SELECT * FROM recordings WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status = 'RECORDING' FOR UPDATE;
+SELECT * FROM recordings WHERE tenant_id = @tenant_id AND stream_id = @stream_id::text AND status = 'RECORDING' FOR UPDATE;
 
 -- name: HasRecordingOfBroadcast :one
 SELECT EXISTS (
-    SELECT FROM recordings WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND broadcast_at = @broadcast_at);
+    SELECT FROM recordings WHERE tenant_id = @tenant_id AND stream_id = @stream_id::text AND broadcast_at = @broadcast_at);
 
 -- name: GetWantedRecording :one
 -- @sqlc-vet-disable tenant
 -- The recorder knows only the stream's id.
-SELECT id FROM recordings WHERE stream_id = @stream_id AND status = 'RECORDING' AND source = 'builtin' AND node = @node::text;
+SELECT id FROM recordings WHERE stream_id = @stream_id::text AND status = 'RECORDING' AND source = 'builtin' AND node = @node::text;
 
 -- name: ListWantedRecordings :many
 -- @sqlc-vet-disable tenant
 -- A node records the streams of all tenants.
-SELECT id, stream_id FROM recordings WHERE status = 'RECORDING' AND source = 'builtin' AND node = @node::text ORDER BY id;
+SELECT id, stream_id::text AS stream_id FROM recordings WHERE status = 'RECORDING' AND source = 'builtin' AND node = @node::text ORDER BY id;
 
 -- name: ListRecordings :many
 SELECT * FROM recordings
@@ -61,21 +61,21 @@ ORDER BY id DESC LIMIT @max_rows;
 
 -- name: ListStreamRecordings :many
 SELECT * FROM recordings
-WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status <> 'DELETED'
+WHERE tenant_id = @tenant_id AND stream_id = @stream_id::text AND status <> 'DELETED'
     AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
 ORDER BY id DESC LIMIT @max_rows;
 
 -- name: GetNewestReplay :one
 -- The newest READY recording of a stream's broadcast that isn't a clip.
 SELECT * FROM recordings
-WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status = 'READY' AND clip_of IS NULL AND broadcast_at >= @broadcast_at
+WHERE tenant_id = @tenant_id AND stream_id = @stream_id::text AND status = 'READY' AND clip_of IS NULL AND broadcast_at >= @broadcast_at
 ORDER BY id DESC LIMIT 1;
 
 -- name: ListAdminRecordings :many
 -- @sqlc-vet-disable tenant
 -- Admins list the recordings of all tenants.
 SELECT sqlc.embed(r), t.name AS tenant_name, s.name AS stream_name
-FROM recordings r JOIN tenants t ON t.id = r.tenant_id JOIN streams s ON s.id = r.stream_id
+FROM recordings r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id
 WHERE (sqlc.narg('tenant')::text IS NULL OR r.tenant_id = sqlc.narg('tenant')::text)
     AND (sqlc.narg('status')::text IS NULL OR r.status = sqlc.narg('status')::text)
 ORDER BY r.created_at DESC, r.id DESC LIMIT @max_rows OFFSET @skip;
@@ -91,7 +91,7 @@ WHERE (sqlc.narg('tenant')::text IS NULL OR r.tenant_id = sqlc.narg('tenant')::t
 -- @sqlc-vet-disable tenant
 -- Admins see the recordings of all tenants.
 SELECT sqlc.embed(r), t.name AS tenant_name, s.name AS stream_name
-FROM recordings r JOIN tenants t ON t.id = r.tenant_id JOIN streams s ON s.id = r.stream_id WHERE r.id = @id;
+FROM recordings r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id WHERE r.id = @id;
 
 -- name: UpdateRecording :exec
 -- The row is locked.
@@ -119,10 +119,10 @@ UPDATE recordings SET status = 'READY', started_at = @started_at, ended_at = @en
     retain_until = @retain_until, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
--- name: SetRecordingFailed :exec
+-- name: SetRecordingFailed :one
 -- The row is locked.
 UPDATE recordings SET status = 'FAILED', ended_at = @ended_at, error = @error, retain_until = @retain_until, updated_at = @now
-WHERE tenant_id = @tenant_id AND id = @id;
+WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
 -- name: SetRecordingRetention :exec
 -- The row is locked.
@@ -139,6 +139,7 @@ WHERE tenant_id = @tenant_id AND id = @id;
 WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = @id),
     inits AS (DELETE FROM recording_inits i WHERE i.recording_id = @id),
     takes AS (DELETE FROM recording_takes t WHERE t.recording_id = @id),
+    parts AS (DELETE FROM recording_parts p WHERE p.recording_id = @id),
     texts AS (DELETE FROM recording_text_tracks x WHERE x.recording_id = @id)
 UPDATE recordings r SET files_deleted_at = @now::timestamptz WHERE r.id = @id AND r.status = 'DELETED' AND r.files_deleted_at IS NULL;
 
@@ -152,13 +153,13 @@ ORDER BY retain_until LIMIT @max_rows FOR UPDATE SKIP LOCKED;
 -- name: ListStrandedRecordings :many
 -- @sqlc-vet-disable tenant
 -- Recordings of all tenants whose stream is no longer on air, or on air in a later broadcast.
-SELECT r.id, r.tenant_id, r.stream_id FROM recordings r JOIN streams s ON s.id = r.stream_id
+SELECT r.id, r.tenant_id, s.id AS stream_id FROM recordings r JOIN streams s ON s.id = r.stream_id
 WHERE r.status = 'RECORDING' AND (s.status NOT IN ('LIVE', 'RECONNECTING') OR s.started_at <> r.broadcast_at) ORDER BY r.id;
 
 -- name: ListIdleRecordings :many
 -- @sqlc-vet-disable tenant
 -- Recordings of all tenants that no take has worked on since a time, while the stream is live.
-SELECT r.id, r.tenant_id, r.stream_id, greatest(r.wanted_at, t.closed_at)::timestamptz AS idle_since
+SELECT r.id, r.tenant_id, s.id AS stream_id, greatest(r.wanted_at, t.closed_at)::timestamptz AS idle_since
 FROM recordings r JOIN streams s ON s.id = r.stream_id
     LEFT JOIN LATERAL (
         SELECT max(coalesce(k.closed_at, 'infinity')) AS closed_at FROM recording_takes k WHERE k.recording_id = r.id
@@ -169,10 +170,12 @@ ORDER BY r.id;
 
 -- name: ListUnfinishedRecordings :many
 -- @sqlc-vet-disable tenant
--- Recordings of all tenants that can be finalized: they have ended, and no take works on them.
+-- Recordings of all tenants that can be finalized: they have ended, and no take or part is unfinished.
 SELECT r.id FROM recordings r
-WHERE r.status = 'PROCESSING' AND r.source = 'builtin' AND r.clip_of IS NULL
-    AND NOT EXISTS (SELECT FROM recording_takes t WHERE t.recording_id = r.id AND t.closed_at IS NULL)
+WHERE r.status = 'PROCESSING' AND (
+    r.source = 'builtin' AND r.clip_of IS NULL
+        AND NOT EXISTS (SELECT FROM recording_takes t WHERE t.recording_id = r.id AND t.closed_at IS NULL)
+    OR r.source = 'session' AND NOT EXISTS (SELECT FROM recording_parts p WHERE p.recording_id = r.id AND p.finished_at IS NULL))
 ORDER BY r.id;
 
 -- name: ListUnreportedRecordings :many

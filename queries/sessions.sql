@@ -25,7 +25,7 @@ RETURNING *;
 UPDATE sessions SET name = @name, capacity = @capacity, recording_enabled = @recording_enabled,
     transcription_enabled = @transcription_enabled, waiting_room = @waiting_room, locked = @locked, layout = @layout,
     spotlight_user_id = @spotlight_user_id, invite_user_ids = @invite_user_ids, state = @state, seats = @seats, present = @present,
-    metadata = @metadata, started_at = @started_at, ended_at = @ended_at, updated_at = @updated_at
+    recording_id = @recording_id, metadata = @metadata, started_at = @started_at, ended_at = @ended_at, updated_at = @updated_at
 WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: GetSessionTenant :one

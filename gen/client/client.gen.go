@@ -2493,7 +2493,7 @@ type ClientInterface interface {
 
 	// ListRecordings List recordings
 	//
-	// Lists the recordings of all streams, without deleted ones.
+	// Lists the recordings of all streams and sessions, without deleted ones.
 	//
 	// Corresponds with GET /v1/me/recordings (the `ListRecordings` operationId).
 	ListRecordings(ctx context.Context, params *ListRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3085,7 +3085,8 @@ type ClientInterface interface {
 
 	// StartSessionRecordingWithBody Start recording a session
 	//
-	// Records all participants tiled in one picture. Sends `session.recording.started`. A participant token must be the
+	// Records all participants who may publish, in one picture of 1280 × 720 pixels with their names, and their voices. The participants
+	// are informed. Sends `session.recording.started`. The recording stops with the session. A participant token must be the
 	// host's. 409 `conflict` unless the session is live, and if it is being recorded already.
 	//
 	// Takes any type of body and a specified content type.
@@ -3095,7 +3096,8 @@ type ClientInterface interface {
 
 	// StartSessionRecording Start recording a session
 	//
-	// Records all participants tiled in one picture. Sends `session.recording.started`. A participant token must be the
+	// Records all participants who may publish, in one picture of 1280 × 720 pixels with their names, and their voices. The participants
+	// are informed. Sends `session.recording.started`. The recording stops with the session. A participant token must be the
 	// host's. 409 `conflict` unless the session is live, and if it is being recorded already.
 	//
 	// Takes a body of the `application/json` content type.
@@ -3113,7 +3115,9 @@ type ClientInterface interface {
 
 	// ListSessionRecordings List a session's recordings
 	//
-	// Lists all recordings, including failed ones. Each call signs the playback URLs again.
+	// Lists all recordings, including failed ones, without deleted ones. Each call signs the playback URLs again. The operations below
+	// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard and an MP4 file, and
+	// `DELETE` deletes one. Only clips can't be made of them.
 	//
 	// Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
 	ListSessionRecordings(ctx context.Context, id ID, params *ListSessionRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8885,7 +8889,7 @@ func (c *Client) SetIosPushCredentials(ctx context.Context, projectID ProjectID,
 
 // ListRecordings List recordings
 //
-// Lists the recordings of all streams, without deleted ones.
+// Lists the recordings of all streams and sessions, without deleted ones.
 //
 // Corresponds with GET /v1/me/recordings (the `ListRecordings` operationId).
 func (c *Client) ListRecordings(ctx context.Context, params *ListRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9987,7 +9991,8 @@ func (c *Client) AdmitSessionParticipant(ctx context.Context, id ID, userID Part
 
 // StartSessionRecordingWithBody Start recording a session
 //
-// Records all participants tiled in one picture. Sends `session.recording.started`. A participant token must be the
+// Records all participants who may publish, in one picture of 1280 × 720 pixels with their names, and their voices. The participants
+// are informed. Sends `session.recording.started`. The recording stops with the session. A participant token must be the
 // host's. 409 `conflict` unless the session is live, and if it is being recorded already.
 //
 // Takes any type of body and a specified content type.
@@ -10007,7 +10012,8 @@ func (c *Client) StartSessionRecordingWithBody(ctx context.Context, id ID, conte
 
 // StartSessionRecording Start recording a session
 //
-// Records all participants tiled in one picture. Sends `session.recording.started`. A participant token must be the
+// Records all participants who may publish, in one picture of 1280 × 720 pixels with their names, and their voices. The participants
+// are informed. Sends `session.recording.started`. The recording stops with the session. A participant token must be the
 // host's. 409 `conflict` unless the session is live, and if it is being recorded already.
 //
 // Takes a body of the `application/json` content type.
@@ -10045,7 +10051,9 @@ func (c *Client) StopSessionRecording(ctx context.Context, id ID, recID RecID, r
 
 // ListSessionRecordings List a session's recordings
 //
-// Lists all recordings, including failed ones. Each call signs the playback URLs again.
+// Lists all recordings, including failed ones, without deleted ones. Each call signs the playback URLs again. The operations below
+// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard and an MP4 file, and
+// `DELETE` deletes one. Only clips can't be made of them.
 //
 // Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
 func (c *Client) ListSessionRecordings(ctx context.Context, id ID, params *ListSessionRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -27575,7 +27583,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListRecordingsWithResponse List recordings
 	//
-	// Lists the recordings of all streams, without deleted ones.
+	// Lists the recordings of all streams and sessions, without deleted ones.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28205,7 +28213,8 @@ type ClientWithResponsesInterface interface {
 
 	// StartSessionRecordingWithBodyWithResponse Start recording a session
 	//
-	// Records all participants tiled in one picture. Sends `session.recording.started`. A participant token must be the
+	// Records all participants who may publish, in one picture of 1280 × 720 pixels with their names, and their voices. The participants
+	// are informed. Sends `session.recording.started`. The recording stops with the session. A participant token must be the
 	// host's. 409 `conflict` unless the session is live, and if it is being recorded already.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -28215,7 +28224,8 @@ type ClientWithResponsesInterface interface {
 
 	// StartSessionRecordingWithResponse Start recording a session
 	//
-	// Records all participants tiled in one picture. Sends `session.recording.started`. A participant token must be the
+	// Records all participants who may publish, in one picture of 1280 × 720 pixels with their names, and their voices. The participants
+	// are informed. Sends `session.recording.started`. The recording stops with the session. A participant token must be the
 	// host's. 409 `conflict` unless the session is live, and if it is being recorded already.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -28235,7 +28245,9 @@ type ClientWithResponsesInterface interface {
 
 	// ListSessionRecordingsWithResponse List a session's recordings
 	//
-	// Lists all recordings, including failed ones. Each call signs the playback URLs again.
+	// Lists all recordings, including failed ones, without deleted ones. Each call signs the playback URLs again. The operations below
+	// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard and an MP4 file, and
+	// `DELETE` deletes one. Only clips can't be made of them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -46748,7 +46760,7 @@ func (c *ClientWithResponses) SetIosPushCredentialsWithResponse(ctx context.Cont
 
 // ListRecordingsWithResponse List recordings
 //
-// Lists the recordings of all streams, without deleted ones.
+// Lists the recordings of all streams and sessions, without deleted ones.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -47684,7 +47696,8 @@ func (c *ClientWithResponses) AdmitSessionParticipantWithResponse(ctx context.Co
 
 // StartSessionRecordingWithBodyWithResponse Start recording a session
 //
-// Records all participants tiled in one picture. Sends `session.recording.started`. A participant token must be the
+// Records all participants who may publish, in one picture of 1280 × 720 pixels with their names, and their voices. The participants
+// are informed. Sends `session.recording.started`. The recording stops with the session. A participant token must be the
 // host's. 409 `conflict` unless the session is live, and if it is being recorded already.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -47700,7 +47713,8 @@ func (c *ClientWithResponses) StartSessionRecordingWithBodyWithResponse(ctx cont
 
 // StartSessionRecordingWithResponse Start recording a session
 //
-// Records all participants tiled in one picture. Sends `session.recording.started`. A participant token must be the
+// Records all participants who may publish, in one picture of 1280 × 720 pixels with their names, and their voices. The participants
+// are informed. Sends `session.recording.started`. The recording stops with the session. A participant token must be the
 // host's. 409 `conflict` unless the session is live, and if it is being recorded already.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -47732,7 +47746,9 @@ func (c *ClientWithResponses) StopSessionRecordingWithResponse(ctx context.Conte
 
 // ListSessionRecordingsWithResponse List a session's recordings
 //
-// Lists all recordings, including failed ones. Each call signs the playback URLs again.
+// Lists all recordings, including failed ones, without deleted ones. Each call signs the playback URLs again. The operations below
+// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard and an MP4 file, and
+// `DELETE` deletes one. Only clips can't be made of them.
 //
 // Returns a wrapper object for the known response body format(s).
 //

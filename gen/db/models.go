@@ -465,7 +465,7 @@ type Publisher struct {
 type Recording struct {
 	ID               string
 	TenantID         string
-	StreamID         string
+	StreamID         *string
 	Source           string
 	Name             *string
 	Status           string
@@ -497,6 +497,9 @@ type Recording struct {
 	ClipOf           *string
 	ClipFromMs       *int64
 	ClipToMs         *int64
+	SessionID        *string
+	ProjectID        *string
+	Layout           *string
 }
 
 type RecordingInit struct {
@@ -510,6 +513,21 @@ type RecordingInit struct {
 	FrameRate   float64
 	VideoBytes  int64
 	AudioBytes  int64
+}
+
+type RecordingPart struct {
+	RecordingID string
+	Part        int32
+	TenantID    string
+	Node        string
+	OpenedAt    time.Time
+	SeenAt      time.Time
+	ClosedAt    *time.Time
+	ClaimedAt   *time.Time
+	Attempt     int32
+	DueAt       time.Time
+	FinishedAt  *time.Time
+	Reason      *string
 }
 
 type RecordingSegment struct {
@@ -610,6 +628,7 @@ type Session struct {
 	UpdatedAt            time.Time
 	Metadata             json.RawMessage
 	ClosesAt             *time.Time
+	RecordingID          *string
 }
 
 type Setting struct {

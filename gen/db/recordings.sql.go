@@ -55,7 +55,7 @@ func (q *Queries) CountAdminRecordings(ctx context.Context, arg CountAdminRecord
 
 const CreateImport = `-- name: CreateImport :one
 INSERT INTO recordings (id, tenant_id, stream_id, source, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
-VALUES ($1, $2, $3, 'srs', 'PROCESSING', $4, $4, '', $4, $5, $4, $4) RETURNING id
+VALUES ($1, $2, $3::text, 'srs', 'PROCESSING', $4, $4, '', $4, $5, $4, $4) RETURNING id
 `
 
 type CreateImportParams struct {
@@ -82,7 +82,7 @@ func (q *Queries) CreateImport(ctx context.Context, arg CreateImportParams) (str
 
 const CreateRecording = `-- name: CreateRecording :one
 INSERT INTO recordings (id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, 'RECORDING', $6, $7, $8, $7, $9, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms
+VALUES ($1, $2, $3::text, $4, $5, 'RECORDING', $6, $7, $8, $7, $9, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout
 `
 
 type CreateRecordingParams struct {
@@ -145,6 +145,9 @@ func (q *Queries) CreateRecording(ctx context.Context, arg CreateRecordingParams
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
@@ -174,7 +177,7 @@ func (q *Queries) DeleteRecording(ctx context.Context, arg DeleteRecordingParams
 
 const EndRecording = `-- name: EndRecording :one
 UPDATE recordings SET status = 'PROCESSING', ended_at = $1, incomplete_reason = $2, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms
+WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout
 `
 
 type EndRecordingParams struct {
@@ -230,12 +233,15 @@ func (q *Queries) EndRecording(ctx context.Context, arg EndRecordingParams) (Rec
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
 
 const FindPlayableRecording = `-- name: FindPlayableRecording :one
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = $1 AND t.status NOT IN ('SUSPENDED', 'CANCELLED')
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = $1 AND t.status NOT IN ('SUSPENDED', 'CANCELLED')
 `
 
 // @sqlc-vet-disable tenant
@@ -278,12 +284,15 @@ func (q *Queries) FindPlayableRecording(ctx context.Context, id string) (Recordi
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
 
 const FindRecording = `-- name: FindRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE id = $1
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -326,12 +335,15 @@ func (q *Queries) FindRecording(ctx context.Context, id string) (Recording, erro
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
 
 const GetActiveRecording = `-- name: GetActiveRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND status = 'RECORDING'
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings WHERE tenant_id = $1 AND stream_id = $2::text AND status = 'RECORDING'
 `
 
 type GetActiveRecordingParams struct {
@@ -377,19 +389,22 @@ func (q *Queries) GetActiveRecording(ctx context.Context, arg GetActiveRecording
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
 
 const GetAdminRecording = `-- name: GetAdminRecording :one
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, t.name AS tenant_name, s.name AS stream_name
-FROM recordings r JOIN tenants t ON t.id = r.tenant_id JOIN streams s ON s.id = r.stream_id WHERE r.id = $1
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout, t.name AS tenant_name, s.name AS stream_name
+FROM recordings r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id WHERE r.id = $1
 `
 
 type GetAdminRecordingRow struct {
 	Recording  Recording
 	TenantName string
-	StreamName string
+	StreamName *string
 }
 
 // @sqlc-vet-disable tenant
@@ -432,6 +447,9 @@ func (q *Queries) GetAdminRecording(ctx context.Context, id string) (GetAdminRec
 		&i.Recording.ClipOf,
 		&i.Recording.ClipFromMs,
 		&i.Recording.ClipToMs,
+		&i.Recording.SessionID,
+		&i.Recording.ProjectID,
+		&i.Recording.Layout,
 		&i.TenantName,
 		&i.StreamName,
 	)
@@ -439,8 +457,8 @@ func (q *Queries) GetAdminRecording(ctx context.Context, id string) (GetAdminRec
 }
 
 const GetNewestReplay = `-- name: GetNewestReplay :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings
-WHERE tenant_id = $1 AND stream_id = $2 AND status = 'READY' AND clip_of IS NULL AND broadcast_at >= $3
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings
+WHERE tenant_id = $1 AND stream_id = $2::text AND status = 'READY' AND clip_of IS NULL AND broadcast_at >= $3
 ORDER BY id DESC LIMIT 1
 `
 
@@ -489,12 +507,15 @@ func (q *Queries) GetNewestReplay(ctx context.Context, arg GetNewestReplayParams
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
 
 const GetRecording = `-- name: GetRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings WHERE tenant_id = $1 AND id = $2
 `
 
 type GetRecordingParams struct {
@@ -540,12 +561,15 @@ func (q *Queries) GetRecording(ctx context.Context, arg GetRecordingParams) (Rec
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
 
 const GetWantedRecording = `-- name: GetWantedRecording :one
-SELECT id FROM recordings WHERE stream_id = $1 AND status = 'RECORDING' AND source = 'builtin' AND node = $2::text
+SELECT id FROM recordings WHERE stream_id = $1::text AND status = 'RECORDING' AND source = 'builtin' AND node = $2::text
 `
 
 type GetWantedRecordingParams struct {
@@ -564,7 +588,7 @@ func (q *Queries) GetWantedRecording(ctx context.Context, arg GetWantedRecording
 
 const HasRecordingOfBroadcast = `-- name: HasRecordingOfBroadcast :one
 SELECT EXISTS (
-    SELECT FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND broadcast_at = $3)
+    SELECT FROM recordings WHERE tenant_id = $1 AND stream_id = $2::text AND broadcast_at = $3)
 `
 
 type HasRecordingOfBroadcastParams struct {
@@ -607,8 +631,8 @@ func (q *Queries) ListAbandonedImports(ctx context.Context, before time.Time) ([
 }
 
 const ListAdminRecordings = `-- name: ListAdminRecordings :many
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, t.name AS tenant_name, s.name AS stream_name
-FROM recordings r JOIN tenants t ON t.id = r.tenant_id JOIN streams s ON s.id = r.stream_id
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout, t.name AS tenant_name, s.name AS stream_name
+FROM recordings r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id
 WHERE ($1::text IS NULL OR r.tenant_id = $1::text)
     AND ($2::text IS NULL OR r.status = $2::text)
 ORDER BY r.created_at DESC, r.id DESC LIMIT $4 OFFSET $3
@@ -624,7 +648,7 @@ type ListAdminRecordingsParams struct {
 type ListAdminRecordingsRow struct {
 	Recording  Recording
 	TenantName string
-	StreamName string
+	StreamName *string
 }
 
 // @sqlc-vet-disable tenant
@@ -678,6 +702,9 @@ func (q *Queries) ListAdminRecordings(ctx context.Context, arg ListAdminRecordin
 			&i.Recording.ClipOf,
 			&i.Recording.ClipFromMs,
 			&i.Recording.ClipToMs,
+			&i.Recording.SessionID,
+			&i.Recording.ProjectID,
+			&i.Recording.Layout,
 			&i.TenantName,
 			&i.StreamName,
 		); err != nil {
@@ -692,7 +719,7 @@ func (q *Queries) ListAdminRecordings(ctx context.Context, arg ListAdminRecordin
 }
 
 const ListIdleRecordings = `-- name: ListIdleRecordings :many
-SELECT r.id, r.tenant_id, r.stream_id, greatest(r.wanted_at, t.closed_at)::timestamptz AS idle_since
+SELECT r.id, r.tenant_id, s.id AS stream_id, greatest(r.wanted_at, t.closed_at)::timestamptz AS idle_since
 FROM recordings r JOIN streams s ON s.id = r.stream_id
     LEFT JOIN LATERAL (
         SELECT max(coalesce(k.closed_at, 'infinity')) AS closed_at FROM recording_takes k WHERE k.recording_id = r.id
@@ -737,7 +764,7 @@ func (q *Queries) ListIdleRecordings(ctx context.Context, before time.Time) ([]L
 }
 
 const ListRecordings = `-- name: ListRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings
 WHERE tenant_id = $1 AND status <> 'DELETED' AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
 `
@@ -792,6 +819,9 @@ func (q *Queries) ListRecordings(ctx context.Context, arg ListRecordingsParams) 
 			&i.ClipOf,
 			&i.ClipFromMs,
 			&i.ClipToMs,
+			&i.SessionID,
+			&i.ProjectID,
+			&i.Layout,
 		); err != nil {
 			return nil, err
 		}
@@ -804,7 +834,7 @@ func (q *Queries) ListRecordings(ctx context.Context, arg ListRecordingsParams) 
 }
 
 const ListStrandedRecordings = `-- name: ListStrandedRecordings :many
-SELECT r.id, r.tenant_id, r.stream_id FROM recordings r JOIN streams s ON s.id = r.stream_id
+SELECT r.id, r.tenant_id, s.id AS stream_id FROM recordings r JOIN streams s ON s.id = r.stream_id
 WHERE r.status = 'RECORDING' AND (s.status NOT IN ('LIVE', 'RECONNECTING') OR s.started_at <> r.broadcast_at) ORDER BY r.id
 `
 
@@ -837,8 +867,8 @@ func (q *Queries) ListStrandedRecordings(ctx context.Context) ([]ListStrandedRec
 }
 
 const ListStreamRecordings = `-- name: ListStreamRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings
-WHERE tenant_id = $1 AND stream_id = $2 AND status <> 'DELETED'
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings
+WHERE tenant_id = $1 AND stream_id = $2::text AND status <> 'DELETED'
     AND ($3::text IS NULL OR id < $3::text)
 ORDER BY id DESC LIMIT $4
 `
@@ -899,6 +929,9 @@ func (q *Queries) ListStreamRecordings(ctx context.Context, arg ListStreamRecord
 			&i.ClipOf,
 			&i.ClipFromMs,
 			&i.ClipToMs,
+			&i.SessionID,
+			&i.ProjectID,
+			&i.Layout,
 		); err != nil {
 			return nil, err
 		}
@@ -938,13 +971,15 @@ func (q *Queries) ListUndeletedRecordings(ctx context.Context, before time.Time)
 
 const ListUnfinishedRecordings = `-- name: ListUnfinishedRecordings :many
 SELECT r.id FROM recordings r
-WHERE r.status = 'PROCESSING' AND r.source = 'builtin' AND r.clip_of IS NULL
-    AND NOT EXISTS (SELECT FROM recording_takes t WHERE t.recording_id = r.id AND t.closed_at IS NULL)
+WHERE r.status = 'PROCESSING' AND (
+    r.source = 'builtin' AND r.clip_of IS NULL
+        AND NOT EXISTS (SELECT FROM recording_takes t WHERE t.recording_id = r.id AND t.closed_at IS NULL)
+    OR r.source = 'session' AND NOT EXISTS (SELECT FROM recording_parts p WHERE p.recording_id = r.id AND p.finished_at IS NULL))
 ORDER BY r.id
 `
 
 // @sqlc-vet-disable tenant
-// Recordings of all tenants that can be finalized: they have ended, and no take works on them.
+// Recordings of all tenants that can be finalized: they have ended, and no take or part is unfinished.
 func (q *Queries) ListUnfinishedRecordings(ctx context.Context) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListUnfinishedRecordings)
 	if err != nil {
@@ -992,7 +1027,7 @@ func (q *Queries) ListUnreportedRecordings(ctx context.Context, before time.Time
 }
 
 const ListWantedRecordings = `-- name: ListWantedRecordings :many
-SELECT id, stream_id FROM recordings WHERE status = 'RECORDING' AND source = 'builtin' AND node = $1::text ORDER BY id
+SELECT id, stream_id::text AS stream_id FROM recordings WHERE status = 'RECORDING' AND source = 'builtin' AND node = $1::text ORDER BY id
 `
 
 type ListWantedRecordingsRow struct {
@@ -1023,7 +1058,7 @@ func (q *Queries) ListWantedRecordings(ctx context.Context, node string) ([]List
 }
 
 const LockActiveRecording = `-- name: LockActiveRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE tenant_id = $1 AND stream_id = $2 AND status = 'RECORDING' FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings WHERE tenant_id = $1 AND stream_id = $2::text AND status = 'RECORDING' FOR UPDATE
 `
 
 type LockActiveRecordingParams struct {
@@ -1070,12 +1105,15 @@ func (q *Queries) LockActiveRecording(ctx context.Context, arg LockActiveRecordi
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
 
 const LockExpiredRecordings = `-- name: LockExpiredRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings
 WHERE status IN ('READY', 'FAILED') AND NOT legal_hold AND retain_until < $1::timestamptz
 ORDER BY retain_until LIMIT $2 FOR UPDATE SKIP LOCKED
 `
@@ -1131,6 +1169,9 @@ func (q *Queries) LockExpiredRecordings(ctx context.Context, arg LockExpiredReco
 			&i.ClipOf,
 			&i.ClipFromMs,
 			&i.ClipToMs,
+			&i.SessionID,
+			&i.ProjectID,
+			&i.Layout,
 		); err != nil {
 			return nil, err
 		}
@@ -1143,7 +1184,7 @@ func (q *Queries) LockExpiredRecordings(ctx context.Context, arg LockExpiredReco
 }
 
 const LockRecording = `-- name: LockRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -1186,12 +1227,15 @@ func (q *Queries) LockRecording(ctx context.Context, id string) (Recording, erro
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
 
 const LockRecordingOfTenant = `-- name: LockRecordingOfTenant :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms FROM recordings WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockRecordingOfTenantParams struct {
@@ -1237,6 +1281,9 @@ func (q *Queries) LockRecordingOfTenant(ctx context.Context, arg LockRecordingOf
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
@@ -1244,7 +1291,7 @@ func (q *Queries) LockRecordingOfTenant(ctx context.Context, arg LockRecordingOf
 const SetRecordingAssets = `-- name: SetRecordingAssets :one
 UPDATE recordings SET assets_at = $1::timestamptz, has_poster = $2, has_storyboard = $3, has_mp4 = $4,
     size_bytes = size_bytes + $5::bigint, updated_at = $1
-WHERE tenant_id = $6 AND id = $7 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms
+WHERE tenant_id = $6 AND id = $7 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout
 `
 
 type SetRecordingAssetsParams struct {
@@ -1304,13 +1351,16 @@ func (q *Queries) SetRecordingAssets(ctx context.Context, arg SetRecordingAssets
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }
 
-const SetRecordingFailed = `-- name: SetRecordingFailed :exec
+const SetRecordingFailed = `-- name: SetRecordingFailed :one
 UPDATE recordings SET status = 'FAILED', ended_at = $1, error = $2, retain_until = $3, updated_at = $4
-WHERE tenant_id = $5 AND id = $6
+WHERE tenant_id = $5 AND id = $6 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout
 `
 
 type SetRecordingFailedParams struct {
@@ -1323,8 +1373,8 @@ type SetRecordingFailedParams struct {
 }
 
 // The row is locked.
-func (q *Queries) SetRecordingFailed(ctx context.Context, arg SetRecordingFailedParams) error {
-	_, err := q.db.Exec(ctx, SetRecordingFailed,
+func (q *Queries) SetRecordingFailed(ctx context.Context, arg SetRecordingFailedParams) (Recording, error) {
+	row := q.db.QueryRow(ctx, SetRecordingFailed,
 		arg.EndedAt,
 		arg.Error,
 		arg.RetainUntil,
@@ -1332,13 +1382,54 @@ func (q *Queries) SetRecordingFailed(ctx context.Context, arg SetRecordingFailed
 		arg.TenantID,
 		arg.ID,
 	)
-	return err
+	var i Recording
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.StreamID,
+		&i.Source,
+		&i.Name,
+		&i.Status,
+		&i.BroadcastAt,
+		&i.StartedAt,
+		&i.EndedAt,
+		&i.DurationMs,
+		&i.SizeBytes,
+		&i.IncompleteReason,
+		&i.Error,
+		&i.PlaylistURL,
+		&i.Takes,
+		&i.Node,
+		&i.WantedAt,
+		&i.ProductTimeline,
+		&i.RetainUntil,
+		&i.LegalHold,
+		&i.DeletedAt,
+		&i.DeletedReason,
+		&i.FilesDeletedAt,
+		&i.Metadata,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.AssetsAt,
+		&i.HasPoster,
+		&i.HasStoryboard,
+		&i.HasMp4,
+		&i.RetentionSet,
+		&i.ClipOf,
+		&i.ClipFromMs,
+		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
+	)
+	return i, err
 }
 
 const SetRecordingFilesDeleted = `-- name: SetRecordingFilesDeleted :execrows
 WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = $2),
     inits AS (DELETE FROM recording_inits i WHERE i.recording_id = $2),
     takes AS (DELETE FROM recording_takes t WHERE t.recording_id = $2),
+    parts AS (DELETE FROM recording_parts p WHERE p.recording_id = $2),
     texts AS (DELETE FROM recording_text_tracks x WHERE x.recording_id = $2)
 UPDATE recordings r SET files_deleted_at = $1::timestamptz WHERE r.id = $2 AND r.status = 'DELETED' AND r.files_deleted_at IS NULL
 `
@@ -1362,7 +1453,7 @@ const SetRecordingReady = `-- name: SetRecordingReady :one
 UPDATE recordings SET status = 'READY', started_at = $1, ended_at = $2, duration_ms = $3, size_bytes = $4,
     incomplete_reason = $5, playlist_url = $6, product_timeline = $7,
     retain_until = $8, updated_at = $9
-WHERE tenant_id = $10 AND id = $11 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms
+WHERE tenant_id = $10 AND id = $11 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout
 `
 
 type SetRecordingReadyParams struct {
@@ -1430,6 +1521,9 @@ func (q *Queries) SetRecordingReady(ctx context.Context, arg SetRecordingReadyPa
 		&i.ClipOf,
 		&i.ClipFromMs,
 		&i.ClipToMs,
+		&i.SessionID,
+		&i.ProjectID,
+		&i.Layout,
 	)
 	return i, err
 }

@@ -18,7 +18,7 @@ INSERT INTO sessions (id, tenant_id, type, name, project_id, host_id, capacity, 
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
     $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
     $19)
-RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at
+RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id
 `
 
 type CreateSessionParams struct {
@@ -94,12 +94,13 @@ func (q *Queries) CreateSession(ctx context.Context, arg CreateSessionParams) (S
 		&i.UpdatedAt,
 		&i.Metadata,
 		&i.ClosesAt,
+		&i.RecordingID,
 	)
 	return i, err
 }
 
 const GetSession = `-- name: GetSession :one
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at FROM sessions WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id FROM sessions WHERE tenant_id = $1 AND id = $2
 `
 
 type GetSessionParams struct {
@@ -138,12 +139,13 @@ func (q *Queries) GetSession(ctx context.Context, arg GetSessionParams) (Session
 		&i.UpdatedAt,
 		&i.Metadata,
 		&i.ClosesAt,
+		&i.RecordingID,
 	)
 	return i, err
 }
 
 const GetSessionForEntry = `-- name: GetSessionForEntry :one
-SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, s.closes_at, t.status AS tenant_status,
+SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, s.closes_at, s.recording_id, t.status AS tenant_status,
     EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.seat = 'held' AND p.seat_until <= $1::timestamptz) AS seats_expired
 FROM sessions s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.tenant_id = $2 AND s.id = $3
@@ -193,6 +195,7 @@ func (q *Queries) GetSessionForEntry(ctx context.Context, arg GetSessionForEntry
 		&i.Session.UpdatedAt,
 		&i.Session.Metadata,
 		&i.Session.ClosesAt,
+		&i.Session.RecordingID,
 		&i.TenantStatus,
 		&i.SeatsExpired,
 	)
@@ -401,7 +404,7 @@ func (q *Queries) ListOverdueBreakouts(ctx context.Context, arg ListOverdueBreak
 }
 
 const ListSessions = `-- name: ListSessions :many
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at FROM sessions
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id FROM sessions
 WHERE tenant_id = $1
   AND ($2::text IS NULL OR type = $2)
   AND ($3::text IS NULL OR id < $3)
@@ -457,6 +460,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 			&i.UpdatedAt,
 			&i.Metadata,
 			&i.ClosesAt,
+			&i.RecordingID,
 		); err != nil {
 			return nil, err
 		}
@@ -469,7 +473,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 }
 
 const LockOpenBreakouts = `-- name: LockOpenBreakouts :many
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at FROM sessions
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id FROM sessions
 WHERE tenant_id = $1 AND parent_session_id = $2 AND state = 'live'
 ORDER BY id FOR UPDATE
 `
@@ -516,6 +520,7 @@ func (q *Queries) LockOpenBreakouts(ctx context.Context, arg LockOpenBreakoutsPa
 			&i.UpdatedAt,
 			&i.Metadata,
 			&i.ClosesAt,
+			&i.RecordingID,
 		); err != nil {
 			return nil, err
 		}
@@ -528,7 +533,7 @@ func (q *Queries) LockOpenBreakouts(ctx context.Context, arg LockOpenBreakoutsPa
 }
 
 const LockSession = `-- name: LockSession :one
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockSessionParams struct {
@@ -567,6 +572,7 @@ func (q *Queries) LockSession(ctx context.Context, arg LockSessionParams) (Sessi
 		&i.UpdatedAt,
 		&i.Metadata,
 		&i.ClosesAt,
+		&i.RecordingID,
 	)
 	return i, err
 }
@@ -575,8 +581,8 @@ const SaveSession = `-- name: SaveSession :exec
 UPDATE sessions SET name = $1, capacity = $2, recording_enabled = $3,
     transcription_enabled = $4, waiting_room = $5, locked = $6, layout = $7,
     spotlight_user_id = $8, invite_user_ids = $9, state = $10, seats = $11, present = $12,
-    metadata = $13, started_at = $14, ended_at = $15, updated_at = $16
-WHERE tenant_id = $17 AND id = $18
+    recording_id = $13, metadata = $14, started_at = $15, ended_at = $16, updated_at = $17
+WHERE tenant_id = $18 AND id = $19
 `
 
 type SaveSessionParams struct {
@@ -592,6 +598,7 @@ type SaveSessionParams struct {
 	State                string
 	Seats                int32
 	Present              int32
+	RecordingID          *string
 	Metadata             json.RawMessage
 	StartedAt            *time.Time
 	EndedAt              *time.Time
@@ -615,6 +622,7 @@ func (q *Queries) SaveSession(ctx context.Context, arg SaveSessionParams) error 
 		arg.State,
 		arg.Seats,
 		arg.Present,
+		arg.RecordingID,
 		arg.Metadata,
 		arg.StartedAt,
 		arg.EndedAt,

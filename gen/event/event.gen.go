@@ -1288,13 +1288,18 @@ type RecordingAssetsReadyData struct {
 	// RecordingID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
 	RecordingID string `json:"recordingId"`
 
+	// SessionID The session; null for a stream's recording.
+	SessionID *string `json:"sessionId"`
+
 	// StoryboardURL Small pictures for a player's seek bar (WebVTT); null if it has no pictures.
 	//
 	// Example: http://localhost:8080/vod/cmVjXzAx.../storyboard.vtt
 	StoryboardURL *string `json:"storyboardUrl"`
 
-	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
-	StreamID string `json:"streamId"`
+	// StreamID The stream; null for a session's recording.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
+	StreamID *string `json:"streamId"`
 
 	// URLExpiresAt When the URLs expire, an hour after the event.
 	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
@@ -1660,13 +1665,15 @@ type SessionRecordingStartedData struct {
 	SessionID string         `json:"sessionId"`
 	StartedAt timestamp.Time `json:"startedAt"`
 
-	// State recording: the session is being recorded. processing: stopped, and being made playable. ready: `playbackUrl` can be
-	// played. failed: nothing can be played, and `error` says why.
+	// State recording: the session is being recorded, while participants are in its room. processing: stopped, and being made playable.
+	// ready: `playbackUrl` can be played. failed: nothing can be played, and `error` says why. A recording to which no room has written
+	// for an hour stops.
 	State SessionRecordingState `json:"state"`
 }
 
-// SessionRecordingState recording: the session is being recorded. processing: stopped, and being made playable. ready: `playbackUrl` can be
-// played. failed: nothing can be played, and `error` says why.
+// SessionRecordingState recording: the session is being recorded, while participants are in its room. processing: stopped, and being made playable.
+// ready: `playbackUrl` can be played. failed: nothing can be played, and `error` says why. A recording to which no room has written
+// for an hour stops.
 type SessionRecordingState string
 
 // SessionRecordingStoppedData A session's recording is final: ready or failed.
@@ -1701,8 +1708,9 @@ type SessionRecordingStoppedData struct {
 	SizeBytes *int64         `json:"sizeBytes"`
 	StartedAt timestamp.Time `json:"startedAt"`
 
-	// State recording: the session is being recorded. processing: stopped, and being made playable. ready: `playbackUrl` can be
-	// played. failed: nothing can be played, and `error` says why.
+	// State recording: the session is being recorded, while participants are in its room. processing: stopped, and being made playable.
+	// ready: `playbackUrl` can be played. failed: nothing can be played, and `error` says why. A recording to which no room has written
+	// for an hour stops.
 	State     SessionRecordingState `json:"state"`
 	StoppedAt timestamp.Time        `json:"stoppedAt"`
 }

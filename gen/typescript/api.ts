@@ -3517,7 +3517,7 @@ export interface paths {
         };
         /**
          * List recordings
-         * @description Lists the recordings of all streams, without deleted ones.
+         * @description Lists the recordings of all streams and sessions, without deleted ones.
          */
         get: operations["listRecordings"];
         put?: never;
@@ -4269,7 +4269,8 @@ export interface paths {
         put?: never;
         /**
          * Start recording a session
-         * @description Records all participants tiled in one picture. Sends `session.recording.started`. A participant token must be the
+         * @description Records all participants who may publish, in one picture of 1280 × 720 pixels with their names, and their voices. The participants
+         *     are informed. Sends `session.recording.started`. The recording stops with the session. A participant token must be the
          *     host's. 409 `conflict` unless the session is live, and if it is being recorded already.
          */
         post: operations["startSessionRecording"];
@@ -4317,7 +4318,9 @@ export interface paths {
         };
         /**
          * List a session's recordings
-         * @description Lists all recordings, including failed ones. Each call signs the playback URLs again.
+         * @description Lists all recordings, including failed ones, without deleted ones. Each call signs the playback URLs again. The operations below
+         *     `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard and an MP4 file, and
+         *     `DELETE` deletes one. Only clips can't be made of them.
          */
         get: operations["listSessionRecordings"];
         put?: never;
@@ -6135,6 +6138,8 @@ export interface components {
              * @description When the recording is deleted automatically; null to keep it.
              */
             retainUntil: string | null;
+            /** @description The session; null for a stream's recording. */
+            sessionId: string | null;
             /**
              * Format: int64
              * @description Bytes of all files together; null until the recording is READY.
@@ -6147,10 +6152,16 @@ export interface components {
              */
             startedAt: string;
             status: components["schemas"]["RecordingStatus"];
-            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxd */
-            streamId: string;
-            /** @example Launch */
-            streamName: string;
+            /**
+             * @description The stream; null for a session's recording.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxd
+             */
+            streamId: string | null;
+            /**
+             * @description The stream's name; null for a session's recording.
+             * @example Launch
+             */
+            streamName: string | null;
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
             /** @example Acme Live */
@@ -11609,7 +11620,7 @@ export interface components {
             /** @description The latest 20 audit entries of all tenants and of the platform, latest first. */
             items: components["schemas"]["AuditEntry"][];
         };
-        /** @description A recording of a stream: one broadcast, or a part of one. */
+        /** @description A recording of a stream (one broadcast, or a part of one) or of a session. */
         Recording: {
             /** @description The part of another recording that this one was cut out of; null for a recording of a stream. */
             clipOf: components["schemas"]["RecordingClipSource"] | null;
@@ -11639,7 +11650,7 @@ export interface components {
              */
             name: string | null;
             /**
-             * @description One entry for each product that was pinned in the stream's room during the recording, in the order of pinning, 1000 at
+             * @description Empty for a session's recording. One entry for each product that was pinned in the stream's room during the recording, in the order of pinning, 1000 at
              *     most. The product that was pinned at the recording's start has `ts` 0. While the encoder was gone, nothing was recorded,
              *     so a product that was pinned meanwhile has the time at which the recording continues.
              */
@@ -11649,6 +11660,8 @@ export interface components {
              * @description When the recording is deleted automatically; null to keep it.
              */
             retainUntil: string | null;
+            /** @description The session; null for a stream's recording. */
+            sessionId: string | null;
             /**
              * Format: int64
              * @description Bytes of all files together; null until the recording is READY.
@@ -11661,8 +11674,11 @@ export interface components {
              */
             startedAt: string;
             status: components["schemas"]["RecordingStatus"];
-            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxd */
-            streamId: string;
+            /**
+             * @description The stream; null for a session's recording.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxd
+             */
+            streamId: string | null;
             /** Format: date-time */
             updatedAt: string;
             /**
@@ -11694,13 +11710,18 @@ export interface components {
             projectId: string | null;
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
             recordingId: string;
+            /** @description The session; null for a stream's recording. */
+            sessionId: string | null;
             /**
              * @description Small pictures for a player's seek bar (WebVTT); null if it has no pictures.
              * @example http://localhost:8080/vod/cmVjXzAx.../storyboard.vtt
              */
             storyboardUrl: string | null;
-            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxd */
-            streamId: string;
+            /**
+             * @description The stream; null for a session's recording.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxd
+             */
+            streamId: string | null;
             /**
              * Format: date-time
              * @description When the URLs expire, an hour after the event.
@@ -12588,6 +12609,8 @@ export interface components {
             projectId: string | null;
             /** @description Tells clients to announce that the session is recorded. It doesn't start a recording. */
             recordingEnabled: boolean;
+            /** @description The recording that is being made of the session; null if there is none. */
+            recordingId: string | null;
             /** @description The participant whom all others see large; null for none. */
             spotlightUserId: string | null;
             /**
@@ -13156,7 +13179,8 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             /**
-             * @description Length in seconds, to the millisecond; null until the recording has stopped.
+             * Format: double
+             * @description Length in seconds, to the millisecond; null unless the recording is ready.
              * @example 1824.52
              */
             durationSec: number | null;
@@ -13164,6 +13188,8 @@ export interface components {
             error: string | null;
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
+            /** @description Why a ready recording is not complete, such as a full disk; null if nothing is known to be missing. */
+            incompleteReason: string | null;
             layout: components["schemas"]["SessionRecordingLayout"];
             /** @description Your own key-value pairs. Only your server sees them; absent for participant tokens. */
             metadata?: components["schemas"]["Metadata"];
@@ -13180,7 +13206,10 @@ export interface components {
              * @example 584210432
              */
             sizeBytes: number | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time of the recording's first picture (second 0). Until it is ready, the time at which the recording was requested.
+             */
             startedAt: string;
             state: components["schemas"]["SessionRecordingState"];
             /**
@@ -13241,8 +13270,9 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description recording: the session is being recorded. processing: stopped, and being made playable. ready: `playbackUrl` can be
-         *     played. failed: nothing can be played, and `error` says why.
+         * @description recording: the session is being recorded, while participants are in its room. processing: stopped, and being made playable.
+         *     ready: `playbackUrl` can be played. failed: nothing can be played, and `error` says why. A recording to which no room has written
+         *     for an hour stops.
          * @enum {string}
          */
         SessionRecordingState: "recording" | "processing" | "ready" | "failed";

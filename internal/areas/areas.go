@@ -308,7 +308,7 @@ func (a *Areas) openStreams(c Config) {
 	a.Recordings = recording.New(recording.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Tokens: a.Playback, Files: c.Files, Assets: c.RecordingAssets,
 		Clips: c.RecordingClips, Texts: c.RecordingTexts, Importer: c.RecordingImporter,
-		Pins: pins{a}, Products: products{a}, Plans: a.Quotas, Usage: a.Usage,
+		Pins: pins{a}, Products: products{a}, Plans: a.Quotas, Usage: a.Usage, Sessions: recordedSessions{a},
 		Node: c.Node, PublicURL: c.PublicURL, Outside: outside, RecorderTimeout: c.RecorderTimeout,
 		Steady: func(now time.Time) bool { return a.Streams.Steady(now) }, Now: c.Now,
 	})
@@ -350,6 +350,19 @@ type pins struct{ areas *Areas }
 // ListPins implements recording.Pins.
 func (p pins) ListPins(ctx context.Context, tenantID, roomID string, since, until time.Time) ([]db.ProductPin, error) {
 	return p.areas.Chat.ListPins(ctx, tenantID, roomID, since, until)
+}
+
+// recordedSessions are the sessions that are recorded. They are created after the recordings.
+type recordedSessions struct{ areas *Areas }
+
+// RecordingEndedTx implements recording.Sessions.
+func (s recordedSessions) RecordingEndedTx(ctx context.Context, tx pgx.Tx, tenantID, sessionID, recordingID string) error {
+	return s.areas.Sessions.RecordingEndedTx(ctx, tx, tenantID, sessionID, recordingID)
+}
+
+// RecordingFinalTx implements recording.Sessions.
+func (s recordedSessions) RecordingFinalTx(ctx context.Context, tx pgx.Tx, r db.Recording, url *string) error {
+	return s.areas.Sessions.RecordingFinalTx(ctx, tx, r, url)
 }
 
 // products are the tenants' products. The catalog is created after the recordings.
@@ -397,7 +410,7 @@ func (noFiles) DeletePrefix(context.Context, string) error {
 func (a *Areas) openRooms(c Config) {
 	a.Sessions = session.New(session.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
-		Streams: a.Streams, Replays: replays{a}, Steady: a.Streams.Steady, Now: c.Now,
+		Streams: a.Streams, Replays: replays{a}, Recordings: a.Recordings, Steady: a.Streams.Steady, Now: c.Now,
 	})
 	a.Chat = chat.New(chat.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Products: a.Catalog, Realtime: c.Realtime,

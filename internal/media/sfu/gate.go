@@ -55,6 +55,8 @@ type RoomInfo struct {
 	// Session is written as JSON into welcome and session messages; nil for none.
 	// Values must be comparable.
 	Session map[string]any
+	// RecordingID is the recording that is being made of the room, "" for none; nil if the gate doesn't know it.
+	RecordingID *string
 }
 
 // Entry is a request to enter a room.

@@ -88,8 +88,11 @@ func sameForClients(a, b Grant) bool {
 		a.Muted == b.Muted && a.Silenced == b.Silenced && a.HandRaised == b.HandRaised
 }
 
-// learn stores the session of a grant's room, and announces the values that have changed.
+// learn stores the session of a grant's room, starts or ends the room's recording, and announces the values that have changed.
 func (r *room) learn(g Grant) {
+	if id := g.Room.RecordingID; id != nil {
+		r.follow(*id)
+	}
 	changed := map[string]any{}
 	for key, value := range g.Room.Session {
 		if old, known := r.session[key]; !known || !reflect.DeepEqual(old, value) {

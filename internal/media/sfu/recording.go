@@ -80,6 +80,17 @@ func (s *Server) StopRecording(roomID, recordingID string) {
 	}
 }
 
+// follow starts the recording with an id, and ends another one; "" for none.
+func (r *room) follow(id string) {
+	switch {
+	case r.server.config.Recordings == nil:
+	case id != "":
+		r.record(id)
+	default:
+		r.endRecording()
+	}
+}
+
 // record starts a recording. Its files are made off the room's goroutine.
 func (r *room) record(id string) {
 	if r.recorded[id] {

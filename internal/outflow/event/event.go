@@ -38,6 +38,8 @@ const (
 	SessionCreated             = "session.created"
 	SessionStarted             = "session.started"
 	SessionEnded               = "session.ended"
+	SessionRecordingStarted    = "session.recording.started"
+	SessionRecordingStopped    = "session.recording.stopped"
 	SessionUpdated             = "session.updated"
 	SessionParticipantUpdated  = "session.participant.updated"
 	SessionParticipantKicked   = "session.participant.kicked"

@@ -255,8 +255,13 @@ func grantOf(g session.Grant) sfu.Grant {
 		to.Room = sfu.RoomInfo{Kind: sfu.SessionRoom, Session: map[string]any{
 			"id": v.ID, "type": v.Type, "name": v.Name, "state": v.State, "layout": v.Layout, "hostId": v.HostID, "locked": v.Locked,
 			"waitingRoom": v.WaitingRoom, "recordingEnabled": v.RecordingEnabled, "spotlightUserId": v.SpotlightUserID,
-			"parentSessionId": v.ParentSessionID,
+			"parentSessionId": v.ParentSessionID, "recordingId": v.RecordingID,
 		}}
+		recordingID := ""
+		if v.RecordingID != nil {
+			recordingID = *v.RecordingID
+		}
+		to.Room.RecordingID = &recordingID
 	}
 	return to
 }

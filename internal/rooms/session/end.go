@@ -103,6 +103,9 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, row db.Session, e Ending, 
 	if rang {
 		row.State = Cancelled
 	}
+	if err := s.endRecording(ctx, tx, &row); err != nil {
+		return row, err
+	}
 	row.Seats, row.Present, row.SpotlightUserID = 0, 0, nil
 	if row.Type == Call {
 		if err := s.endCall(ctx, tx, row, e, a); err != nil {

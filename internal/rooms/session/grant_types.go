@@ -48,4 +48,6 @@ type Outline struct {
 	ID, Type, Name, State, Layout, HostID string
 	Locked, WaitingRoom, RecordingEnabled bool
 	SpotlightUserID, ParentSessionID      *string
+	// RecordingID is the recording that is being made; nil if there is none.
+	RecordingID *string
 }

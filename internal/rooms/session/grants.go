@@ -176,6 +176,6 @@ func outlineOf(r db.ListGrantsRow) *Outline {
 	return &Outline{
 		ID: r.Participant.RoomID, Type: *r.Type, Name: *r.Name, State: *r.SessionState, Layout: *r.Layout, HostID: *r.HostID,
 		Locked: *r.Locked, WaitingRoom: *r.WaitingRoom, RecordingEnabled: *r.RecordingEnabled,
-		SpotlightUserID: r.SpotlightUserID, ParentSessionID: r.ParentSessionID,
+		SpotlightUserID: r.SpotlightUserID, ParentSessionID: r.ParentSessionID, RecordingID: r.RecordingID,
 	}
 }

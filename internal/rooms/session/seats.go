@@ -124,7 +124,7 @@ func saveSession(ctx context.Context, tx pgx.Tx, s db.Session) error {
 		TenantID: s.TenantID, ID: s.ID, Name: s.Name, Capacity: s.Capacity, RecordingEnabled: s.RecordingEnabled,
 		TranscriptionEnabled: s.TranscriptionEnabled, WaitingRoom: s.WaitingRoom, Locked: s.Locked, Layout: s.Layout,
 		SpotlightUserID: s.SpotlightUserID, InviteUserIds: s.InviteUserIds, State: s.State, Seats: s.Seats, Present: s.Present,
-		Metadata: s.Metadata, StartedAt: s.StartedAt, EndedAt: s.EndedAt, UpdatedAt: s.UpdatedAt,
+		RecordingID: s.RecordingID, Metadata: s.Metadata, StartedAt: s.StartedAt, EndedAt: s.EndedAt, UpdatedAt: s.UpdatedAt,
 	})
 	if err != nil {
 		return fmt.Errorf("save session: %w", err)

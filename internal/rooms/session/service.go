@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
@@ -32,6 +33,16 @@ type Replays interface {
 	CheckPublicReplay(ctx context.Context, tenantID, recordingID string) error
 }
 
+// Recordings keeps the recordings of sessions.
+type Recordings interface {
+	// CreateSessionTx begins a recording of a locked session.
+	CreateSessionTx(ctx context.Context, tx pgx.Tx, p db.CreateSessionRecordingParams) (db.Recording, error)
+	// LockOfSessionTx locks a recording of a locked session; the problem not_found if the session has no such recording.
+	LockOfSessionTx(ctx context.Context, tx pgx.Tx, tenantID, sessionID, recordingID string) (db.Recording, error)
+	// EndSessionTx ends a locked recording, if it is being made, and returns it.
+	EndSessionTx(ctx context.Context, tx pgx.Tx, r db.Recording) (db.Recording, error)
+}
+
 // Config of a Service.
 type Config struct {
 	Pool   *pgxpool.Pool
@@ -41,6 +52,8 @@ type Config struct {
 	Streams Streams
 	// Replays checks the recordings that guests' tokens are for. If it is nil, there are no such tokens.
 	Replays Replays
+	// Recordings keeps the recordings of sessions.
+	Recordings Recordings
 	// Realtime publishes changes to the participants in a room.
 	Realtime realtime.Publisher
 	// Keys signs and verifies participant tokens.

@@ -34,12 +34,12 @@ func (s *Service) FindTarget(ctx context.Context, c tenancy.Caller, showID strin
 	}
 	row, err := s.config.Recordings.GetRow(ctx, c, showID)
 	switch {
-	case problem.Is(err, "not_found") || err == nil && row.StreamID != room && row.ID != room:
+	case problem.Is(err, "not_found") || err == nil && (row.StreamID == nil || *row.StreamID != room && row.ID != room):
 		return Target{}, problem.Missing("show")
 	case err != nil:
 		return Target{}, err
 	}
-	return Target{StreamID: row.StreamID, RecordingID: row.ID}, nil
+	return Target{StreamID: *row.StreamID, RecordingID: row.ID}, nil
 }
 
 // FindBuyer is FindTarget for acts that change something: a participant who is banned from the stream's room is refused.

@@ -129,7 +129,7 @@ func (s *Service) records(ctx context.Context, st db.Stream, playlist string) bo
 		return false
 	}
 	row, err := s.config.Recordings.GetRow(ctx, tenancy.Caller{TenantID: st.TenantID}, recordingID)
-	return err == nil && row.StreamID == st.ID
+	return err == nil && row.StreamID != nil && *row.StreamID == st.ID
 }
 
 // readSessionTenant reads the tenant of a session. A suspended one is the problem not_found.

@@ -49,10 +49,10 @@ func (s *Service) GetParticipantReplay(ctx context.Context, c tenancy.Caller, re
 	if err != nil {
 		return nil, err
 	}
-	if r.TenantID != c.TenantID || r.StreamID != c.Participant.RoomID {
+	if r.TenantID != c.TenantID || *r.StreamID != c.Participant.RoomID {
 		return nil, problem.Missing("replay")
 	}
-	if _, err := s.CheckViewer(ctx, c, r.StreamID); err != nil {
+	if _, err := s.CheckViewer(ctx, c, *r.StreamID); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -133,7 +133,7 @@ func (s *Service) messages(ctx context.Context, r *Replay, from ReplayPlace, lim
 	if from.At > 0 {
 		since = r.Course.Time(from.At)
 	}
-	rows, err := s.config.Chat.ListKeptMessages(ctx, r.TenantID, r.StreamID, since, r.Course.End(), after, limit)
+	rows, err := s.config.Chat.ListKeptMessages(ctx, r.TenantID, *r.StreamID, since, r.Course.End(), after, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (s *Service) readReplay(ctx context.Context, recordingID string) (*Replay, 
 		return nil, err
 	}
 	r, c := &Replay{Replay: row}, tenancy.Caller{TenantID: row.TenantID}
-	v, err := s.config.Streams.GetStream(ctx, c, r.StreamID)
+	v, err := s.config.Streams.GetStream(ctx, c, *r.StreamID)
 	if err != nil {
 		return nil, err
 	}

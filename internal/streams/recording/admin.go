@@ -19,7 +19,9 @@ import (
 type AdminView struct {
 	db.Recording
 
-	TenantName, StreamName string
+	TenantName string
+	// StreamName is nil for a session's recording.
+	StreamName *string
 }
 
 // Filter selects recordings; nil selects all.

@@ -13,7 +13,6 @@ import (
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/outflow/event"
-	"showfloor/internal/streams/stream"
 )
 
 // Assets are the files that are made of a READY recording.
@@ -91,7 +90,7 @@ func (s *Service) storeAssetsTx(ctx context.Context, tx pgx.Tx, r db.Recording, 
 	if err != nil {
 		return fmt.Errorf("set recording's assets: %w", err)
 	}
-	project, err := stream.ProjectTx(ctx, tx, r.StreamID)
+	project, err := projectTx(ctx, tx, r)
 	if err != nil {
 		return err
 	}
@@ -99,7 +98,7 @@ func (s *Service) storeAssetsTx(ctx context.Context, tx pgx.Tx, r db.Recording, 
 	return s.config.Events.EmitTx(ctx, tx, event.Event{
 		TenantID: r.TenantID, Name: event.RecordingAssetsReady, Subject: r.ID,
 		Data: eventdata.RecordingAssetsReadyData{
-			RecordingID: r.ID, StreamID: r.StreamID, ProjectID: project, PosterURL: p.PosterURL, StoryboardURL: p.StoryboardURL,
+			RecordingID: r.ID, StreamID: r.StreamID, SessionID: r.SessionID, ProjectID: project, PosterURL: p.PosterURL, StoryboardURL: p.StoryboardURL,
 			Mp4URL: p.MP4URL, URLExpiresAt: timestamp.From(p.ExpiresAt), Metadata: r.Metadata,
 		},
 	})

@@ -119,7 +119,7 @@ func (s *Service) createTx(
 	return r, s.notify(ctx, q, row.ID)
 }
 
-// endTx ends a locked recording that is RECORDING. It notifies the recorders, and has the recording finalized if no take works
+// endTx ends a locked recording of a stream that is RECORDING. It notifies the recorders, and has the recording finalized if no take works
 // on it. reason says why it is incomplete; nil if it isn't.
 func (s *Service) endTx(ctx context.Context, tx pgx.Tx, r db.Recording, at time.Time, reason *string) error {
 	q := db.New(tx)
@@ -132,25 +132,35 @@ func (s *Service) endTx(ctx context.Context, tx pgx.Tx, r db.Recording, at time.
 	if err := s.notifyOutsideTx(ctx, tx, r, noticeStop); err != nil {
 		return err
 	}
-	if err := s.notify(ctx, q, r.StreamID); err != nil {
+	if err := s.notify(ctx, q, *r.StreamID); err != nil {
 		return err
 	}
 	return s.finishTx(ctx, tx, r)
 }
 
-// finishTx has a locked recording finalized, if it has ended and no take works on it.
+// finishTx has a locked recording finalized, if it has ended and none of its takes or parts is unfinished.
 func (s *Service) finishTx(ctx context.Context, tx pgx.Tx, r db.Recording) error {
-	if r.Status != Processing || r.Source != Builtin {
+	if r.Status != Processing || r.Source != Builtin && r.Source != Session {
 		return nil
 	}
-	open, err := db.New(tx).HasOpenTake(ctx, r.ID)
-	if err != nil {
-		return fmt.Errorf("look for open takes: %w", err)
-	}
-	if open {
-		return nil
+	unfinished, err := isUnfinished(ctx, db.New(tx), r)
+	if err != nil || unfinished {
+		return err
 	}
 	return s.insertJob(ctx, tx, FinalizeArgs{RecordingID: r.ID}, nil)
+}
+
+// isUnfinished reports whether a take or a part of a locked recording is unfinished.
+func isUnfinished(ctx context.Context, q *db.Queries, r db.Recording) (unfinished bool, err error) {
+	if r.Source == Session {
+		unfinished, err = q.HasUnfinishedPart(ctx, r.ID)
+	} else {
+		unfinished, err = q.HasOpenTake(ctx, r.ID)
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for open takes: %w", err)
+	}
+	return unfinished, nil
 }
 
 func (s *Service) insertJob(ctx context.Context, tx pgx.Tx, args river.JobArgs, opts *river.InsertOpts) error {

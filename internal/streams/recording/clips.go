@@ -96,7 +96,7 @@ func (s *Service) CreateRecordingClip(ctx context.Context, c tenancy.Caller, rec
 			return problem.Limited(10*time.Second, "%d clips are PROCESSING, as many as a tenant may have; try again when one is READY", waiting)
 		}
 		row, err = q.CreateClip(ctx, db.CreateClipParams{
-			ID: id.New(id.Recording), TenantID: r.TenantID, StreamID: r.StreamID, Name: in.Name, BroadcastAt: r.BroadcastAt,
+			ID: id.New(id.Recording), TenantID: r.TenantID, StreamID: *r.StreamID, Name: in.Name, BroadcastAt: r.BroadcastAt,
 			StartedAt: r.StartedAt.Add(in.From), EndedAt: r.StartedAt.Add(in.To), Metadata: kept, ClipOf: r.ID,
 			ClipFromMs: in.From.Milliseconds(), ClipToMs: in.To.Milliseconds(), Now: now,
 		})
@@ -122,6 +122,8 @@ func mayClip(r db.Recording, in ClipInput) error {
 	switch {
 	case r.Status != Ready:
 		return problem.Conflicting("the recording is %s, not READY", r.Status)
+	case r.StreamID == nil:
+		return problem.Conflicting("clips can be made of recordings of streams only, and this one is of a session")
 	case r.PlaylistURL != nil:
 		return problem.Conflicting("an outside recorder has the recording's files, so it can't be cut")
 	case in.To > durationOf(r):

@@ -16,11 +16,10 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/outflow/event"
-	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy/usage"
 )
 
-// FinishRecording makes a recording READY or FAILED that has ended and on which no take works. Then, in a transaction of its own, it
+// FinishRecording makes a recording READY or FAILED that has ended and of which no take or part is unfinished. Then, in a transaction of its own, it
 // stores the usage. Repeating it has no effect.
 func (s *Service) FinishRecording(ctx context.Context, recordingID string) error {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -32,15 +31,12 @@ func (s *Service) FinishRecording(ctx context.Context, recordingID string) error
 		if err != nil {
 			return fmt.Errorf("lock recording: %w", err)
 		}
-		if r.Status != Processing || r.Source != Builtin || r.ClipOf != nil {
+		if r.Status != Processing || r.Source != Builtin && r.Source != Session || r.ClipOf != nil {
 			return nil
 		}
-		open, err := q.HasOpenTake(ctx, r.ID)
-		if err != nil {
-			return fmt.Errorf("look for open takes: %w", err)
-		}
-		if open {
-			return nil // the end of the take adds another job
+		unfinished, err := isUnfinished(ctx, q, r)
+		if err != nil || unfinished {
+			return err // the end of the take or part adds another job
 		}
 		return s.finalizeTx(ctx, tx, r)
 	})
@@ -61,9 +57,14 @@ func (s *Service) finalizeTx(ctx context.Context, tx pgx.Tx, r db.Recording) err
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("get reason of take: %w", err)
 	}
+	if r.Source == Session {
+		if take, err = q.GetPartReason(ctx, r.ID); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("get reason of part: %w", err)
+		}
+	}
 	reason := incomplete(r.IncompleteReason, take)
 	if sum.Segments == 0 {
-		return s.failTx(ctx, tx, r, nothing(reason))
+		return s.failTx(ctx, tx, r, nothing(r, reason))
 	}
 	spans, err := spansOf(ctx, q, r.TenantID, r.ID)
 	if err != nil {
@@ -113,20 +114,23 @@ func (s *Service) readyTx(ctx context.Context, tx pgx.Tx, r db.Recording, is res
 	if err != nil {
 		return fmt.Errorf("set recording ready: %w", err)
 	}
-	project, err := stream.ProjectTx(ctx, tx, r.StreamID)
-	if err != nil {
-		return err
-	}
 	if lacksAssets(r) {
 		if err := s.insertJob(ctx, tx, MakeAssetsArgs{RecordingID: r.ID}, nil); err != nil {
 			return err
 		}
 	}
 	p := s.playback(r, s.inAnHour())
+	if r.Source == Session {
+		return s.config.Sessions.RecordingFinalTx(ctx, tx, r, &p.URL)
+	}
+	project, err := projectTx(ctx, tx, r)
+	if err != nil {
+		return err
+	}
 	return s.config.Events.EmitTx(ctx, tx, event.Event{
 		TenantID: r.TenantID, Name: event.RecordingReady, Subject: r.ID,
 		Data: eventdata.RecordingReadyData{
-			RecordingID: r.ID, StreamID: r.StreamID, ProjectID: project, Name: r.Name, URL: p.URL, URLExpiresAt: timestamp.From(p.ExpiresAt),
+			RecordingID: r.ID, StreamID: *r.StreamID, ProjectID: project, Name: r.Name, URL: p.URL, URLExpiresAt: timestamp.From(p.ExpiresAt),
 			DurationSec: is.duration.Seconds(), SizeBytes: is.size, IncompleteReason: r.IncompleteReason,
 			StartedAt: timestamp.From(r.StartedAt), EndedAt: timestamp.From(*r.EndedAt), ClipOfRecordingID: r.ClipOf, Metadata: r.Metadata,
 		},
@@ -143,11 +147,14 @@ func (s *Service) failTx(ctx context.Context, tx pgx.Tx, r db.Recording, reason 
 	if r.EndedAt == nil {
 		r.EndedAt = &now
 	}
-	err = db.New(tx).SetRecordingFailed(ctx, db.SetRecordingFailedParams{
+	r, err = db.New(tx).SetRecordingFailed(ctx, db.SetRecordingFailedParams{
 		TenantID: r.TenantID, ID: r.ID, EndedAt: r.EndedAt, Error: &reason, RetainUntil: retainUntil(r, days, now), Now: now,
 	})
 	if err != nil {
 		return fmt.Errorf("set recording failed: %w", err)
+	}
+	if r.Source == Session {
+		return s.config.Sessions.RecordingFinalTx(ctx, tx, r, nil)
 	}
 	return nil
 }
@@ -197,7 +204,7 @@ func (s *Service) recordUsage(ctx context.Context, recordingID string) error {
 	if err != nil {
 		return fmt.Errorf("find recording: %w", err)
 	}
-	project, err := stream.ProjectTx(ctx, s.config.Pool, r.StreamID)
+	project, err := projectTx(ctx, s.config.Pool, r)
 	if err != nil {
 		return err
 	}

@@ -83,8 +83,8 @@ func (s *Service) NotifyOutside(ctx context.Context, recordingID, event string) 
 		return nil
 	}
 	return s.config.Outside.Notify(ctx, Notice{
-		Event: event, RecordingID: r.ID, TenantID: r.TenantID, StreamID: r.StreamID, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
-		PlaybackToken: s.config.Tokens.SignPlayback(r.StreamID, s.config.Now().Add(tokenLife).Truncate(time.Second)),
+		Event: event, RecordingID: r.ID, TenantID: r.TenantID, StreamID: *r.StreamID, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		PlaybackToken: s.config.Tokens.SignPlayback(*r.StreamID, s.config.Now().Add(tokenLife).Truncate(time.Second)),
 		FinalizeURL:   s.config.PublicURL + "/v1/recorder/recordings/" + r.ID + "/finalize",
 	})
 }

@@ -190,7 +190,7 @@ func (s *Service) StartRecording(ctx context.Context, c tenancy.Caller, streamID
 // StopRecording ends a recording; its broadcast continues. Repeating it has no effect.
 func (s *Service) StopRecording(ctx context.Context, c tenancy.Caller, streamID, recordingID string) (View, error) {
 	err := s.change(ctx, c, recordingID, func(tx pgx.Tx, row db.Recording) error {
-		if row.StreamID != streamID {
+		if row.StreamID == nil || *row.StreamID != streamID {
 			return problem.Missing("recording")
 		}
 		if row.Status != Recording {

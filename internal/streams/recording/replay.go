@@ -16,7 +16,7 @@ import (
 // sharedStep is how long all viewers of a replay get the same URLs, so that shared caches work.
 const sharedStep = 5 * time.Minute
 
-// Replay is a READY recording as viewers play it.
+// Replay is a READY recording of a stream as viewers play it.
 type Replay struct {
 	db.Recording
 	PlaybackURL
@@ -26,15 +26,15 @@ type Replay struct {
 	Course   Course
 }
 
-// GetReplay returns a READY recording of any tenant. All callers get the same URLs for 5 minutes; the URLs can be opened for at least
-// an hour. An unknown recording, one that isn't READY, and one of a suspended tenant, is the problem not_found.
+// GetReplay returns a READY recording of a stream of any tenant. All callers get the same URLs for 5 minutes; the URLs can be opened for at least
+// an hour. An unknown recording, one of a session, one that isn't READY, and one of a suspended tenant, is the problem not_found.
 func (s *Service) GetReplay(ctx context.Context, recordingID string) (Replay, error) {
 	q := db.New(s.config.Pool)
 	row, err := q.FindPlayableRecording(ctx, recordingID)
 	if err := found(err, "find recording"); err != nil {
 		return Replay{}, err
 	}
-	if row.Status != Ready {
+	if row.Status != Ready || row.StreamID == nil {
 		return Replay{}, problem.Missing("recording")
 	}
 	r := Replay{

@@ -29,6 +29,8 @@ const (
 	External = "external"
 	// SRS is an SRS server, which reports the file.
 	SRS = "srs"
+	// Session is composed of the parts that nodes have written of a session's room.
+	Session = "session"
 )
 
 const (
@@ -50,6 +52,7 @@ const (
 	reasonSilent     = "the recorder stopped responding"
 	reasonIdle       = "no recorder worked on it for two minutes"
 	reasonNothing    = "nothing was recorded"
+	reasonNobody     = "no participant was in the session's room"
 	reasonTooEarly   = "it ended before the first segment was complete"
 	reasonLongest    = "a recording can't have more segments"
 	reasonUnreported = "the outside recorder did not report the end"
@@ -128,8 +131,11 @@ func incomplete(end, take *string) *string {
 }
 
 // nothing is the error of a recording without a segment.
-func nothing(reason *string) string {
-	if reason == nil {
+func nothing(r db.Recording, reason *string) string {
+	switch {
+	case reason == nil && r.Source == Session:
+		return reasonNothing + ": " + reasonNobody
+	case reason == nil:
 		return reasonNothing + ": " + reasonTooEarly
 	}
 	return reasonNothing + ": " + *reason

@@ -163,5 +163,6 @@ func TestReasons(t *testing.T) {
 	require.Nil(t, incomplete(nil, nil))
 	require.Equal(t, "take", *incomplete(nil, new("take")))
 	require.Equal(t, "end", *incomplete(new("end"), new("take")))
-	require.Equal(t, "nothing was recorded: full", nothing(new("full")))
+	require.Equal(t, "nothing was recorded: full", nothing(db.Recording{Source: Builtin}, new("full")))
+	require.Contains(t, nothing(db.Recording{Source: Session}, nil), reasonNobody)
 }

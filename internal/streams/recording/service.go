@@ -1,10 +1,12 @@
-// Package recording holds the recordings of streams: when one begins and ends, the files that recorders have stored for it, its
+// Package recording holds the recordings of streams and sessions: when one begins and ends, the files that recorders have stored for it, its
 // playback URLs and its deletion. Recorders (internal/media/recorder) write the files and report them here.
 //
-//   - A recording is one broadcast of a stream, or a part of one.
+//   - A recording is one broadcast of a stream, or a part of one; or what was recorded of a session's room.
 //   - A take is the uninterrupted work of one process on a recording. A process that continues a recording after a restart, or on
 //     another node, opens the next take.
 //   - A segment is 4 to 6 seconds of a take: a file of each track. An init is the initialization section that segments refer to.
+//   - A part is what one node has written of a session's room without an interruption. The node composes it to the take with the same
+//     number.
 package recording
 
 import (
@@ -83,6 +85,7 @@ type Config struct {
 	Products Products
 	Plans    Plans
 	Usage    Usage
+	Sessions Sessions
 	// Node is this process's name in the rows of its takes.
 	Node string
 	// PublicURL is this server's address for viewers, without a slash at the end.
@@ -104,7 +107,7 @@ type Config struct {
 const DefaultRecorderTimeout = 10 * time.Minute
 
 // Service holds the use cases. An exported method makes all its changes in one transaction, unless its comment says
-// otherwise. Locks are taken in the order stream, recording, take.
+// otherwise. Locks are taken in the order stream or session, recording, take or part.
 type Service struct{ config Config }
 
 // New makes the service.

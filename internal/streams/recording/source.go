@@ -9,7 +9,6 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/problem"
-	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy"
 )
 
@@ -49,13 +48,13 @@ func (s *Service) IsDeletedTx(ctx context.Context, tx pgx.Tx, recordingID string
 	return r.Status == Deleted, nil
 }
 
-// ProjectTx returns the project of a recording's stream; "" for none.
+// ProjectTx returns the project of a recording's stream or session; "" for none.
 func (s *Service) ProjectTx(ctx context.Context, tx pgx.Tx, recordingID string) (string, error) {
 	r, err := db.New(tx).FindRecording(ctx, recordingID)
 	if err != nil {
 		return "", fmt.Errorf("find recording: %w", err)
 	}
-	project, err := stream.ProjectTx(ctx, tx, r.StreamID)
+	project, err := projectTx(ctx, tx, r)
 	if err != nil || project == nil {
 		return "", err
 	}

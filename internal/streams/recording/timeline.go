@@ -73,7 +73,7 @@ func position(spans []span, at time.Time) (p time.Duration) {
 
 // computeTimeline returns the product timeline of a recording. q reads the segments.
 func (s *Service) computeTimeline(ctx context.Context, r db.Recording, spans []span) ([]Pin, error) {
-	if len(spans) == 0 {
+	if len(spans) == 0 || r.StreamID == nil {
 		return []Pin{}, nil
 	}
 	until := s.config.Now().Add(time.Second) // the clock of the node with the room may be ahead
@@ -84,7 +84,7 @@ func (s *Service) computeTimeline(ctx context.Context, r db.Recording, spans []s
 	if spans[0].startedAt.Before(since) {
 		since = spans[0].startedAt // an imported file was reported after its end
 	}
-	pins, err := s.config.Pins.ListPins(ctx, r.TenantID, r.StreamID, since.Add(-PinLead), until)
+	pins, err := s.config.Pins.ListPins(ctx, r.TenantID, *r.StreamID, since.Add(-PinLead), until)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,9 @@ const checkMs = 500; // between two looks at the position
 const playlistFreshMs = 2000;
 // hls.js sometimes loads no more media although it loads the playlist, for example after a restart of the server. It still
 // moves the position to the live edge. So if there is nothing to play for restartAfterMs although the playlist goes on, the
-// page starts again.
+// page starts again: after twice as long each time, because on a slow device or link a new start may need longer.
 const restartAfterMs = 10_000;
+const maxDoublings = 3; // of restartAfterMs
 const longWindow = 60; // seconds: a live playlist that is as long has a seek bar
 const lateSeconds = 3; // behind the wanted latency, the viewer isn't live any more
 const nearEndMs = 3000; // a seek that is as near the end of the DVR playlist leads to the live one
@@ -63,6 +64,7 @@ export class Player {
   #stoodAt = 0; // the last position, and the time since which it hasn't changed
   #stoodSince = performance.now();
   #hasPlayed = false; // in this page; a repaired media element is at 0 again
+  #restarts = 0; // since the element last had media to play
   #lastPlayableAt = 0; // when the element last had media to play
   #playlistLoadedAt = 0; // when the last playlist was loaded
 
@@ -334,14 +336,18 @@ export class Player {
       this.#hasPlayed ||= video.currentTime > 0;
     }
     const waits = !video.paused && video.readyState < HTMLMediaElement.HAVE_FUTURE_DATA;
-    if (!waits) this.#lastPlayableAt = now;
+    if (!waits) {
+      this.#lastPlayableAt = now;
+      this.#restarts = 0;
+    }
     this.view.changed();
     const details = this.#details;
     if (!details || video.paused || video.ended || !(details.live ? this.#hasPlayed : this.#stoodAt)) return;
     const stands = now - this.#stoodSince > playlistFreshMs && !video.seeking;
     const left = details.edge - video.currentTime;
     if (details.live) {
-      if (now - this.#lastPlayableAt > restartAfterMs && now - this.#playlistLoadedAt < playlistFreshMs) this.#restart();
+      const patience = restartAfterMs * 2 ** Math.min(this.#restarts, maxDoublings);
+      if (now - this.#lastPlayableAt > patience && now - this.#playlistLoadedAt < playlistFreshMs) this.#restart();
       else if (this.onDvr && stands && left < nearEndMs / 1000) this.goLive(); // played faster than it is recorded
       return;
     }
@@ -349,6 +355,7 @@ export class Player {
   }
 
   #restart(): void {
+    this.#restarts++;
     const at = this.onDvr ? this.range?.position : undefined;
     if (at !== undefined) this.#startDvr(at);
     else this.start(this.onDvr ? this.#liveUrl : this.#continued(playable(this.#request.src)));

@@ -1,0 +1,259 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/problem"
+)
+
+const (
+	// maxParts bounds the parts of a recording: a room that closes and opens again and again ends its recording.
+	maxParts = 1000
+	// lostAfter is the time after a node's last heartbeat from which its parts are given up. Until then it may come back with its disk.
+	lostAfter = time.Hour
+	// partAttempts is how often a part is composed before it is given up. Attempts that end because of the storage, the disk or the end of
+	// the process don't count.
+	partAttempts = 3
+	// partStorageTime is how long after its end a part is tried while the storage fails.
+	partStorageTime = 6 * time.Hour
+	// partPause is the pause after an attempt.
+	partPause = 30 * time.Second
+)
+
+// Reasons for which a part is incomplete.
+const (
+	reasonLost     = "a server that recorded it did not come back within an hour"
+	reasonNoFiles  = "a server lost what it had recorded"
+	reasonStorage  = "the storage failed for 6 hours"
+	reasonComposer = "the video could not be made"
+)
+
+// PartID identifies a part of a session's recording: what one node has written without an interruption.
+type PartID struct {
+	RecordingID string
+	Part        int
+}
+
+// Part is an unfinished part of this node.
+type Part struct {
+	PartID
+
+	// SessionID is the room that writes to it. Status is the recording's.
+	SessionID, Status, Layout string
+	// Closed: its room has ended it.
+	Closed bool
+}
+
+// OpenPart adds a part of this node to a recording, and returns its number. It is a problem unless the recording is RECORDING.
+func (s *Service) OpenPart(ctx context.Context, recordingID string) (part int, err error) {
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		r, err := q.LockRecording(ctx, recordingID)
+		if err := found(err, "lock recording"); err != nil {
+			return err
+		}
+		if r.Status != Recording || r.SessionID == nil {
+			return problem.Conflicting("the recording has ended")
+		}
+		n, err := q.OpenPart(ctx, db.OpenPartParams{RecordingID: r.ID, TenantID: r.TenantID, Node: s.config.Node, Now: s.config.Now()})
+		if err != nil {
+			return fmt.Errorf("open part: %w", err)
+		}
+		if n > maxParts {
+			return problem.Conflicting(reasonLongest)
+		}
+		part = int(n)
+		return nil
+	})
+	return part, err
+}
+
+// PartsHere writes this node's heartbeat and returns its unfinished parts, sorted.
+func (s *Service) PartsHere(ctx context.Context) ([]Part, error) {
+	q := db.New(s.config.Pool)
+	if err := q.TouchParts(ctx, db.TouchPartsParams{Node: s.config.Node, Now: s.config.Now()}); err != nil {
+		return nil, fmt.Errorf("touch parts: %w", err)
+	}
+	rows, err := q.ListPartsOfNode(ctx, s.config.Node)
+	if err != nil {
+		return nil, fmt.Errorf("list parts: %w", err)
+	}
+	list := make([]Part, len(rows))
+	for i, r := range rows {
+		list[i] = Part{
+			PartID: PartID{r.RecordingID, int(r.Part)}, SessionID: r.SessionID, Status: r.Status, Layout: r.Layout, Closed: r.ClosedAt != nil,
+		}
+	}
+	return list, nil
+}
+
+// ClosePart notes that a part's room has ended it. reason says why it is incomplete; "" if it isn't. Repeating it has no effect.
+func (s *Service) ClosePart(ctx context.Context, id PartID, reason string) error {
+	p := db.ClosePartParams{RecordingID: id.RecordingID, Part: int32(id.Part), Now: s.config.Now()}
+	if reason != "" {
+		p.Reason = &reason
+	}
+	if err := db.New(s.config.Pool).ClosePart(ctx, p); err != nil {
+		return fmt.Errorf("close part: %w", err)
+	}
+	return nil
+}
+
+// Claim is an attempt to compose a part.
+type Claim struct {
+	PartID
+
+	Layout string
+	number int32
+	closed time.Time
+}
+
+// ClaimPart starts an attempt at the next closed part of this node that isn't busy; ok is false if there is none.
+func (s *Service) ClaimPart(ctx context.Context, busy []PartID) (c Claim, ok bool, err error) {
+	q := db.New(s.config.Pool)
+	p := db.ClaimPartParams{Node: s.config.Node, Now: s.config.Now()}
+	for _, b := range busy {
+		p.BusyIds, p.BusyParts = append(p.BusyIds, b.RecordingID), append(p.BusyParts, int32(b.Part))
+	}
+	row, err := q.ClaimPart(ctx, p)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, false, nil
+	}
+	if err != nil {
+		return c, false, fmt.Errorf("claim a part: %w", err)
+	}
+	r, err := q.FindRecording(ctx, row.RecordingID)
+	if err != nil {
+		return c, false, fmt.Errorf("find recording: %w", err)
+	}
+	return Claim{PartID: PartID{row.RecordingID, int(row.Part)}, Layout: *r.Layout, number: row.Attempt, closed: *row.ClosedAt}, true, nil
+}
+
+// PartError is a fault of a part's media, which another attempt doesn't change. Its text is for the tenant.
+type PartError string
+
+func (e PartError) Error() string { return string(e) }
+
+// EndAttempt stores how an attempt ended: without an error, the part is finished. After a PartError it is given up. After another one, it
+// is tried again, at most partAttempts times; uncounted attempts are tried for partStorageTime. stopped: this process ends.
+func (s *Service) EndAttempt(ctx context.Context, c Claim, err error, uncounted, stopped bool) error {
+	media, final := errors.AsType[PartError](err)
+	switch {
+	case err == nil:
+		return s.FinishPart(ctx, c.PartID, "")
+	case final:
+		return s.FinishPart(ctx, c.PartID, media.Error())
+	case stopped:
+		return s.postponePart(ctx, c, 0, 1)
+	case uncounted && s.config.Now().Sub(c.closed) > partStorageTime:
+		return s.FinishPart(ctx, c.PartID, reasonStorage)
+	case uncounted:
+		return s.postponePart(ctx, c, partPause, 1)
+	case c.number >= partAttempts:
+		return s.FinishPart(ctx, c.PartID, reasonComposer)
+	default:
+		return s.postponePart(ctx, c, partPause, 0)
+	}
+}
+
+func (s *Service) postponePart(ctx context.Context, c Claim, pause time.Duration, uncounted int32) error {
+	err := db.New(s.config.Pool).PostponePart(ctx, db.PostponePartParams{
+		RecordingID: c.RecordingID, Part: int32(c.Part), DueAt: s.config.Now().Add(pause), Uncounted: uncounted,
+	})
+	if err != nil {
+		return fmt.Errorf("postpone a part: %w", err)
+	}
+	return nil
+}
+
+// OpenTakeOfPart opens the take of an attempt to compose a part, without what an earlier attempt has stored. key is the recorder's. It is
+// a problem if the part is finished already.
+func (s *Service) OpenTakeOfPart(ctx context.Context, id PartID, key string) (take int, err error) {
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		r, p, err := lockPart(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		if p.FinishedAt != nil || p.Node != s.config.Node {
+			return problem.Conflicting("the part is finished")
+		}
+		n, err := q.OpenTakeOfPart(ctx, db.OpenTakeOfPartParams{
+			RecordingID: r.ID, Part: p.Part, TenantID: r.TenantID, Node: s.config.Node, Key: key, Now: s.config.Now(),
+		})
+		if err != nil {
+			return fmt.Errorf("open the take of a part: %w", err)
+		}
+		take = int(n)
+		return nil
+	})
+	return take, err
+}
+
+// FinishPart notes that a part is composed, or is given up for a reason. The last part of an ended recording has it finalized. Repeating
+// it has no effect.
+func (s *Service) FinishPart(ctx context.Context, id PartID, reason string) error {
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		r, part, err := lockPart(ctx, q, id)
+		if problem.Is(err, "not_found") || err == nil && part.FinishedAt != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p := db.FinishPartParams{RecordingID: id.RecordingID, Part: int32(id.Part), Now: s.config.Now()}
+		if reason != "" {
+			p.Reason = &reason
+		}
+		if err := q.FinishPart(ctx, p); err != nil {
+			return fmt.Errorf("finish part: %w", err)
+		}
+		return s.finishTx(ctx, tx, r)
+	})
+}
+
+// LosePart gives up a part of which this node has no files.
+func (s *Service) LosePart(ctx context.Context, id PartID) error {
+	return s.FinishPart(ctx, id, reasonNoFiles)
+}
+
+// lockPart locks a recording and its part; the problem not_found if there is none.
+func lockPart(ctx context.Context, q *db.Queries, id PartID) (r db.Recording, p db.RecordingPart, err error) {
+	r, err = q.LockRecording(ctx, id.RecordingID)
+	if err := found(err, "lock recording"); err != nil {
+		return r, p, err
+	}
+	p, err = q.LockPart(ctx, db.LockPartParams{RecordingID: id.RecordingID, Part: int32(id.Part)})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, p, problem.Missing("part")
+	}
+	if err != nil {
+		return r, p, fmt.Errorf("lock part: %w", err)
+	}
+	return r, p, nil
+}
+
+// loseParts gives up the parts of nodes that have been silent for lostAfter.
+func (s *Service) loseParts(ctx context.Context) error {
+	now := s.config.Now()
+	if !s.config.Steady(now) {
+		return nil // as in closeSilent
+	}
+	rows, err := db.New(s.config.Pool).ListLostParts(ctx, now.Add(-lostAfter))
+	if err != nil {
+		return fmt.Errorf("list lost parts: %w", err)
+	}
+	var errs []error
+	for _, r := range rows {
+		errs = append(errs, s.FinishPart(ctx, PartID{r.RecordingID, int(r.Part)}, reasonLost))
+	}
+	return errors.Join(errs...)
+}
