@@ -242,6 +242,41 @@ func (e *epoch) sent(wide int64) float64 {
 	return r.clock + float64(wide-r.wide)*e.tick
 }
 
+// placing is how an epoch places packets, apart from the reports, which are in the track's file.
+type placing struct {
+	From    time.Duration `json:"from"`
+	Tick    float64       `json:"tick"`
+	Delay   [3]float64    `json:"delay"` // x0, y0 and slope of the line
+	Reports bool          `json:"reports,omitempty"`
+}
+
+// placings returns what restore needs.
+func (m *mapping) placings() []placing {
+	list := make([]placing, len(m.epochs))
+	for i := range m.epochs {
+		e := &m.epochs[i]
+		list[i] = placing{e.from, e.tick, [3]float64{e.delay.x0, e.delay.y0, e.delay.slope}, len(e.reports) > 0}
+	}
+	return list
+}
+
+// restore sets the epochs to earlier ones, with the reports of a track.
+func (m *mapping) restore(list []placing, o *observer) {
+	m.epochs = make([]epoch, len(list))
+	for i, p := range list {
+		e := &m.epochs[i]
+		e.from = p.From
+		until := time.Duration(math.MaxInt64)
+		if i+1 < len(list) {
+			until = list[i+1].From
+		}
+		if p.Reports {
+			e.take(o.reports, until, o.rate)
+		}
+		e.tick, e.delay = p.Tick, line{p.Delay[0], p.Delay[1], p.Delay[2]}
+	}
+}
+
 // place returns the time of a packet since the start of the recording: its arrival, had the network delayed it as little as possible.
 // It must be called in the order of arrival.
 func (m *mapping) place(arrived time.Duration, ts uint32) time.Duration {
