@@ -43,6 +43,7 @@ type Engine struct {
 	ffmpeg string // its path; empty: not installed
 	log    *slog.Logger
 	stall  time.Duration
+	piece  time.Duration
 
 	mu       sync.Mutex
 	sessions map[string]*session // of recordings that Advance has begun, by Job.Folder
@@ -54,7 +55,7 @@ func New(log *slog.Logger) *Engine {
 	if err != nil {
 		path = ""
 	}
-	return &Engine{ffmpeg: path, log: log, stall: stallAfter, sessions: map[string]*session{}}
+	return &Engine{ffmpeg: path, log: log, stall: stallAfter, piece: pieceLength, sessions: map[string]*session{}}
 }
 
 // Works reports whether there is an ffmpeg.
@@ -192,16 +193,16 @@ func (e *Engine) Advance(ctx context.Context, j Job) (done time.Duration, err er
 	if err := s.observe(ctx); err != nil {
 		return s.done(), err
 	}
-	n := int((max(s.length, j.Written) - settled) / pieceLength)
-	s.fit(len(s.pieces) * piecePictures) // an earlier Run may have made a short one
+	n := int((max(s.length, j.Written) - settled) / s.pieceLength)
+	s.fit(len(s.pieces) * s.piecePictures()) // an earlier Run may have made a short one
 	if n > len(s.pieces) {
-		end := time.Duration(n) * pieceLength
+		end := time.Duration(n) * s.pieceLength
 		if err := s.place(ctx, end+mostEarly+maxWait); err != nil {
 			return s.done(), err
 		}
 		s.arrange(end + time.Second)
 		if s.lead(end) <= maxLead*(end-s.done()) {
-			err = e.compose(ctx, &j, s, n*piecePictures)
+			err = e.compose(ctx, &j, s, n*s.piecePictures())
 		}
 	}
 	e.mu.Lock()
@@ -219,7 +220,7 @@ func (e *Engine) take(j *Job) (*session, error) {
 	if s != nil && s.dir == j.Dir && s.layout == layoutOf(j.Layout) {
 		return s, nil
 	}
-	return newSession(j)
+	return newSession(j, e.piece)
 }
 
 // Forget drops what Advance has kept in memory for a folder.

@@ -18,7 +18,7 @@ import (
 const maxPiece = 256 << 20
 
 // encode encodes the pictures that feed writes to a file.
-func (e *Engine) encode(ctx context.Context, j *Job, path string, feed func(context.Context, io.Writer) error) error {
+func (e *Engine) encode(ctx context.Context, j *Job, path string, feed func(io.Writer) error) error {
 	file, err := os.Create(filepath.Clean(path))
 	if err != nil {
 		return fmt.Errorf("make a file for composed pictures: %w", err)
@@ -42,7 +42,7 @@ func (e *Engine) encode(ctx context.Context, j *Job, path string, feed func(cont
 	if err := p.Start(limits); err != nil {
 		return err
 	}
-	feedErr := feed(running, in)
+	feedErr := feed(in)
 	if feedErr != nil {
 		cancel()
 	}

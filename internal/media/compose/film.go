@@ -34,7 +34,7 @@ type film struct {
 
 // compose composes the pictures up to a number, and adds their pieces.
 func (e *Engine) compose(ctx context.Context, j *Job, s *session, total int) error {
-	first := len(s.pieces) * piecePictures
+	first := len(s.pieces) * s.piecePictures()
 	if first >= total {
 		return nil
 	}
@@ -53,10 +53,10 @@ func (e *Engine) compose(ctx context.Context, j *Job, s *session, total int) err
 		playing: map[*segment]*source{},
 	}
 	defer f.close()
-	for from := first; from < total; from += piecePictures {
-		to := min(from+piecePictures, total)
+	for from := first; from < total; from += s.piecePictures() {
+		to := min(from+s.piecePictures(), total)
 		path := filepath.Join(s.folder, "next"+unfinishedSuffix)
-		err := e.encode(ctx, j, path, func(ctx context.Context, out io.Writer) error { return f.feed(ctx, out, from, to) })
+		err := e.encode(ctx, j, path, func(out io.Writer) error { return f.feed(ctx, out, from, to) })
 		if err != nil {
 			return err
 		}

@@ -141,7 +141,7 @@ func (r *filmReader) open() error {
 		return fmt.Errorf("open composed pictures: %w", err)
 	}
 	r.file = f
-	if r.in, err = newTagReader(f, uint32(r.n*int(pieceLength/time.Millisecond))+priming); err != nil {
+	if r.in, err = newTagReader(f, uint32(r.n*int(r.s.pieceLength/time.Millisecond))+priming); err != nil {
 		return fmt.Errorf("read composed pictures: %w", err)
 	}
 	r.n++

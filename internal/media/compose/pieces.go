@@ -12,8 +12,7 @@ import (
 
 const (
 	// pieceLength is the length of a piece of the pictures. It is a multiple of the interval of key pictures.
-	pieceLength   = time.Minute
-	piecePictures = FrameRate * 60
+	pieceLength = time.Minute
 
 	pieceSuffix, noteSuffix, unfinishedSuffix = ".flv", ".json", ".unfinished"
 	voicePrefix, voiceSuffix                  = "voice-", ".m4a"
@@ -77,10 +76,13 @@ func (s *session) tidy() error {
 	})
 }
 
+// piecePictures returns the number of pictures of a whole piece.
+func (s *session) piecePictures() int { return int(s.pieceLength * FrameRate / time.Second) }
+
 // fit drops the pieces from the first one on that has another length than it must have: the last one ends with the recording.
 func (s *session) fit(total int) {
 	for n, p := range s.pieces {
-		if p.Pictures != min(piecePictures, total-n*piecePictures) {
+		if p.Pictures != min(s.piecePictures(), total-n*s.piecePictures()) {
 			s.pieces, s.unsaved = s.pieces[:n], 0
 			break
 		}

@@ -34,6 +34,7 @@ const (
 // estimate for all, also after a restart, whatever a later estimate says about earlier times.
 type session struct {
 	dir, folder, layout string
+	pieceLength         time.Duration
 	refuse              func() error // by the disk; nil for never
 
 	inputs []*input
@@ -85,9 +86,10 @@ type estimate struct {
 	Tracks map[string][]placing `json:"tracks"`
 }
 
-func newSession(j *Job) (*session, error) {
+func newSession(j *Job, pieceLength time.Duration) (*session, error) {
 	s := &session{
-		dir: j.Dir, folder: j.Folder, layout: layoutOf(j.Layout), refuse: j.Refuse, byPath: map[string]*input{}, names: map[string]string{},
+		dir: j.Dir, folder: j.Folder, layout: layoutOf(j.Layout), pieceLength: pieceLength, refuse: j.Refuse,
+		byPath: map[string]*input{}, names: map[string]string{},
 	}
 	s.planner = newPlanner(s.layout, area{w: Width, h: Height})
 	var err error
@@ -118,7 +120,7 @@ func layoutOf(name string) string {
 }
 
 // done returns the time up to which pictures are composed.
-func (s *session) done() time.Duration { return time.Duration(len(s.pieces)) * pieceLength }
+func (s *session) done() time.Duration { return time.Duration(len(s.pieces)) * s.pieceLength }
 
 // observe reads what was written since the last call.
 func (s *session) observe(ctx context.Context) error {

@@ -134,7 +134,7 @@ func twoHours(t *testing.T, restart time.Duration) {
 	var s *session
 	open := func(dir string) {
 		var err error
-		s, err = newSession(&Job{Dir: dir, Folder: folder, Layout: Grid})
+		s, err = newSession(&Job{Dir: dir, Folder: folder, Layout: Grid}, pieceLength)
 		require.NoError(t, err)
 	}
 	dir := recordSenders(t, []*sender{ann, bob, again}, func(dir string, now time.Duration) {
@@ -147,7 +147,7 @@ func twoHours(t *testing.T, restart time.Duration) {
 		require.NoError(t, s.observe(t.Context()))
 		require.NoError(t, s.place(t.Context(), now-2*time.Second))
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "encoded"), nil, 0o600))
-		require.NoError(t, s.finish(filepath.Join(folder, "encoded"), &piece{Pictures: piecePictures}))
+		require.NoError(t, s.finish(filepath.Join(folder, "encoded"), &piece{Pictures: s.piecePictures()}))
 	})
 	if s == nil {
 		open(dir)
