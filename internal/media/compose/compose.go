@@ -44,6 +44,8 @@ type Engine struct {
 	log    *slog.Logger
 	stall  time.Duration
 	piece  time.Duration
+	// playing is how many decoders of a recording run at the same time. It is at least the number of tiles.
+	playing int
 
 	mu       sync.Mutex
 	sessions map[string]*session // of recordings that Advance has begun, by Job.Folder
@@ -55,7 +57,7 @@ func New(log *slog.Logger) *Engine {
 	if err != nil {
 		path = ""
 	}
-	return &Engine{ffmpeg: path, log: log, stall: stallAfter, piece: pieceLength, sessions: map[string]*session{}}
+	return &Engine{ffmpeg: path, log: log, stall: stallAfter, piece: pieceLength, playing: maxPlaying, sessions: map[string]*session{}}
 }
 
 // Works reports whether there is an ffmpeg.

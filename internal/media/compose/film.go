@@ -11,7 +11,7 @@ import (
 // tick returns the time of a picture of the video.
 func tick(n int) time.Duration { return time.Duration(n) * time.Second / FrameRate }
 
-// maxPlaying bounds the decoders of a recording that run at the same time. It is more than the tiles of a picture.
+// maxPlaying is the bound of Engine.playing.
 const maxPlaying = maxGrid + 7
 
 // film composes the pictures of a recording, one after the other.
@@ -136,7 +136,7 @@ func (f *film) sourceOf(ctx context.Context, t *tile, at time.Duration) *source 
 	}
 	x := f.playing[current]
 	if x == nil {
-		if len(f.playing) >= maxPlaying {
+		if len(f.playing) >= f.engine.playing {
 			f.evict()
 		}
 		x = f.engine.decode(ctx, f.job.Folder, current, at, f.until)
