@@ -12,24 +12,28 @@ func (s *session) cast(list []interval) {
 	}
 	for _, i := range list {
 		for _, t := range i.tiles {
-			segments := tracks[t.trackID]
-			for n, x := range segments {
-				if x.from > i.to+tick(1) {
-					break
-				}
-				until := i.to
-				if n+1 < len(segments) {
-					if segments[n+1].from <= i.from {
-						continue // it isn't shown any more
-					}
-					until = min(until, segments[n+1].from)
-				}
-				if w, h := scaled(x.width, x.height, t.area, covers(x.width, x.height, t.screen)); w > x.shownWidth {
-					x.shownWidth, x.shownHeight = w, h
-				}
-				x.until = max(x.until, until)
-			}
+			show(tracks[t.trackID], &i, &t)
 		}
+	}
+}
+
+// show notes that the segments of a track are shown in a tile.
+func show(segments []*segment, i *interval, t *tile) {
+	for n, x := range segments {
+		if x.from > i.to+tick(1) {
+			return
+		}
+		until := i.to
+		if n+1 < len(segments) {
+			if segments[n+1].from <= i.from {
+				continue // it isn't shown any more
+			}
+			until = min(until, segments[n+1].from)
+		}
+		if w, h := scaled(x.width, x.height, t.area, covers(x.width, x.height, t.screen)); w > x.shownWidth {
+			x.shownWidth, x.shownHeight = w, h
+		}
+		x.until = max(x.until, until)
 	}
 }
 

@@ -146,7 +146,7 @@ func (e *Engine) Run(ctx context.Context, j Job, read func(flv io.Reader) error)
 		return Result{}, err
 	}
 	s.arrange(s.length)
-	total := 0
+	var total int
 	for total = int(s.length * FrameRate / time.Second); tick(total) < s.length; total++ {
 	}
 	s.fit(total)
@@ -179,9 +179,9 @@ const settled = mostEarly + maxWait + 2*time.Second
 // composed. Senders whose key pictures are rare have longer calls, and each picture is decoded a bounded number of times.
 const maxLead = 2
 
-// Advance composes the whole pieces of a recording whose room still writes, and returns the time up to which it is composed. What it
-// has read is kept in memory until Run or Forget; after a restart, the next call reads from the begin. Calls for one Folder must not
-// overlap with each other or with Run.
+// Advance composes the whole pieces of a recording whose room still writes, and returns the time up to which it is composed. The
+// state of its readers is kept in memory until Run or Forget; after a restart, the next call reads from the begin. Calls for one
+// Folder must not overlap with each other or with Run.
 //
 // Errors are ErrNoEncoder and those of the disk, of ctx and of the encoder. The next call repeats what has failed.
 func (e *Engine) Advance(ctx context.Context, j Job) (done time.Duration, err error) {

@@ -163,8 +163,9 @@ func (w *pictureWriter) last() *segment {
 func (w *pictureWriter) begin(p *picture) {
 	w.suspend()
 	s := &segment{
-		id:   fmt.Sprintf("%s/%d", w.trackID, w.begun),
-		path: filepath.Join(w.folder, fmt.Sprintf("%s-%d.ivf", w.name, w.begun)), width: p.width, height: p.height, screen: w.screen, size: ivfHead,
+		id:    fmt.Sprintf("%s/%d", w.trackID, w.begun),
+		path:  filepath.Join(w.folder, fmt.Sprintf("%s-%d.ivf", w.name, w.begun)),
+		width: p.width, height: p.height, screen: w.screen, size: ivfHead,
 	}
 	f, err := os.Create(s.path)
 	if err != nil {

@@ -111,7 +111,7 @@ func (e *Engine) separate(ctx context.Context, j *Job, s *session, v *sound) ([]
 		return nil, 0, errors.Join(err, ctx.Err())
 	}
 	var list []Voice
-	left := v.leftPeople
+	left := len(v.without)
 	for i, p := range v.people {
 		if !made[i] {
 			left++

@@ -23,50 +23,41 @@ type sound struct {
 	lanes  []*lane
 	people []*voice
 	lost   uint64 // packets
-	// left counts the tracks that no lane was free for, and leftPeople the participants without a voice.
-	left       int
-	leftPeople int
+	left   int    // tracks for which no lane was free
+
+	folder string
+	byUser map[string]*voice
+	// without has the participants for whom there is no voice.
+	without map[string]bool
 }
 
 // voice is the sound of one participant.
 type voice struct {
-	userID string
-	lanes  []*lane
+	userID, name string
+	lanes        []*lane
 }
 
 // voices writes the sound of a recording to lanes; with Job.Separate, also that of each participant to lanes of its own.
 func (s *session) voices(ctx context.Context, j *Job) (*sound, error) {
-	v := &sound{}
+	v := &sound{folder: s.folder, byUser: map[string]*voice{}, without: map[string]bool{}}
 	defer v.close()
-	people, left := map[string]*voice{}, map[string]bool{}
 	for _, in := range s.sounds() {
 		var lanes []*lane
 		l, err := acquire(&v.lanes, maxLanes, filepath.Join(s.folder, "mix"), in)
 		if err != nil {
 			return nil, err
 		}
-		if l != nil {
-			lanes = append(lanes, l)
-		} else {
+		if l == nil {
 			v.left++
+		} else {
+			lanes = append(lanes, l)
 		}
-		if j.Separate && in.info.Source != "screen-audio" {
-			own := people[in.info.UserID]
-			switch {
-			case own == nil && len(people) < maxVoices:
-				own = &voice{userID: in.info.UserID}
-				people[own.userID], v.people = own, append(v.people, own)
-			case own == nil:
-				left[in.info.UserID] = true
+		if j.Separate {
+			if l, err = v.own(in); err != nil {
+				return nil, err
 			}
-			if own != nil {
-				i := slices.Index(v.people, own)
-				if l, err = acquire(&own.lanes, maxOwnLanes, filepath.Join(s.folder, fmt.Sprintf("own%d", i)), in); err != nil {
-					return nil, err
-				}
-				if l != nil {
-					lanes = append(lanes, l)
-				}
+			if l != nil {
+				lanes = append(lanes, l)
 			}
 		}
 		if err := s.voice(ctx, v, in, lanes); err != nil {
@@ -76,9 +67,24 @@ func (s *session) voices(ctx context.Context, j *Job) (*sound, error) {
 			return nil, err
 		}
 	}
-	v.people = slices.DeleteFunc(v.people, func(p *voice) bool { return !slices.ContainsFunc(p.lanes, func(l *lane) bool { return l.heard }) })
-	v.leftPeople = len(left)
 	return v, v.finish(s)
+}
+
+// own returns a lane for a track among those of its participant; nil for none.
+func (v *sound) own(in *input) (*lane, error) {
+	if in.info.Source == "screen-audio" {
+		return nil, nil
+	}
+	p := v.byUser[in.info.UserID]
+	if p == nil {
+		if len(v.people) >= maxVoices {
+			v.without[in.info.UserID] = true
+			return nil, nil
+		}
+		p = &voice{in.info.UserID, fmt.Sprintf("own%d", len(v.people)), nil}
+		v.byUser[p.userID], v.people = p, append(v.people, p)
+	}
+	return acquire(&p.lanes, maxOwnLanes, filepath.Join(v.folder, p.name), in)
 }
 
 // acquire returns a lane that is free when a track begins; nil if there are too many.
@@ -120,7 +126,7 @@ func (s *session) voice(ctx context.Context, v *sound, in *input, lanes []*lane)
 	return err
 }
 
-// finish fills the first lanes up to the end, and closes all.
+// finish fills the first lanes up to the end, and closes all. It drops the participants without a valid frame.
 func (v *sound) finish(s *session) error {
 	if len(v.lanes) == 0 {
 		l, err := newLane(filepath.Join(s.folder, "mix-0.ogg"))
@@ -134,7 +140,11 @@ func (v *sound) finish(s *session) error {
 	for _, p := range v.people {
 		p.lanes[0].fill(end)
 	}
-	return v.close()
+	err := v.close()
+	v.people = slices.DeleteFunc(v.people, func(p *voice) bool {
+		return !slices.ContainsFunc(p.lanes, func(l *lane) bool { return l.heard })
+	})
+	return err
 }
 
 // close closes all lanes.
