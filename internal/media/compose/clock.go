@@ -29,6 +29,7 @@ type observer struct {
 	rate    float64 // nominal ticks per second
 	begun   bool
 	last    int64 // the newest unwrapped timestamp
+	first   int64
 	reports []report
 	windows []reading
 }
@@ -49,7 +50,7 @@ type reading struct {
 // unwrap extends a timestamp to the value nearest to the newest one.
 func (o *observer) unwrap(ts uint32) int64 {
 	if !o.begun {
-		o.begun, o.last = true, int64(ts)
+		o.begun, o.first, o.last = true, int64(ts), int64(ts)
 	}
 	return o.last + int64(int32(ts-uint32(o.last)))
 }

@@ -142,14 +142,14 @@ func (e *Engine) Run(ctx context.Context, j Job, read func(flv io.Reader) error)
 	if s.length < leastLength {
 		return Result{}, ErrNothing
 	}
-	if err := s.place(ctx, toTheEnd); err != nil {
-		return Result{}, err
-	}
-	s.arrange(s.length)
 	var total int
 	for total = int(s.length * FrameRate / time.Second); tick(total) < s.length; total++ {
 	}
 	s.fit(total)
+	if err := s.place(ctx, toTheEnd); err != nil {
+		return Result{}, err
+	}
+	s.arrange(s.length)
 	if err := e.compose(ctx, &j, s, total); err != nil {
 		return Result{}, err
 	}

@@ -118,17 +118,18 @@ func TestPieces(t *testing.T) {
 func TestRareKeys(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	r.join(participant{id: "bob", color: "blue", size: "320x180", codec: "VP8", to: 50 * time.Second, rareKeys: true, silent: true})
+	r.join(participant{id: "bob", color: "blue", size: "1280x720", codec: "VP8", to: 31 * time.Second, rareKeys: true, silent: true})
 	e, folder := shortPieces(), t.TempDir()
+	e.piece = 2 * time.Second
 	steps := map[time.Duration]bool{}
 	dir := r.recordDuring(false, time.Second, func(dir string) {
 		d, err := e.Advance(t.Context(), Job{Dir: dir, Folder: folder, Layout: Grid})
 		require.NoError(t, err)
 		steps[d] = true
 	})
-	require.Equal(t, map[time.Duration]bool{0: true, seconds(4): true, seconds(8): true, seconds(12): true, seconds(20): true, seconds(32): true}, steps)
+	require.Equal(t, map[time.Duration]bool{0: true, seconds(2): true, seconds(4): true, seconds(6): true, seconds(10): true, seconds(16): true}, steps)
 	v := composedBy(t, e, Job{Dir: dir, Folder: folder, Layout: Grid})
-	require.Len(t, v.flashes(inner(area{w: Width, h: Height})), 49)
+	require.Len(t, v.flashes(inner(area{w: Width, h: Height})), 30)
 }
 
 // TestSilence: a room in which nothing happens is composed, too. Another layout begins again.
@@ -175,7 +176,7 @@ func TestChildComposes(t *testing.T) {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	r := busyRoom(t, participant{
-		id: "bob", color: "blue", size: "320x180", codec: "VP8", to: 22 * time.Second, transit: 20 * time.Millisecond, loss: 0.003,
+		id: "bob", color: "blue", size: "640x360", codec: "VP8", to: 22 * time.Second, transit: 20 * time.Millisecond, loss: 0.003,
 	})
 	dir, folder := r.record(false), t.TempDir()
 	for _, until := range []string{"5s", "10s"} {

@@ -178,7 +178,7 @@ func (s *session) add(in *input) {
 		in.pictures = newAssembler(f)
 		in.writer = &pictureWriter{
 			folder: s.folder, name: fmt.Sprint("p", len(s.inputs)), trackID: in.info.ID, fourCC: f.fourCC,
-			screen: in.info.Source == "screen", refuse: s.refuse, done: s.done(),
+			screen: in.info.Source == "screen", refuse: s.refuse,
 		}
 	}
 	s.inputs = append(s.inputs, in)
@@ -269,7 +269,9 @@ func (s *session) at(in *input, x *placer, p *trackfile.Packet) time.Duration {
 	}
 	if !x.using {
 		x.using = true
-		x.mapping.rate = in.clock.rate
+		if x.mapping.rate = in.clock.rate; !x.mapping.begun { // or timestamps that wrap at once are unwrapped to others
+			x.mapping.begun, x.mapping.last = true, in.clock.first
+		}
 		if list := s.estimates[x.stage].Tracks[in.info.ID]; len(list) > 0 {
 			x.mapping.restore(list, in.clock)
 		} else if len(x.mapping.epochs) == 0 { // a damaged file
@@ -288,6 +290,7 @@ func (s *session) place(ctx context.Context, until time.Duration) error {
 		if in.pictures == nil {
 			continue
 		}
+		in.writer.done = s.done()
 		push := func(x *placed) { in.pictures.push(x, in.writer.write) }
 		to, err := in.read(ctx, in.placed, func(p *trackfile.Packet, _ *trackfile.Report) bool {
 			if p == nil {

@@ -41,7 +41,7 @@ func (e *Engine) decode(ctx context.Context, folder string, s *segment, from, to
 	key := s.key(from)
 	x.done.Go(func() {
 		defer close(x.frames)
-		in, file, err := s.open(key.offset, s.end(to+markEvery))
+		in, file, err := s.open(key.offset, s.end(to))
 		if err != nil {
 			x.failed = true
 			return
