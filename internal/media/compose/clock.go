@@ -261,8 +261,9 @@ func (m *mapping) placings() []placing {
 	return list
 }
 
-// restore sets the epochs to earlier ones, with the reports of a track.
-func (m *mapping) restore(list []placing, o *observer) {
+// restore sets the epochs to earlier ones, with the reports of a track that arrived up to a time: later ones may be of a clock that was
+// set since.
+func (m *mapping) restore(list []placing, o *observer, to time.Duration) {
 	m.epochs = make([]epoch, len(list))
 	for i, p := range list {
 		e := &m.epochs[i]
@@ -272,6 +273,9 @@ func (m *mapping) restore(list []placing, o *observer) {
 			until = list[i+1].From
 		}
 		if p.Reports {
+			e.take(o.reports, min(until, to), o.rate)
+		}
+		if p.Reports && len(e.reports) == 0 { // the estimate is of a later time than its packets
 			e.take(o.reports, until, o.rate)
 		}
 		e.tick, e.delay = p.Tick, line{p.Delay[0], p.Delay[1], p.Delay[2]}

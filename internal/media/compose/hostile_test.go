@@ -56,14 +56,37 @@ func TestAHungDecoder(t *testing.T) {
 	r := newRoom(t)
 	r.join(participant{id: "ann", color: "red", size: "320x180", codec: "VP8", to: 2 * time.Second})
 	r.join(participant{id: "bob", color: "blue", size: "640x360", codec: "VP8", to: 2 * time.Second})
+	e := hanging(t)
+	v := composedBy(t, e, Job{Dir: r.record(false), Folder: t.TempDir(), Layout: Grid})
+	require.Equal(t, 2, v.result.FailedDecoders)
+	require.NotEmpty(t, v.tones())
+}
+
+// TestAHungDecoderInTwoPieces counts once, although one piece is composed in advance.
+func TestAHungDecoderInTwoPieces(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.join(participant{id: "ann", color: "red", size: "320x180", codec: "VP8", to: 6 * time.Second, silent: true})
+	r.note(7*time.Second, trackfile.Event{Kind: trackfile.Arranged, Layout: Grid})
+	e := hanging(t)
+	j := Job{Dir: r.record(false), Folder: t.TempDir(), Layout: Grid, Written: 18 * time.Second}
+	done, err := e.Advance(t.Context(), j)
+	require.NoError(t, err)
+	require.Equal(t, 4*time.Second, done)
+	v := composedBy(t, e, j)
+	require.Equal(t, 1, v.result.FailedDecoders)
+	require.Greater(t, len(v.frames), 7*FrameRate-5)
+}
+
+// hanging returns an engine whose decoders of pictures hang.
+func hanging(t *testing.T) *Engine {
+	t.Helper()
 	e := shortPieces()
 	e.stall = 5 * time.Second
 	script := "#!/bin/sh\ncase \"$*\" in *-protocol_whitelist\\ pipe\\ -f\\ ivf*) exec sleep 1000;; esac\nexec " + e.ffmpeg + " \"$@\"\n"
 	e.ffmpeg = filepath.Join(t.TempDir(), "ffmpeg")
 	require.NoError(t, os.WriteFile(e.ffmpeg, []byte(script), 0o700))
-	v := composedBy(t, e, Job{Dir: r.record(false), Folder: t.TempDir(), Layout: Grid})
-	require.Equal(t, 2, v.result.FailedDecoders)
-	require.NotEmpty(t, v.tones())
+	return e
 }
 
 // TestAFullDisk ends a composition. Its finished pieces stay.

@@ -273,7 +273,7 @@ func (s *session) at(in *input, x *placer, p *trackfile.Packet) time.Duration {
 			x.mapping.begun, x.mapping.last = true, in.clock.first
 		}
 		if list := s.estimates[x.stage].Tracks[in.info.ID]; len(list) > 0 {
-			x.mapping.restore(list, in.clock)
+			x.mapping.restore(list, in.clock, s.estimates[x.stage].Until)
 		} else if len(x.mapping.epochs) == 0 { // a damaged file
 			x.mapping.epochs = []epoch{{tick: 1 / in.clock.rate}}
 		}

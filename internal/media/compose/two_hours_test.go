@@ -129,6 +129,7 @@ func twoHours(t *testing.T, restart time.Duration) {
 	ann.offset, ann.drift, ann.sound.drift, ann.image.drift, ann.loss = 300, 200e-6, -200e-6, 100e-6, 0.02
 	bob.drift, bob.sound.drift, bob.transit, bob.jitter = -200e-6, 200e-6, 0.04, 0.03
 	again.offset, again.drift, again.transit = -300, -200e-6, 0.04
+	bob.set = 1830      // its clock is set 5 minutes ahead
 	ann.rerouted = 0.06 // the least delay of the network grows by so much in the middle
 	folder := t.TempDir()
 	var s *session
