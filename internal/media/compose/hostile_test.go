@@ -56,7 +56,7 @@ func TestAHungDecoder(t *testing.T) {
 	r := newRoom(t)
 	r.join(participant{id: "ann", color: "red", size: "320x180", codec: "VP8", to: 2 * time.Second})
 	r.join(participant{id: "bob", color: "blue", size: "640x360", codec: "VP8", to: 2 * time.Second})
-	e := hanging(t)
+	e := hanging(t, `*-protocol_whitelist\ pipe\ -f\ ivf*`)
 	v := composedBy(t, e, Job{Dir: r.record(false), Folder: t.TempDir(), Layout: Grid})
 	require.Equal(t, 2, v.result.FailedDecoders)
 	require.NotEmpty(t, v.tones())
@@ -68,7 +68,7 @@ func TestAHungDecoderInTwoPieces(t *testing.T) {
 	r := newRoom(t)
 	r.join(participant{id: "ann", color: "red", size: "320x180", codec: "VP8", to: 6 * time.Second, silent: true})
 	r.note(7*time.Second, trackfile.Event{Kind: trackfile.Arranged, Layout: Grid})
-	e := hanging(t)
+	e := hanging(t, `*-protocol_whitelist\ pipe\ -f\ ivf*`)
 	j := Job{Dir: r.record(false), Folder: t.TempDir(), Layout: Grid, Written: 18 * time.Second}
 	done, err := e.Advance(t.Context(), j)
 	require.NoError(t, err)
@@ -78,12 +78,23 @@ func TestAHungDecoderInTwoPieces(t *testing.T) {
 	require.Greater(t, len(v.frames), 7*FrameRate-5)
 }
 
-// hanging returns an engine whose decoders of pictures hang.
-func hanging(t *testing.T) *Engine {
+// TestAHungVoice is left out and counted.
+func TestAHungVoice(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.join(participant{id: "ann", color: "red", size: "320x180", codec: "VP8", to: 2 * time.Second})
+	v := composedBy(t, hanging(t, `*faststart*`), Job{Dir: r.record(false), Folder: t.TempDir(), Layout: Grid, Separate: true})
+	require.Empty(t, v.result.Voices)
+	require.Equal(t, 1, v.result.LeftFiles)
+	require.NotEmpty(t, v.tones())
+}
+
+// hanging returns an engine whose processes hang if their arguments are like a pattern of the shell.
+func hanging(t *testing.T, pattern string) *Engine {
 	t.Helper()
 	e := shortPieces()
 	e.stall = 5 * time.Second
-	script := "#!/bin/sh\ncase \"$*\" in *-protocol_whitelist\\ pipe\\ -f\\ ivf*) exec sleep 1000;; esac\nexec " + e.ffmpeg + " \"$@\"\n"
+	script := "#!/bin/sh\ncase \"$*\" in " + pattern + ") exec sleep 1000;; esac\nexec " + e.ffmpeg + " \"$@\"\n"
 	e.ffmpeg = filepath.Join(t.TempDir(), "ffmpeg")
 	require.NoError(t, os.WriteFile(e.ffmpeg, []byte(script), 0o700))
 	return e

@@ -132,14 +132,24 @@ func (e *Engine) encodeVoice(ctx context.Context, j *Job, s *session, lanes []*l
 	if len(lanes) == 1 {
 		filter = "[0:a]anull[a]"
 	}
-	p := decoder.Command(ctx, j.Folder, niceness, e.ffmpeg, append(args, "-filter_complex", filter, "-map", "[a]",
-		"-c:a", "aac", "-b:a", "64k", "-ar", strconv.Itoa(soundRate), "-ac", "1",
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// It writes its progress to the pipe each second: that shows whether it hangs.
+	p := decoder.Command(running, j.Folder, niceness, e.ffmpeg, append(args, "-progress", "pipe:1", "-stats_period", "1",
+		"-filter_complex", filter, "-map", "[a]", "-c:a", "aac", "-b:a", "64k", "-ar", strconv.Itoa(soundRate), "-ac", "1",
 		"-f", "mp4", "-movflags", "+faststart", "-y", "file:"+path+unfinishedSuffix)...)
+	out, err := p.Cmd.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("open a pipe: %w", err)
+	}
 	// At most 24 KB each second, with the index.
 	if err := p.Start(s.limitsOf(len(lanes), 1<<20+24_000*int64(s.length/time.Second))); err != nil {
 		return err
 	}
-	if err := p.Wait(); err != nil {
+	w := newWatch(e.stall, cancel)
+	w.in = out
+	_, readErr := io.Copy(io.Discard, w)
+	if err := firstOf(p.Wait(), readErr); err != nil {
 		return fmt.Errorf("encode a voice: %w: %s", err, p.Messages())
 	}
 	if err := os.Rename(path+unfinishedSuffix, path); err != nil {
