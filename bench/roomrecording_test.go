@@ -71,12 +71,8 @@ func BenchmarkRoomRecording(b *testing.B) {
 // the same four files into one picture with its own filters, in turns. Real time on two cores needs less than 2 core-s/s.
 func BenchmarkCompose(b *testing.B) {
 	const rounds, seconds, people = 3, 20, 4
-	clip := filepath.Join(b.TempDir(), "camera.ivf")
-	out, err := exec.Command("ffmpeg", "-loglevel", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=1280x720:rate=30",
-		"-t", strconv.Itoa(seconds), "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-auto-alt-ref", "0", "-g", "300",
-		"-b:v", "1700k", clip).CombinedOutput()
-	require.NoError(b, err, "%s", out)
-	dir := recordPeople(b, clip, people)
+	clip := makeClip(b, seconds)
+	dir := recordPeople(b, picturesOf(b, clip), nil, people, seconds)
 	engine := compose.New(slog.New(slog.DiscardHandler))
 	// measure returns the seconds of media that are composed in a second, and the CPU time of a second of media.
 	measure := func(run func()) (speed, cpu float64) {
@@ -107,6 +103,17 @@ func BenchmarkCompose(b *testing.B) {
 	}
 }
 
+// makeClip makes an IVF file of a camera of 720p in VP8, with a key picture every 10 s.
+func makeClip(b *testing.B, seconds int) (path string) {
+	b.Helper()
+	path = filepath.Join(b.TempDir(), "camera.ivf")
+	out, err := exec.Command("ffmpeg", "-loglevel", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=1280x720:rate=30",
+		"-t", strconv.Itoa(seconds), "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-auto-alt-ref", "0", "-g", "300",
+		"-b:v", "1700k", path).CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	return path
+}
+
 // bareCompose has the arguments of nice for a picture of four equal files.
 func bareCompose(clip string) []string {
 	args := []string{"-n", "15", "ffmpeg", "-loglevel", "error", "-nostdin"}
@@ -126,38 +133,60 @@ func childrenCPU(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// recordPeople writes a recording of people who all send the pictures of an IVF file.
-func recordPeople(b *testing.B, clip string, people int) (dir string) {
+// recordPeople writes a recording of people who all send the pictures of an IVF file, again and again, and the frames of Opus.
+func recordPeople(b *testing.B, pictures, frames [][]byte, people, seconds int) (dir string) {
 	b.Helper()
 	now := time.Unix(1_700_000_000, 0)
 	began := now
 	dir = filepath.Join(b.TempDir(), "recording")
 	w, err := trackfile.Create(trackfile.Config{Dir: dir, Now: func() time.Time { return now }})
 	require.NoError(b, err)
-	tracks := make([]*trackfile.Track, people)
-	for i := range tracks {
+	begin := func(user, source, mimeType string, rate uint32) *trackfile.Track {
+		id := source + "-" + user
+		t, err := w.Track(trackfile.Info{ID: id, UserID: user, Clock: user, Source: source, MimeType: mimeType, ClockRate: rate})
+		require.NoError(b, err)
+		w.Note(trackfile.Event{Kind: trackfile.Published, UserID: user, TrackID: id, Source: source})
+		return t
+	}
+	cameras, microphones := make([]*trackfile.Track, people), make([]*trackfile.Track, people)
+	for i := range people {
 		user := "user" + strconv.Itoa(i)
 		w.Note(trackfile.Event{Kind: trackfile.Joined, UserID: user, Name: user})
-		tracks[i], err = w.Track(trackfile.Info{ID: "t" + user, UserID: user, Clock: user, Source: "camera", MimeType: "video/VP8", ClockRate: 90_000})
-		require.NoError(b, err)
-		w.Note(trackfile.Event{Kind: trackfile.Published, UserID: user, TrackID: "t" + user, Source: "camera"})
+		cameras[i] = begin(user, "camera", "video/VP8", 90_000)
+		microphones[i] = begin(user, "microphone", "audio/opus", 48_000)
 	}
-	raw, err := os.ReadFile(clip)
-	require.NoError(b, err)
 	sequence, payloader := uint16(0), codecs.VP8Payloader{}
-	for n := 0; len(raw) >= 44; n++ {
-		size := int(binary.LittleEndian.Uint32(raw[32:]))
-		payloads := payloader.Payload(1150, raw[44:44+size])
-		now = began.Add(time.Duration(n) * time.Second / 30)
-		for i, payload := range payloads {
-			for _, t := range tracks {
-				t.Packet(sequence, uint32(n)*3000, i == len(payloads)-1, payload)
+	for n := range seconds * 50 { // 20 ms
+		now = began.Add(time.Duration(n) * 20 * time.Millisecond)
+		if len(frames) > 0 {
+			for _, t := range microphones {
+				t.Packet(uint16(n), uint32(n)*960, false, frames[n%len(frames)])
 			}
-			sequence++
+		}
+		if picture := n * 30 / 50; len(pictures) > 0 && picture != (n-1)*30/50 {
+			payloads := payloader.Payload(1150, pictures[picture%len(pictures)])
+			for i, payload := range payloads {
+				for _, t := range cameras {
+					t.Packet(sequence, uint32(picture)*3000, i == len(payloads)-1, payload)
+				}
+				sequence++
+			}
 		}
 		w.Flush()
-		raw = raw[12+size:]
 	}
 	require.NoError(b, w.Close())
 	return dir
+}
+
+// picturesOf returns the pictures of an IVF file.
+func picturesOf(b *testing.B, clip string) (list [][]byte) {
+	b.Helper()
+	raw, err := os.ReadFile(clip)
+	require.NoError(b, err)
+	for raw = raw[32:]; len(raw) >= 12; {
+		size := 12 + int(binary.LittleEndian.Uint32(raw))
+		list = append(list, raw[12:size])
+		raw = raw[size:]
+	}
+	return list
 }

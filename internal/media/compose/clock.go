@@ -29,6 +29,7 @@ type observer struct {
 	rate    float64 // nominal ticks per second
 	begun   bool
 	last    int64 // the newest unwrapped timestamp
+	first   int64
 	reports []report
 	windows []reading
 }
@@ -49,7 +50,7 @@ type reading struct {
 // unwrap extends a timestamp to the value nearest to the newest one.
 func (o *observer) unwrap(ts uint32) int64 {
 	if !o.begun {
-		o.begun, o.last = true, int64(ts)
+		o.begun, o.first, o.last = true, int64(ts), int64(ts)
 	}
 	return o.last + int64(int32(ts-uint32(o.last)))
 }
@@ -240,6 +241,45 @@ func (e *epoch) sent(wide int64) float64 {
 	}
 	r := e.reports[i]
 	return r.clock + float64(wide-r.wide)*e.tick
+}
+
+// placing is how an epoch places packets, apart from the reports, which are in the track's file.
+type placing struct {
+	From    time.Duration `json:"from"`
+	Tick    float64       `json:"tick"`
+	Delay   [3]float64    `json:"delay"` // x0, y0 and slope of the line
+	Reports bool          `json:"reports,omitempty"`
+}
+
+// placings returns what restore needs.
+func (m *mapping) placings() []placing {
+	list := make([]placing, len(m.epochs))
+	for i := range m.epochs {
+		e := &m.epochs[i]
+		list[i] = placing{e.from, e.tick, [3]float64{e.delay.x0, e.delay.y0, e.delay.slope}, len(e.reports) > 0}
+	}
+	return list
+}
+
+// restore sets the epochs to earlier ones, with the reports of a track that arrived up to a time: later ones may be of a clock that was
+// set since.
+func (m *mapping) restore(list []placing, o *observer, to time.Duration) {
+	m.epochs = make([]epoch, len(list))
+	for i, p := range list {
+		e := &m.epochs[i]
+		e.from = p.From
+		until := time.Duration(math.MaxInt64)
+		if i+1 < len(list) {
+			until = list[i+1].From
+		}
+		if p.Reports {
+			e.take(o.reports, min(until, to), o.rate)
+		}
+		if p.Reports && len(e.reports) == 0 { // the estimate is of a later time than its packets
+			e.take(o.reports, until, o.rate)
+		}
+		e.tick, e.delay = p.Tick, line{p.Delay[0], p.Delay[1], p.Delay[2]}
+	}
 }
 
 // place returns the time of a packet since the start of the recording: its arrival, had the network delayed it as little as possible.

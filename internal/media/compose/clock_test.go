@@ -19,6 +19,7 @@ type sender struct {
 	sound, image  stream
 	reports       bool
 	set           float64 // when its clock is set 5 minutes ahead; 0 for never
+	rerouted      float64 // the longer delay of the network in the second half, in seconds
 }
 
 // stream is a simulated track.
@@ -64,7 +65,11 @@ func (s *sender) run(seed uint64) {
 		ts := func(at float64) uint32 { return x.first + uint32(int64((at-s.joined)*x.rate*(1+x.drift))) }
 		next, arrived := s.joined+2.5, 0.0 // of the reports
 		for at := s.joined; at < s.left; at += x.every {
-			arrived = max(arrived, at+s.transit+random.ExpFloat64()*s.jitter) // packets keep their order
+			transit := s.transit
+			if at > (s.joined+s.left)/2 {
+				transit += s.rerouted
+			}
+			arrived = max(arrived, at+transit+random.ExpFloat64()*s.jitter) // packets keep their order
 			if s.reports && at >= next {
 				next += 3
 				whole, fraction := math.Modf(s.clock(at))

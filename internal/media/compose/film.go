@@ -4,38 +4,86 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 )
 
 // tick returns the time of a picture of the video.
 func tick(n int) time.Duration { return time.Duration(n) * time.Second / FrameRate }
 
+// maxPlaying is the bound of Engine.playing.
+const maxPlaying = maxGrid + 7
+
 // film composes the pictures of a recording, one after the other.
 type film struct {
 	engine   *Engine
 	job      *Job
-	material *material
+	segments map[string][]*segment
 	plan     []interval
 	names    map[string]*label
 	canvas   *image
+	// until is the time up to which it is composed.
+	until time.Duration
 
+	begun   bool
 	now     int // index of the current interval
 	playing map[*segment]*source
-	failed  int
+	uses    int
+	failed  []string // ids of segments
 }
 
-// feed writes all pictures, as raw YUV 4:2:0.
-func (f *film) feed(ctx context.Context, out io.Writer) error {
-	defer func() {
-		for s := range f.playing {
-			f.end(s)
+// compose composes the pictures up to a number, and adds their pieces.
+func (e *Engine) compose(ctx context.Context, j *Job, s *session, total int) error {
+	first := len(s.pieces) * s.piecePictures()
+	if first >= total {
+		return nil
+	}
+	list := s.planner.between(tick(first), tick(total))
+	s.cast(list)
+	names, err := e.labels(ctx, j.Folder, list)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // such as an ffmpeg without fonts
+		e.log.Warn("a session's recording has no names", "error", err)
+		names = nil
+	}
+	f := &film{
+		engine: e, job: j, segments: s.segments(), plan: list, names: names, canvas: newImage(Width, Height), until: tick(total),
+		playing: map[*segment]*source{},
+	}
+	defer f.close()
+	for from := first; from < total; from += s.piecePictures() {
+		to := min(from+s.piecePictures(), total)
+		path := filepath.Join(s.folder, "next"+unfinishedSuffix)
+		err := e.encode(ctx, j, path, func(out io.Writer) error { return f.feed(ctx, out, from, to) })
+		if err != nil {
+			return err
 		}
-	}()
-	for n := 0; tick(n) < f.material.length; n++ {
+		if to == total {
+			f.close() // counts the failed ones
+		}
+		if err := s.finish(path, &piece{Pictures: to - from, Failed: f.failed}); err != nil {
+			return err
+		}
+		f.failed = nil
+		s.prune()
+	}
+	return nil
+}
+
+// feed writes pictures, as raw YUV 4:2:0.
+func (f *film) feed(ctx context.Context, out io.Writer, from, to int) error {
+	for n := from; n < to; n++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f.compose(ctx, tick(n), n == 0)
+		if n%FrameRate == 0 {
+			if err := f.job.refused(); err != nil {
+				return err
+			}
+		}
+		f.draw(ctx, tick(n))
 		if _, err := out.Write(f.canvas.data); err != nil {
 			return fmt.Errorf("write to the encoder: %w", err)
 		}
@@ -46,8 +94,10 @@ func (f *film) feed(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// compose makes the picture of a time. Only tiles that change are drawn.
-func (f *film) compose(ctx context.Context, at time.Duration, all bool) {
+// draw makes the picture of a time. Only tiles that change are drawn.
+func (f *film) draw(ctx context.Context, at time.Duration) {
+	all := !f.begun
+	f.begun = true
 	for f.now+1 < len(f.plan) && f.plan[f.now+1].from <= at {
 		f.now++
 		all = true
@@ -62,7 +112,7 @@ func (f *film) compose(ctx context.Context, at time.Duration, all bool) {
 		x := f.sourceOf(ctx, t, at+tick(1)/2)
 		changed := x != nil && x.advance(at+tick(1)/2)
 		if changed || all {
-			f.draw(t, x)
+			f.tile(t, x)
 		}
 	}
 	for s := range f.playing {
@@ -75,7 +125,7 @@ func (f *film) compose(ctx context.Context, at time.Duration, all bool) {
 // sourceOf returns the source of a tile's pictures at a time; nil for none.
 func (f *film) sourceOf(ctx context.Context, t *tile, at time.Duration) *source {
 	var current *segment
-	for _, s := range f.material.segments[t.trackID] {
+	for _, s := range f.segments[t.trackID] {
 		if s.from > at {
 			break
 		}
@@ -86,10 +136,26 @@ func (f *film) sourceOf(ctx context.Context, t *tile, at time.Duration) *source 
 	}
 	x := f.playing[current]
 	if x == nil {
-		x = f.engine.decode(ctx, f.job.Folder, current, f.material.length)
+		if len(f.playing) >= f.engine.playing {
+			f.evict()
+		}
+		x = f.engine.decode(ctx, f.job.Folder, current, at, f.until)
 		f.playing[current] = x
 	}
+	f.uses++
+	x.used = f.uses
 	return x
+}
+
+// evict ends the source that was shown longest ago.
+func (f *film) evict() {
+	var oldest *segment
+	for s, x := range f.playing {
+		if oldest == nil || x.used < f.playing[oldest].used {
+			oldest = s
+		}
+	}
+	f.end(oldest)
 }
 
 // end ends a source.
@@ -98,7 +164,14 @@ func (f *film) end(s *segment) {
 	delete(f.playing, s)
 	x.close()
 	if x.failed {
-		f.failed++
+		f.failed = append(f.failed, s.id)
+	}
+}
+
+// close ends all sources.
+func (f *film) close() {
+	for s := range f.playing {
+		f.end(s)
 	}
 }
 
@@ -106,8 +179,8 @@ func (f *film) end(s *segment) {
 // turned off, and aren't shown again.
 const early = 300 * time.Millisecond
 
-// draw draws a tile.
-func (f *film) draw(t *tile, x *source) {
+// tile draws a tile.
+func (f *film) tile(t *tile, x *source) {
 	a := t.area
 	if x == nil || x.current == nil || x.current.at < t.since-early {
 		f.canvas.fill(a, color{46, 130, 126})

@@ -83,7 +83,9 @@ func (e *Engine) drawNames(ctx context.Context, folder string, names []string) (
 			file, i*labelHeight+19)
 	}
 	size := labelWidth * labelHeight * len(names)
-	p := decoder.Command(ctx, folder, niceness, e.ffmpeg, "-hide_banner", "-loglevel", "error", "-nostdin", "-f", "lavfi",
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := decoder.Command(running, folder, niceness, e.ffmpeg, "-hide_banner", "-loglevel", "error", "-nostdin", "-f", "lavfi",
 		"-i", fmt.Sprintf("color=black:size=%dx%d", labelWidth, labelHeight*len(names)), "-vf", strings.Join(filters, ","),
 		"-frames:v", "1", "-pix_fmt", "gray", "-f", "rawvideo", "pipe:1")
 	out, err := p.Cmd.StdoutPipe()
@@ -94,7 +96,9 @@ func (e *Engine) drawNames(ctx context.Context, folder string, names []string) (
 		return nil, err
 	}
 	mask := make([]byte, size)
-	_, readErr := io.ReadFull(out, mask)
+	w := newWatch(e.stall, cancel)
+	w.in = out
+	_, readErr := io.ReadFull(w, mask)
 	if err := p.Wait(); err != nil || readErr != nil {
 		return nil, fmt.Errorf("draw names: %w: %s", firstOf(err, readErr), p.Messages())
 	}

@@ -80,6 +80,16 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// plan returns the intervals of a whole recording.
+func plan(events []trackfile.Event, length time.Duration, layout string, size area) []interval {
+	p := newPlanner(layout, size)
+	for i := range events {
+		p.add(&events[i])
+	}
+	p.settle(length)
+	return p.between(0, length)
+}
+
 // TestPlan: intervals have no gaps, and follow who is there, speaks and shares.
 func TestPlan(t *testing.T) {
 	t.Parallel()

@@ -145,6 +145,7 @@ type assembler struct {
 	ts      uint32
 	at      time.Duration
 	data    []byte
+	held    int  // payload bytes of the picture; unpackers keep fragments that aren't in data yet
 	waiting bool // for a key picture
 	left    uint64
 }
@@ -162,6 +163,11 @@ func (a *assembler) push(p *placed, pass func(*picture)) {
 		// Packets are missing, also of the picture before: it had no mark.
 		a.waiting = a.waiting || p.gap || a.begun
 		a.abandon()
+	}
+	if a.held += len(p.Payload); a.held > maxPicture {
+		a.abandon()
+		a.waiting = true
+		return
 	}
 	data, begins, err := a.unpack(p.Payload)
 	switch {
@@ -184,12 +190,15 @@ func (a *assembler) abandon() {
 	if a.begun {
 		a.left++
 	}
-	a.begun, a.data, a.unpack = false, nil, a.format.unpack()
+	a.reset()
 }
+
+// reset prepares for the next picture. No format has fragments that continue in another picture, so the unpacker drops its own.
+func (a *assembler) reset() { a.begun, a.data, a.held, a.unpack = false, nil, 0, a.format.unpack() }
 
 func (a *assembler) complete(pass func(*picture)) {
 	x := picture{at: a.at, data: a.data}
-	a.begun, a.data = false, nil
+	a.reset()
 	x.width, x.height = a.format.inspect(x.data)
 	x.key = x.width > 0 && x.height > 0
 	if x.width > maxSide || x.height > maxSide || a.waiting && !x.key || len(x.data) == len(a.format.prefix) {

@@ -73,44 +73,77 @@ type scene struct {
 	since     time.Duration
 }
 
-// plan divides a recording into intervals, without gaps, from 0 to its length.
-func plan(events []trackfile.Event, length time.Duration, layout string, size area) []interval {
-	s := &scene{people: map[string]*person{}, tracks: map[string]*shownTrack{}, layout: Grid}
-	var list []interval
-	put := func(at time.Duration) {
-		tiles := s.arrange(layout, size)
-		n := len(list)
-		switch {
-		case n > 0 && slices.Equal(list[n-1].tiles, tiles):
-		case n > 0 && at-list[n-1].from < shortest:
-			list[n-1].tiles = tiles
-		default:
-			if n > 0 {
-				list[n-1].to = at
-			}
-			list = append(list, interval{from: at, tiles: tiles})
-		}
+// planner divides a recording into intervals, without gaps. Events come by time.
+type planner struct {
+	scene  *scene
+	layout string
+	size   area
+	list   []interval
+}
+
+func newPlanner(layout string, size area) *planner {
+	return &planner{
+		scene: &scene{people: map[string]*person{}, tracks: map[string]*shownTrack{}, layout: Grid}, layout: layout, size: size,
 	}
-	for i := range events {
-		e := &events[i]
-		if e.At > length {
-			break
-		}
-		if s.settle(e.At) {
-			put(s.since + holdSpeaker)
-		}
-		s.apply(e)
-		put(e.At)
+}
+
+// add takes an event. Afterwards, the intervals that end shortest before it are final.
+func (p *planner) add(e *trackfile.Event) {
+	p.settle(e.At)
+	p.scene.apply(e)
+	p.put(e.At)
+}
+
+// settle takes the time up to which all events were added.
+func (p *planner) settle(at time.Duration) {
+	if p.scene.settle(at) {
+		p.put(p.scene.since + holdSpeaker)
 	}
-	if s.settle(length) {
-		put(s.since + holdSpeaker)
+}
+
+// put notes the tiles from a time on.
+func (p *planner) put(at time.Duration) {
+	tiles := p.scene.arrange(p.layout, p.size)
+	n := len(p.list)
+	switch {
+	case n > 0 && slices.Equal(p.list[n-1].tiles, tiles):
+	case n > 0 && at-p.list[n-1].from < shortest:
+		p.list[n-1].tiles = tiles
+	default:
+		if n > 0 {
+			p.list[n-1].to = at
+		}
+		p.list = append(p.list, interval{from: at, tiles: tiles})
+	}
+}
+
+// between returns the intervals from a time to another one. Before the first event, its tiles are shown.
+func (p *planner) between(from, to time.Duration) (list []interval) {
+	for n, i := range p.list {
+		if n == 0 {
+			i.from = 0
+		}
+		if n == len(p.list)-1 {
+			i.to = to
+		}
+		i.from, i.to = max(i.from, from), min(i.to, to)
+		if i.from < i.to {
+			list = append(list, i)
+		}
 	}
 	if len(list) == 0 {
-		return []interval{{to: length}}
+		return []interval{{from: from, to: to}}
 	}
-	list[0].from = 0
-	list[len(list)-1].to = length
 	return list
+}
+
+// forget drops intervals that end before a time.
+func (p *planner) forget(until time.Duration) {
+	n := 0
+	for n+1 < len(p.list) && p.list[n].to <= until {
+		n++
+	}
+	p.list = slices.Delete(p.list, 0, n)
 }
 
 // settle shows the current speaker if it has spoken for long enough at a time, and reports whether that changed.

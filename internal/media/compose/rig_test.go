@@ -70,13 +70,22 @@ func (r *room) note(at time.Duration, e trackfile.Event) {
 }
 
 // record writes the files. It ends without Close if killed.
-func (r *room) record(killed bool) (dir string) {
+func (r *room) record(killed bool) (dir string) { return r.recordDuring(killed, 0, nil) }
+
+// recordDuring does the same, and calls a function in intervals of the recording.
+func (r *room) recordDuring(killed bool, every time.Duration, during func(dir string)) (dir string) {
 	dir = filepath.Join(r.t.TempDir(), "recording")
 	w, err := trackfile.Create(trackfile.Config{Dir: dir, Now: func() time.Time { return r.now }})
 	require.NoError(r.t, err)
 	slices.SortStableFunc(r.actions, func(a, b action) int { return cmp.Compare(a.at, b.at) })
 	tracks := map[string]*trackfile.Track{}
+	next := every
 	for i, a := range r.actions {
+		if during != nil && a.at >= next {
+			w.Flush()
+			during(dir)
+			next += every
+		}
 		r.now = r.started.Add(a.at)
 		a.do(w, tracks)
 		if i%50 == 0 {
@@ -112,6 +121,7 @@ type participant struct {
 	transit                time.Duration
 	loss                   float64
 	silent                 bool
+	rareKeys               bool // only the first picture is a key picture
 	garbage                bool
 }
 
@@ -148,7 +158,11 @@ func (r *room) video(p participant, length string) (list []unit) {
 		payloader = &codecs.H264Payloader{}
 		args = []string{"-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-x264-params", "aud=1:sliced-threads=0", "-f", "h264"}
 	}
-	out := ffmpeg(r.t, append(append([]string{"-f", "lavfi", "-i", source, "-g", "60", "-pix_fmt", "yuv420p", "-b:v", "500k"}, args...), "pipe:1")...)
+	gop := "60"
+	if p.rareKeys {
+		gop = "99999"
+	}
+	out := ffmpeg(r.t, append(append([]string{"-f", "lavfi", "-i", source, "-g", gop, "-pix_fmt", "yuv420p", "-b:v", "500k"}, args...), "pipe:1")...)
 	var pictures [][]byte
 	if p.codec == "H264" {
 		pictures = bytes.Split(out, []byte("\x00\x00\x00\x01\x09"))[1:]
@@ -240,10 +254,16 @@ type video struct {
 // compose composes and decodes a recording.
 func composed(t testing.TB, dir, layout string) *video {
 	t.Helper()
+	return composedBy(t, New(slog.New(slog.DiscardHandler)), Job{Dir: dir, Folder: t.TempDir(), Layout: layout})
+}
+
+// composedBy does the same with an engine.
+func composedBy(t testing.TB, e *Engine, j Job) *video {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "out.flv")
 	f, err := os.Create(path)
 	require.NoError(t, err)
-	result, err := New(slog.New(slog.DiscardHandler)).Run(t.Context(), Job{Dir: dir, Folder: t.TempDir(), Layout: layout}, func(flv io.Reader) error {
+	result, err := e.Run(t.Context(), j, func(flv io.Reader) error {
 		_, err := io.Copy(f, flv)
 		return err
 	})

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"io"
 	"strconv"
 	"sync"
 	"time"
@@ -28,23 +29,40 @@ type source struct {
 	// current is shown; next comes after it.
 	current, next *frame
 	ended         bool
+	used          int  // when it was shown last, in uses of the film's sources
 	failed        bool // read it after close
 }
 
-// decode starts to decode a segment. If that fails, the source has fewer pictures or none.
-func (e *Engine) decode(ctx context.Context, folder string, s *segment, length time.Duration) *source {
+// decode starts to decode the part of a segment that is shown from a time to another one. If that fails, the source has fewer
+// pictures or none.
+func (e *Engine) decode(ctx context.Context, folder string, s *segment, from, to time.Duration) *source {
 	ctx, cancel := context.WithCancel(ctx)
 	x := &source{segment: s, cancel: cancel, frames: make(chan *frame, framesAhead), spare: make(chan *image, framesAhead+3)}
-	size := strconv.Itoa(s.shownWidth) + ":" + strconv.Itoa(s.shownHeight)
-	p := decoder.Command(ctx, folder, niceness, e.ffmpeg, "-hide_banner", "-loglevel", "error", "-nostdin", "-threads", "1",
-		"-max_alloc", strconv.Itoa(maxAlloc), "-protocol_whitelist", "file", "-f", "ivf", "-copyts", "-i", "file:"+s.path, "-map", "0:v:0",
-		"-filter_threads", "1", "-vf", "scale="+size+":flags=bilinear,format=yuv420p", "-fps_mode", "passthrough", "-c:v", "rawvideo",
-		"-f", "matroska", "-write_crc32", "0", "-live", "1", "-cluster_size_limit", "1", "pipe:1")
+	key := s.key(from)
 	x.done.Go(func() {
 		defer close(x.frames)
-		x.failed = x.read(ctx, p, length) != nil && ctx.Err() == nil
+		in, file, err := s.open(key.offset, s.end(to))
+		if err != nil {
+			x.failed = true
+			return
+		}
+		defer file.Close()
+		x.failed = e.play(ctx, folder, x, in, to-key.at) != nil && ctx.Err() == nil
 	})
 	return x
+}
+
+// play passes on the pictures of an IVF file.
+func (e *Engine) play(ctx context.Context, folder string, x *source, in io.Reader, length time.Duration) error {
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	size := strconv.Itoa(x.segment.shownWidth) + ":" + strconv.Itoa(x.segment.shownHeight)
+	p := decoder.Command(running, folder, niceness, e.ffmpeg, "-hide_banner", "-loglevel", "error", "-threads", "1",
+		"-max_alloc", strconv.Itoa(maxAlloc), "-protocol_whitelist", "pipe", "-f", "ivf", "-copyts", "-i", "pipe:0", "-map", "0:v:0",
+		"-filter_threads", "1", "-vf", "scale="+size+":flags=bilinear,format=yuv420p", "-fps_mode", "passthrough", "-c:v", "rawvideo",
+		"-f", "matroska", "-write_crc32", "0", "-live", "1", "-cluster_size_limit", "1", "pipe:1")
+	p.Cmd.Stdin = in
+	return x.read(ctx, p, length, newWatch(e.stall, cancel))
 }
 
 // limitsFor returns the limits of a decoder for a recording of a length.
@@ -52,8 +70,28 @@ func limitsFor(length time.Duration) decoder.Limits {
 	return decoder.Limits{Memory: 2 << 30, File: 1 << 20, CPU: 5*time.Minute + 4*length}
 }
 
+// watch ends a process that gives no byte for a time while bytes are wanted.
+type watch struct {
+	in    io.Reader
+	after time.Duration
+	timer *time.Timer
+}
+
+func newWatch(after time.Duration, kill func()) *watch {
+	w := &watch{after: after, timer: time.AfterFunc(after, kill)}
+	w.timer.Stop()
+	return w
+}
+
+// Read implements io.Reader.
+func (w *watch) Read(b []byte) (int, error) {
+	w.timer.Reset(w.after)
+	defer w.timer.Stop()
+	return w.in.Read(b)
+}
+
 // read passes on the pictures of a process until it ends.
-func (x *source) read(ctx context.Context, p *decoder.Process, length time.Duration) error {
+func (x *source) read(ctx context.Context, p *decoder.Process, length time.Duration, w *watch) error {
 	out, err := p.Cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -61,7 +99,8 @@ func (x *source) read(ctx context.Context, p *decoder.Process, length time.Durat
 	if err := p.Start(limitsFor(length)); err != nil {
 		return err
 	}
-	in := newRawReader(out)
+	w.in = out
+	in := newRawReader(w)
 	for {
 		var pic *image
 		select {

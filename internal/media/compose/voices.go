@@ -24,7 +24,7 @@ const (
 	// silence is 20 ms of silence for two channels: a CELT frame (RFC 6716, 3.1) with the silence flag (4.3).
 	silence = "\xFC\xFF\xFE"
 	// maxLanes bounds the voices at the same time, and so the decoders that run together. Rooms forward 8 speakers at once, and the
-	// hosts.
+	// hosts. Tracks beyond it are counted.
 	maxLanes = 80
 )
 
@@ -38,6 +38,7 @@ type lane struct {
 	written int64
 	// until is the end of its last track.
 	until time.Duration
+	heard bool // there is a valid frame
 }
 
 func newLane(path string) (*lane, error) {
@@ -78,6 +79,7 @@ func (l *lane) add(frame []byte, at time.Duration) {
 	}
 	l.fill(to)
 	l.put(frame, n)
+	l.heard = true
 }
 
 // samples returns the length of an Opus frame; 0 if it is invalid or is longer than 120 ms (RFC 6716, 3.2.5).
@@ -95,13 +97,16 @@ func samples(frame []byte) int64 {
 	return n
 }
 
-// finish closes the file.
+// finish closes the file. It is idempotent.
 func (l *lane) finish() error {
+	if l.file == nil {
+		return nil
+	}
 	err := l.out.Flush()
 	if closeErr := l.file.Close(); err == nil {
 		err = closeErr
 	}
-	if err != nil {
+	if l.file = nil; err != nil {
 		return fmt.Errorf("write voices: %w", err)
 	}
 	return nil

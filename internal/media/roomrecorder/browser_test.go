@@ -80,7 +80,7 @@ func TestChromium(t *testing.T) {
 	browsertest.Run(t, tab, chromedp.Navigate("about:blank"))
 
 	video := filepath.Join(t.TempDir(), "video.flv")
-	result, err := r.Compose(t.Context(), part, compose.Grid, nil, func(v Video) error {
+	result, err := r.Compose(t.Context(), part, Composition{Layout: compose.Grid}, func(v Video) error {
 		out, err := os.Create(video)
 		if err != nil {
 			return err

@@ -6,10 +6,8 @@
 package roomrecorder
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -27,7 +25,7 @@ import (
 const (
 	// maxPart is the default of Config.MaxPart: two days of 700 kbit/s.
 	maxPart = 16 << 30
-	// workSuffix is that of the folder for temporary files of a part's composition.
+	// workSuffix is that of the folder for the files of a part's composition. Finished pieces stay in it until the part is removed.
 	workSuffix = ".work"
 	folderMode = 0o700
 )
@@ -35,7 +33,7 @@ const (
 // ErrNoPart means that there is no such part, or that its room still writes to it.
 var ErrNoPart = errors.New("this node has no such part of a recording")
 
-// ErrBusy means that a part is being composed already.
+// ErrBusy means that a part is being composed already, as a whole or in advance.
 var ErrBusy = errors.New("the part is being composed already")
 
 // Config of a Recorder.
@@ -68,10 +66,11 @@ type Recorder struct {
 	mu      sync.Mutex
 	last    map[string]int             // number of the last part of each recording
 	writing map[*trackfile.Writer]Part // parts whose rooms write to them
-	ended   map[Part]bool              // others; true while it is composed
+	ended   map[Part]bool              // others
+	busy    map[Part]bool              // parts of both that are being composed
 }
 
-// Open returns a Recorder with the parts that earlier processes have left.
+// Open returns a Recorder with the parts that earlier processes have left, and with the pieces of them that are composed.
 func Open(c Config) (*Recorder, error) {
 	if c.MaxPart <= 0 {
 		c.MaxPart = maxPart
@@ -79,7 +78,7 @@ func Open(c Config) (*Recorder, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Recorder{config: c, last: map[string]int{}, writing: map[*trackfile.Writer]Part{}, ended: map[Part]bool{}}
+	r := &Recorder{config: c, last: map[string]int{}, writing: map[*trackfile.Writer]Part{}, ended: map[Part]bool{}, busy: map[Part]bool{}}
 	if err := os.MkdirAll(c.Dir, folderMode); err != nil {
 		return nil, fmt.Errorf("make the folder of rooms' recordings: %w", err)
 	}
@@ -88,9 +87,12 @@ func Open(c Config) (*Recorder, error) {
 		return nil, fmt.Errorf("list the recordings of rooms: %w", err)
 	}
 	for _, folder := range folders {
-		if strings.HasSuffix(folder, workSuffix) {
+		if of, work := strings.CutSuffix(folder, workSuffix); work {
+			if _, err := os.Stat(of); err == nil {
+				continue
+			}
 			if err := os.RemoveAll(folder); err != nil {
-				return nil, fmt.Errorf("remove the files of a killed composition: %w", err)
+				return nil, fmt.Errorf("remove the files of a removed part: %w", err)
 			}
 			continue
 		}
@@ -99,7 +101,7 @@ func Open(c Config) (*Recorder, error) {
 			continue
 		}
 		p := Part{filepath.Base(filepath.Dir(folder)), n}
-		r.ended[p] = false
+		r.ended[p] = true
 		r.last[p.RecordingID] = max(r.last[p.RecordingID], n)
 	}
 	return r, nil
@@ -141,7 +143,7 @@ func (r *Recorder) End(_ string, w *trackfile.Writer, reason error) {
 	p, known := r.writing[w]
 	delete(r.writing, w)
 	if known {
-		r.ended[p] = false
+		r.ended[p] = true
 	}
 	r.mu.Unlock()
 	if known && r.config.Ended != nil {
@@ -171,110 +173,4 @@ func (r *Recorder) Writing(recordingID string) bool {
 		}
 	}
 	return false
-}
-
-// Video is a part while it is composed.
-type Video struct {
-	// FLV is the video, as it is made: H.264 and AAC.
-	FLV io.Reader
-	// Started is when the part began, by the server's clock.
-	Started time.Time
-}
-
-// Compose composes a part that has ended. to gets the video, and must read all of it. The part stays until Remove, so that a failed
-// composition can be repeated. progress may be nil.
-//
-// Errors: ErrNoPart, ErrBusy, and those of compose.Engine.Run.
-func (r *Recorder) Compose(
-	ctx context.Context, p Part, layout string, progress func(done time.Duration), to func(v Video) error,
-) (compose.Result, error) {
-	release, err := r.claim(p)
-	if err != nil {
-		return compose.Result{}, err
-	}
-	defer release()
-	folder := r.folder(p)
-	started, err := startOf(folder)
-	if err != nil {
-		return compose.Result{}, err
-	}
-	if r.config.Refuse != nil {
-		if err := r.config.Refuse(); err != nil {
-			return compose.Result{}, err
-		}
-	}
-	work := folder + workSuffix
-	if err := os.MkdirAll(work, folderMode); err != nil {
-		return compose.Result{}, fmt.Errorf("make a folder for a composition: %w", err)
-	}
-	defer func() {
-		if err := os.RemoveAll(work); err != nil {
-			r.config.Log.Warn("the temporary files of a composition were not removed; the next start removes them", "error", err)
-		}
-	}()
-	return r.config.Engine.Run(ctx, compose.Job{Dir: folder, Folder: work, Layout: layout, Progress: progress}, func(flv io.Reader) error {
-		return to(Video{flv, started})
-	})
-}
-
-// claim marks a part as being composed. release undoes that.
-func (r *Recorder) claim(p Part) (release func(), err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	busy, known := r.ended[p]
-	if !known {
-		return nil, ErrNoPart
-	}
-	if busy {
-		return nil, ErrBusy
-	}
-	r.ended[p] = true
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.ended[p] = false
-	}, nil
-}
-
-// startOf returns when a part began. A part without any event began when its folder was made.
-func startOf(folder string) (time.Time, error) {
-	events, err := trackfile.Timeline(folder)
-	if err != nil {
-		return time.Time{}, err
-	}
-	for _, e := range events {
-		if e.Kind == trackfile.Started {
-			return e.Started, nil
-		}
-	}
-	info, err := os.Stat(folder)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("look at a part of a recording: %w", err)
-	}
-	return info.ModTime(), nil
-}
-
-// Remove deletes a part that has ended and isn't composed. It has no effect if there is no such part.
-func (r *Recorder) Remove(p Part) error {
-	release, err := r.claim(p)
-	if errors.Is(err, ErrNoPart) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	// A process that is killed between the two leaves a folder that the next start removes, and not half of a part.
-	gone := r.folder(p) + ".gone" + workSuffix
-	if err := os.Rename(r.folder(p), gone); err != nil {
-		release()
-		return fmt.Errorf("remove a part of a recording: %w", err)
-	}
-	r.mu.Lock()
-	delete(r.ended, p)
-	r.mu.Unlock()
-	if err := os.RemoveAll(gone); err != nil {
-		return fmt.Errorf("remove a part of a recording: %w", err)
-	}
-	_ = os.Remove(filepath.Dir(r.folder(p))) // fails while the recording has other parts
-	return nil
 }

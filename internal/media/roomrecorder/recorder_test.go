@@ -72,7 +72,7 @@ func TestAPartBecomesAVideo(t *testing.T) {
 	w := write(t, first, "rec_1")
 	require.Empty(t, first.Parts())
 	require.True(t, first.Writing("rec_1"))
-	_, err := first.Compose(t.Context(), Part{"rec_1", 1}, compose.Grid, nil, nil)
+	_, err := first.Compose(t.Context(), Part{"rec_1", 1}, Composition{Layout: compose.Grid}, nil)
 	require.ErrorIs(t, err, ErrNoPart)
 	defer w.Close()
 
@@ -84,12 +84,12 @@ func TestAPartBecomesAVideo(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(dir, "rec_0", "1"+workSuffix))
 
 	fault := errors.New("the storage is away")
-	_, err = second.Compose(t.Context(), part, compose.Grid, nil, func(Video) error { return fault })
+	_, err = second.Compose(t.Context(), part, Composition{Layout: compose.Grid}, func(Video) error { return fault })
 	require.ErrorIs(t, err, fault)
 	var got units
-	result, err := second.Compose(t.Context(), part, compose.Grid, nil, func(v Video) error {
+	result, err := second.Compose(t.Context(), part, Composition{Layout: compose.Grid}, func(v Video) error {
 		require.WithinDuration(t, time.Now(), v.Started, time.Minute)
-		_, err := second.Compose(t.Context(), part, compose.Grid, nil, nil)
+		_, err := second.Compose(t.Context(), part, Composition{Layout: compose.Grid}, nil)
 		require.ErrorIs(t, err, ErrBusy)
 		require.ErrorIs(t, second.Remove(part), ErrBusy)
 		return rtmp.ReadFLV(v.FLV, v.Started, &got)
@@ -124,7 +124,7 @@ func TestNoSpace(t *testing.T) {
 	full = errors.New("no space")
 	_, err := r.Begin("rec_2", nil)
 	require.ErrorIs(t, err, full)
-	_, err = r.Compose(t.Context(), Part{"rec_1", 1}, compose.Grid, nil, nil)
+	_, err = r.Compose(t.Context(), Part{"rec_1", 1}, Composition{Layout: compose.Grid}, nil)
 	require.ErrorIs(t, err, full)
 	_, err = r.Begin("../rec_2", nil)
 	require.Error(t, err)
@@ -185,7 +185,7 @@ func TestAPartBecomesATake(t *testing.T) {
 
 	s := &shelf{dir: t.TempDir()}
 	take, err := recorder.Import(t.Context(), recorder.Config{Dir: t.TempDir(), Reports: s, Files: s}, "rec_1", func(to *recorder.Importer) error {
-		_, err := r.Compose(t.Context(), Part{"rec_1", 1}, compose.Grid, nil, func(v Video) error { return rtmp.ReadFLV(v.FLV, v.Started, to) })
+		_, err := r.Compose(t.Context(), Part{"rec_1", 1}, Composition{Layout: compose.Grid}, func(v Video) error { return rtmp.ReadFLV(v.FLV, v.Started, to) })
 		return err
 	})
 	require.NoError(t, err)

@@ -29,6 +29,9 @@ const (
 	// patience is how long a missing packet of a picture is waited for. Then a key frame is requested: a recording can't
 	// conceal the loss otherwise.
 	patience = 500 * time.Millisecond
+	// refresh is how often a key frame is requested without a loss. The recording is composed in pieces while the room is open, and
+	// each piece decodes again from the key frame before it: half of this time on average.
+	refresh = 30 * time.Second
 )
 
 // recording writes the tracks of a room. The room's goroutine owns it, except for the reports.
@@ -58,6 +61,7 @@ type tap struct {
 	next    uint16
 	missing int
 	since   time.Time
+	asked   time.Time // when a key frame was requested last, or the track began
 }
 
 // Record starts a recording of a room that is here. It does nothing if the recording is running, or has ended here. A running
@@ -244,7 +248,7 @@ func (x *recording) take(t *track) {
 	}
 }
 
-// write stores a packet, and requests a key frame when one before it is missing for too long.
+// write stores a packet. It requests a key frame when one before it is missing for too long, and in intervals of refresh.
 func (p *tap) write(h *rtp.Header, payload []byte, now func() time.Time) {
 	p.file.Packet(h.SequenceNumber, h.Timestamp, h.Marker, payload)
 	if p.ask == nil {
@@ -253,7 +257,7 @@ func (p *tap) write(h *rtp.Header, payload []byte, now func() time.Time) {
 	ahead := int(int16(h.SequenceNumber - p.next))
 	switch {
 	case !p.begun:
-		p.begun, p.next = true, h.SequenceNumber+1
+		p.begun, p.next, p.asked = true, h.SequenceNumber+1, now()
 	case ahead < 0: // a repair
 		p.missing = max(p.missing-1, 0)
 	default:
@@ -262,8 +266,8 @@ func (p *tap) write(h *rtp.Header, payload []byte, now func() time.Time) {
 		}
 		p.missing, p.next = p.missing+ahead, h.SequenceNumber+1
 	}
-	if p.missing > 0 && now().Sub(p.since) > patience {
-		p.missing = 0
+	if at := now(); p.missing > 0 && at.Sub(p.since) > patience || at.Sub(p.asked) >= refresh {
+		p.missing, p.asked = 0, at
 		p.ask()
 	}
 }

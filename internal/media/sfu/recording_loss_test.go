@@ -42,3 +42,21 @@ func TestALossAsksForAKeyFrame(t *testing.T) {
 	write(12, time.Second)
 	require.Equal(t, 1, asked, "the forwarder repeats it until there is one")
 }
+
+// TestKeyFramesAreRefreshed: a recorded camera is asked for a key frame in intervals, also without a loss.
+func TestKeyFramesAreRefreshed(t *testing.T) {
+	t.Parallel()
+	w, err := trackfile.Create(trackfile.Config{Dir: t.TempDir()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, w.Close()) }()
+	file, err := w.Track(trackfile.Info{ID: "a"})
+	require.NoError(t, err)
+	began := time.Unix(1000, 0)
+	now, asked := began, []time.Duration(nil)
+	video := &tap{file: file, ask: func() { asked = append(asked, now.Sub(began)) }}
+	for n := range uint16(101) {
+		now = began.Add(time.Duration(n) * time.Second)
+		video.write(&rtp.Header{SequenceNumber: n}, []byte{1}, func() time.Time { return now })
+	}
+	require.Equal(t, []time.Duration{refresh, 2 * refresh, 3 * refresh}, asked)
+}
