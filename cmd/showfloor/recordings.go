@@ -11,6 +11,7 @@ import (
 
 	"showfloor/internal/base/diskspace"
 	"showfloor/internal/base/postgres"
+	"showfloor/internal/media/compose"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/ladder"
 	"showfloor/internal/media/recorder"
@@ -45,6 +46,9 @@ func (s *server) openRecorder() error {
 		return err
 	}
 	s.openRenditions()
+	if err := s.openRoomRecorder(); err != nil {
+		return err
+	}
 	s.onStop("recordings", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, shutdownTime/3)
 		defer cancel()
@@ -56,6 +60,16 @@ func (s *server) openRecorder() error {
 		Now: s.clock.Now, Log: s.log,
 	})
 	return nil
+}
+
+// openRoomRecorder opens the recorder of rooms. Compositions begin with startSFU.
+func (s *server) openRoomRecorder() (err error) {
+	s.roomGate = &recordgate.Rooms{
+		Gate: s.recordGate, Dir: filepath.Join(s.config.DataDir, "compose"), Workers: max(s.config.transcodeWorkers, 1),
+		Refuse: func() error { return s.disk.RefuseMore() }, Now: s.clock.Now, Log: s.log,
+	}
+	s.roomRecorder, err = s.roomGate.Open(filepath.Join(s.config.DataDir, "rooms"), compose.New(s.log))
+	return err
 }
 
 // openImporter opens the folder of SRS_DVR_DIR, if it is set.

@@ -26,6 +26,7 @@ import (
 	"showfloor/internal/media/ladder"
 	"showfloor/internal/media/metering"
 	"showfloor/internal/media/recorder"
+	"showfloor/internal/media/roomrecorder"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/thumbnail"
@@ -67,11 +68,14 @@ type server struct {
 	// recorder writes streams to the storage, and vod serves them from there.
 	recorder   *recorder.Recorder
 	recordGate *recordgate.Gate
-	importer   recording.Importer // nil without SRS_DVR_DIR
-	vod        *vod.Server
-	assets     *recordgate.Assets
-	renditions transcode.Maker // nil without workers or ffmpeg
-	packages   packaging.Maker // nil without workers
+	// roomRecorder writes the media of recorded rooms, and roomGate composes it.
+	roomRecorder *roomrecorder.Recorder
+	roomGate     *recordgate.Rooms
+	importer     recording.Importer // nil without SRS_DVR_DIR
+	vod          *vod.Server
+	assets       *recordgate.Assets
+	renditions   transcode.Maker // nil without workers or ffmpeg
+	packages     packaging.Maker // nil without workers
 	// disk measures the free space on the disks with the server's data.
 	disk    *diskspace.Guard
 	box     *secret.Box

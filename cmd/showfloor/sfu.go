@@ -21,7 +21,7 @@ func (s *server) openSFU() error {
 	gate := roomgate.NewSFU(s.areas.Sessions, s.log)
 	server, err := sfu.New(sfu.Config{
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
-		Gate: gate, Air: roomgate.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Log: s.log, Meter: s.meter,
+		Gate: gate, Air: roomgate.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Recordings: s.roomRecorder, Log: s.log, Meter: s.meter,
 		ClientIP:    s.clientIP,
 		MaxWatchers: s.config.sfuMaxWatchers,
 		Limits:      sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay, RelaySockets: s.bounds.shares.relaySockets},
@@ -30,6 +30,7 @@ func (s *server) openSFU() error {
 		return err
 	}
 	gate.Connect(server)
+	s.roomGate.Connect(server.StopRecording)
 	s.sfu, s.gate = server, gate
 	s.followers = append(s.followers, gate)
 	s.metrics.watchSFU(server)
@@ -58,6 +59,7 @@ func (s *server) startSFU(ctx context.Context) error {
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
 	work.Go(func() { s.gate.Watch(watching) })
+	work.Go(func() { s.roomGate.Watch(watching) })
 	s.onStop("rooms", func(ctx context.Context) error {
 		err := s.stopRooms(ctx)
 		stop()

@@ -44,6 +44,11 @@ type Config struct {
 	MaxPart int64
 	// Refuse returns an error while the disk has no space for recordings; nil for never.
 	Refuse func() error
+	// Open is called before a part begins. It may block, and returns the part's number; an error refuses the part. nil: the numbers
+	// follow those of the parts that this node has.
+	Open func(recordingID string) (number int, err error)
+	// Failed is called when a part could not begin. It may block. nil for no calls.
+	Failed func(recordingID string, reason error)
 	// Ended is called when a part has ended, with the reason if it is incomplete. It must not block. nil for no calls.
 	Ended func(p Part, reason error)
 	// Engine composes the parts.
@@ -53,7 +58,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Part names a part of a recording. Numbers start at 1 on each node.
+// Part names a part of a recording. Numbers start at 1.
 type Part struct {
 	RecordingID string
 	Number      int
@@ -64,7 +69,8 @@ type Recorder struct {
 	config Config
 
 	mu      sync.Mutex
-	last    map[string]int             // number of the last part of each recording
+	last    map[string]int             // number of the last part of each recording, without Config.Open
+	opening map[string]int             // how many parts of each recording are beginning
 	writing map[*trackfile.Writer]Part // parts whose rooms write to them
 	ended   map[Part]bool              // others
 	busy    map[Part]bool              // parts of both that are being composed
@@ -78,7 +84,7 @@ func Open(c Config) (*Recorder, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Recorder{config: c, last: map[string]int{}, writing: map[*trackfile.Writer]Part{}, ended: map[Part]bool{}, busy: map[Part]bool{}}
+	r := &Recorder{config: c, last: map[string]int{}, opening: map[string]int{}, writing: map[*trackfile.Writer]Part{}, ended: map[Part]bool{}, busy: map[Part]bool{}}
 	if err := os.MkdirAll(c.Dir, folderMode); err != nil {
 		return nil, fmt.Errorf("make the folder of rooms' recordings: %w", err)
 	}
@@ -113,6 +119,14 @@ func (r *Recorder) folder(p Part) string {
 
 // Begin implements sfu.Recordings.
 func (r *Recorder) Begin(recordingID string, failed func(error)) (*trackfile.Writer, error) {
+	w, err := r.begin(recordingID, failed)
+	if err != nil && r.config.Failed != nil {
+		r.config.Failed(recordingID, err)
+	}
+	return w, err
+}
+
+func (r *Recorder) begin(recordingID string, failed func(error)) (*trackfile.Writer, error) {
 	if recordingID == "" || recordingID != filepath.Base(recordingID) || recordingID[0] == '.' {
 		return nil, fmt.Errorf("recording id %q is not a folder's name", recordingID)
 	}
@@ -121,10 +135,12 @@ func (r *Recorder) Begin(recordingID string, failed func(error)) (*trackfile.Wri
 			return nil, err
 		}
 	}
-	r.mu.Lock()
-	r.last[recordingID]++
-	p := Part{recordingID, r.last[recordingID]}
-	r.mu.Unlock()
+	defer r.beginning(recordingID)()
+	number, err := r.number(recordingID)
+	if err != nil {
+		return nil, err
+	}
+	p := Part{recordingID, number}
 	w, err := trackfile.Create(trackfile.Config{
 		Dir: r.folder(p), MaxBytes: r.config.MaxPart, Refuse: r.config.Refuse, Failed: failed, Now: r.config.Now,
 	})
@@ -135,6 +151,30 @@ func (r *Recorder) Begin(recordingID string, failed func(error)) (*trackfile.Wri
 	r.writing[w] = p
 	r.mu.Unlock()
 	return w, nil
+}
+
+// beginning marks a recording of which a part begins, until the returned function is called.
+func (r *Recorder) beginning(recordingID string) (begun func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.opening[recordingID]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.opening[recordingID]--; r.opening[recordingID] == 0 {
+			delete(r.opening, recordingID)
+		}
+	}
+}
+
+func (r *Recorder) number(recordingID string) (int, error) {
+	if r.config.Open != nil {
+		return r.config.Open(recordingID)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last[recordingID]++
+	return r.last[recordingID], nil
 }
 
 // End implements sfu.Recordings.
@@ -163,14 +203,36 @@ func (r *Recorder) Parts() []Part {
 	})
 }
 
-// Writing reports whether a room writes to a recording here.
-func (r *Recorder) Writing(recordingID string) bool {
+// State of a part on this node.
+type State int
+
+// The states of parts.
+const (
+	// Missing: there is no such part here.
+	Missing State = iota
+	// Opening: a part of the recording is beginning, perhaps this one.
+	Opening
+	// Writing: a room writes to it.
+	Writing
+	// Ended: it waits for its composition, or is composed.
+	Ended
+)
+
+// State returns the state of a part.
+func (r *Recorder) State(p Part) State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range r.writing {
-		if p.RecordingID == recordingID {
-			return true
+	for _, w := range r.writing {
+		if w == p {
+			return Writing
 		}
 	}
-	return false
+	switch {
+	case r.ended[p]:
+		return Ended
+	case r.opening[p.RecordingID] > 0:
+		return Opening
+	default:
+		return Missing
+	}
 }

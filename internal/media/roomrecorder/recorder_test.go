@@ -71,7 +71,7 @@ func TestAPartBecomesAVideo(t *testing.T) {
 	first := open(t, dir, func(c *Config) { c.Ended = func(p Part, _ error) { ended = append(ended, p) } })
 	w := write(t, first, "rec_1")
 	require.Empty(t, first.Parts())
-	require.True(t, first.Writing("rec_1"))
+	require.Equal(t, Writing, first.State(Part{"rec_1", 1}))
 	_, err := first.Compose(t.Context(), Part{"rec_1", 1}, Composition{Layout: compose.Grid}, nil)
 	require.ErrorIs(t, err, ErrNoPart)
 	defer w.Close()

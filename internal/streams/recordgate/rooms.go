@@ -1,0 +1,357 @@
+package recordgate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"showfloor/internal/base/problem"
+	"showfloor/internal/media/compose"
+	"showfloor/internal/media/recorder"
+	"showfloor/internal/media/roomrecorder"
+	"showfloor/internal/media/rtmp"
+	"showfloor/internal/media/trackfile"
+	"showfloor/internal/streams/recording"
+)
+
+const (
+	// syncEvery is the interval at which this node's parts are compared with the database, and of their heartbeats.
+	syncEvery = 2 * time.Second
+	// advanceEvery is the pause between two compositions of what is final of a part while its room writes.
+	advanceEvery = time.Minute
+	// openTime is how long the beginning of a part waits for the database.
+	openTime = time.Minute
+	// openPause is the pause between two attempts at it.
+	openPause = 500 * time.Millisecond
+)
+
+// Reasons for which a part is incomplete, for the tenant.
+const (
+	reasonTooLarge = "a recording of a session can't be larger than 16 GiB without a break"
+	reasonDisk     = "the disk of a server was full or failed"
+	reasonNoFFmpeg = "the server has no ffmpeg, which makes the video"
+)
+
+// Rooms connects the parts of rooms' recordings on this node with the database, and composes those that have ended.
+type Rooms struct {
+	// Gate stores the composed media.
+	Gate *Gate
+	// Dir is a folder for media that waits for the storage.
+	Dir string
+	// Workers is how many parts are composed at a time.
+	Workers int
+	// Refuse returns an error while the disk has no space for recordings.
+	Refuse func() error
+	// Now is the clock that all nodes share.
+	Now func() time.Time
+	Log *slog.Logger
+
+	parts    *roomrecorder.Recorder
+	stop     func(roomID, recordingID string)
+	wake     chan struct{}
+	claiming sync.Mutex
+
+	mu       sync.Mutex
+	reasons  map[recording.PartID]string // why parts that have ended are incomplete
+	layouts  map[recording.PartID]string // of the parts that rooms write to
+	advanced map[recording.PartID]time.Time
+	busy     map[recording.PartID]bool // being composed
+}
+
+// Open removes what a killed process has left of compositions, and opens the recorder, whose parts are in dir.
+func (r *Rooms) Open(dir string, engine *compose.Engine) (*roomrecorder.Recorder, error) {
+	r.wake = make(chan struct{}, 1)
+	r.reasons, r.layouts = map[recording.PartID]string{}, map[recording.PartID]string{}
+	r.advanced, r.busy = map[recording.PartID]time.Time{}, map[recording.PartID]bool{}
+	if err := os.RemoveAll(r.Dir); err != nil {
+		r.Log.Warn("the local files of unfinished compositions could not be removed", "error", err)
+	}
+	parts, err := roomrecorder.Open(roomrecorder.Config{
+		Dir: dir, Engine: engine, Refuse: r.Refuse, Open: r.open, Failed: r.failed, Ended: r.ended, Now: r.Now, Log: r.Log,
+	})
+	r.parts = parts
+	return parts, err
+}
+
+// Connect sets what ends the recording of a room at the SFU, which needs the recorder itself.
+func (r *Rooms) Connect(stop func(roomID, recordingID string)) { r.stop = stop }
+
+// open adds a part to the database. While that doesn't answer, it tries again.
+func (r *Rooms) open(recordingID string) (number int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openTime)
+	defer cancel()
+	for {
+		number, err = r.Gate.recordings().OpenPart(ctx, recordingID)
+		if _, refused := problem.As(err); err == nil || refused {
+			return number, err
+		}
+		select {
+		case <-time.After(openPause):
+		case <-ctx.Done():
+			return 0, err
+		}
+	}
+}
+
+// failed ends a recording of which a part could not begin.
+func (r *Rooms) failed(recordingID string, reason error) {
+	if _, refused := problem.As(reason); refused {
+		return // it has ended
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), queryTime)
+	defer cancel()
+	if err := r.Gate.recordings().EndSessionRecording(ctx, recordingID, reasonDisk); err != nil {
+		r.Log.Warn("a recording of a room that could not begin was not ended", "recording", recordingID, "error", err)
+	}
+}
+
+// ended notes that a part has ended.
+func (r *Rooms) ended(p roomrecorder.Part, reason error) {
+	r.mu.Lock()
+	switch {
+	case errors.Is(reason, trackfile.ErrLimit):
+		r.reasons[idOf(p)] = reasonTooLarge
+	case reason != nil:
+		r.Log.Error("a recording of a room ended early", "recording", p.RecordingID, "error", reason)
+		r.reasons[idOf(p)] = reasonDisk
+	}
+	r.mu.Unlock()
+	r.signal()
+}
+
+func (r *Rooms) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func idOf(p roomrecorder.Part) recording.PartID {
+	return recording.PartID{RecordingID: p.RecordingID, Part: p.Number}
+}
+
+func partOf(id recording.PartID) roomrecorder.Part {
+	return roomrecorder.Part{RecordingID: id.RecordingID, Number: id.Part}
+}
+
+// Watch compares this node's parts with the database and composes them, until ctx ends.
+func (r *Rooms) Watch(ctx context.Context) {
+	var work sync.WaitGroup
+	for range r.Workers {
+		work.Go(func() { r.work(ctx) })
+	}
+	tick := time.NewTicker(syncEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		if err := r.sync(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Warn("could not compare the recordings of rooms with the database", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-r.wake:
+		case <-ctx.Done():
+		}
+	}
+	work.Wait()
+}
+
+// sync compares the parts with the database once.
+func (r *Rooms) sync(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	before := r.parts.Parts() // before the query, so that a part that ends meanwhile isn't missing there
+	list, err := r.Gate.recordings().PartsHere(ctx)
+	if err != nil {
+		return err
+	}
+	wanted, layouts := map[recording.PartID]bool{}, map[recording.PartID]string{}
+	var errs []error
+	for _, p := range list {
+		wanted[p.PartID] = true
+		switch r.parts.State(partOf(p.PartID)) {
+		case roomrecorder.Opening:
+		case roomrecorder.Writing:
+			layouts[p.PartID] = p.Layout
+			if p.Status != recording.Recording {
+				r.stop(p.SessionID, p.RecordingID)
+			}
+		case roomrecorder.Ended:
+			if !p.Closed {
+				errs = append(errs, r.close(ctx, p.PartID))
+			}
+		case roomrecorder.Missing:
+			errs = append(errs, r.Gate.recordings().LosePart(ctx, p.PartID))
+		}
+	}
+	r.mu.Lock()
+	r.layouts = layouts
+	r.mu.Unlock()
+	for _, p := range before {
+		if !wanted[idOf(p)] && !r.isBusy(idOf(p)) {
+			errs = append(errs, r.parts.Remove(p))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Rooms) isBusy(id recording.PartID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.busy[id]
+}
+
+// close notes in the database that a part has ended. An incomplete one ends its recording, because its room doesn't write any more.
+func (r *Rooms) close(ctx context.Context, id recording.PartID) error {
+	r.mu.Lock()
+	reason := r.reasons[id]
+	r.mu.Unlock()
+	if reason != "" {
+		if err := r.Gate.recordings().EndSessionRecording(ctx, id.RecordingID, reason); err != nil {
+			return err
+		}
+	}
+	if err := r.Gate.recordings().ClosePart(ctx, id, reason); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	delete(r.reasons, id)
+	r.mu.Unlock()
+	return nil
+}
+
+// work composes parts until ctx ends: first those that have ended, then what is final of the others.
+func (r *Rooms) work(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		worked, err := r.composeNext(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.Log.Warn("a recording of a room could not be composed; it is tried again", "error", err)
+		}
+		if worked || r.advanceNext(ctx) {
+			continue
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// composeNext composes the next part that has ended; worked is false if there is none.
+func (r *Rooms) composeNext(ctx context.Context) (worked bool, err error) {
+	claim, ok, err := r.claim(ctx)
+	if err != nil || !ok {
+		return false, err
+	}
+	defer func() {
+		r.mu.Lock()
+		delete(r.busy, claim.PartID)
+		r.mu.Unlock()
+		r.signal() // the files are removed
+	}()
+	composed, err := r.compose(ctx, claim)
+	if errors.Is(err, roomrecorder.ErrNoPart) {
+		return true, r.Gate.recordings().LosePart(ctx, claim.PartID)
+	}
+	// Faults of the storage and of the disk come after the composition, or with a full disk.
+	uncounted := composed || r.Refuse() != nil || errors.Is(err, roomrecorder.ErrBusy) || errors.Is(err, recorder.ErrEnded)
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTime)
+	defer cancel()
+	return true, errors.Join(err, r.Gate.recordings().EndAttempt(storing, claim, err, uncounted, ctx.Err() != nil))
+}
+
+// claim starts an attempt at the next part that isn't being composed, and marks it as busy.
+func (r *Rooms) claim(ctx context.Context) (claim recording.Claim, ok bool, err error) {
+	r.claiming.Lock()
+	defer r.claiming.Unlock()
+	r.mu.Lock()
+	busy := slices.Collect(maps.Keys(r.busy))
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	claim, ok, err = r.Gate.recordings().ClaimPart(ctx, busy)
+	if ok {
+		r.mu.Lock()
+		r.busy[claim.PartID] = true
+		r.mu.Unlock()
+	}
+	return claim, ok, err
+}
+
+// compose composes a part and stores it as a take. composed: only the storing has failed.
+func (r *Rooms) compose(ctx context.Context, claim recording.Claim) (composed bool, err error) {
+	config := recorder.Config{
+		Dir: r.Dir, Reports: partReports{importReports{r.Gate}, claim.PartID}, Files: r.Gate, Refuse: r.Refuse, Now: r.Now, Log: r.Log,
+	}
+	_, err = recorder.Import(ctx, config, claim.RecordingID, func(to *recorder.Importer) error {
+		_, err := r.parts.Compose(ctx, partOf(claim.PartID), roomrecorder.Composition{Layout: claim.Layout}, func(v roomrecorder.Video) error {
+			return rtmp.ReadFLV(v.FLV, v.Started, to)
+		})
+		composed = err == nil
+		return err
+	})
+	switch {
+	case errors.Is(err, compose.ErrNothing):
+		return composed, nil
+	case errors.Is(err, compose.ErrNoEncoder):
+		return composed, recording.PartError(reasonNoFFmpeg)
+	}
+	return composed, err
+}
+
+// advanceNext composes what is final of a part that wasn't composed for advanceEvery; false if there is none.
+func (r *Rooms) advanceNext(ctx context.Context) bool {
+	id, layout, ok := r.nextWriting()
+	if !ok {
+		return false
+	}
+	defer func() {
+		r.mu.Lock()
+		delete(r.busy, id)
+		r.advanced[id] = time.Now()
+		r.mu.Unlock()
+	}()
+	if err := r.parts.Advance(ctx, partOf(id), layout); err != nil && ctx.Err() == nil && !errors.Is(err, roomrecorder.ErrNoPart) {
+		r.Log.Warn("a recording of a room could not be composed in advance; it is composed at its end", "error", err)
+	}
+	return true
+}
+
+func (r *Rooms) nextWriting() (next recording.PartID, layout string, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range r.advanced {
+		if _, writes := r.layouts[id]; !writes {
+			delete(r.advanced, id)
+		}
+	}
+	for id, of := range r.layouts {
+		if r.advanced[id].IsZero() { // the first minute isn't over
+			r.advanced[id] = time.Now()
+		}
+		if !r.busy[id] && time.Since(r.advanced[id]) >= advanceEvery {
+			r.busy[id] = true
+			return id, of, true
+		}
+	}
+	return next, "", false
+}
+
+// partReports are the reports of the composition of a part.
+type partReports struct {
+	importReports
+
+	part recording.PartID
+}
+
+// OpenTake implements recorder.Reports.
+func (p partReports) OpenTake(ctx context.Context, _, key string) (int, error) {
+	take, err := p.recordings().OpenTakeOfPart(ctx, p.part, key)
+	return take, ended(err)
+}
