@@ -111,13 +111,13 @@ func (s *sink) all() []arrival {
 	return append([]arrival(nil), s.arrivals...)
 }
 
-// about returns the names of the events about a stream in the order of their
+// about returns the names of the events about a stream or a recording in the order of their
 // first arrival. It ignores repeated attempts.
-func (s *sink) about(streamID string) []api.EventName {
+func (s *sink) about(id string) []api.EventName {
 	var names []api.EventName
 	seen := map[string]bool{}
 	for _, a := range s.all() {
-		if a.Data["streamId"] == streamID && !seen[a.delivery] {
+		if (a.Data["streamId"] == id || a.Data["recordingId"] == id) && !seen[a.delivery] {
 			seen[a.delivery] = true
 			names = append(names, a.Event)
 		}

@@ -227,7 +227,7 @@ func owners() map[string]string {
 		"internal/outflow/webhook":     {"webhook_endpoints", "webhook_deliveries"},
 		"internal/streams/analytics":   {"figure_hours", "sales_hours"},
 		"internal/streams/stream":      {"streams", "publishers", "plays", "dvr_files", "stream_media", "audience_hours"},
-		"internal/streams/recording":   {"recordings", "recording_takes", "recording_inits", "recording_segments", "recording_text_tracks"},
+		"internal/streams/recording":   {"recordings", "recording_takes", "recording_inits", "recording_segments", "recording_text_tracks", "recording_parts"},
 		"internal/streams/mediajob":    {"media_jobs"},
 		"internal/rooms/call":          {"calls"},
 		"internal/rooms/chat":          {"channels", "channel_members", "channel_messages", "channel_moderation", "product_pins"},

@@ -41,7 +41,8 @@ func Import(ctx context.Context, c Config, recordingID string, read func(to *Imp
 	}
 	to := &Importer{take: t, out: &writer{take: t}}
 	to.out.cut = segmenter.New(segmenter.Config{
-		Sink: to.out, NextRun: to.out.nextRun, PartTarget: fragmentTarget, SegmentTarget: segmentTarget, Log: c.Log,
+		Start: c.Start,
+		Sink:  to.out, NextRun: to.out.nextRun, PartTarget: fragmentTarget, SegmentTarget: segmentTarget, Log: c.Log,
 	})
 	err = read(to)
 	if err == nil {

@@ -95,7 +95,10 @@ type Config struct {
 	Refuse func() error
 	// Now is the clock that all nodes share; time.Now.
 	Now func() time.Time
-	Log *slog.Logger
+	// Start is where the timeline of an import begins; later than that of the recording's takes before it, because some players can't
+	// go back.
+	Start time.Duration
+	Log   *slog.Logger
 }
 
 func (c Config) withDefaults() Config {

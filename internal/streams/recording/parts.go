@@ -111,6 +111,8 @@ type Claim struct {
 	PartID
 
 	Layout string
+	// Start is where the part begins on the recording's timeline, and later than the end of each part before it.
+	Start  time.Duration
 	number int32
 	closed time.Time
 }
@@ -133,7 +135,11 @@ func (s *Service) ClaimPart(ctx context.Context, busy []PartID) (c Claim, ok boo
 	if err != nil {
 		return c, false, fmt.Errorf("find recording: %w", err)
 	}
-	return Claim{PartID: PartID{row.RecordingID, int(row.Part)}, Layout: *r.Layout, number: row.Attempt, closed: *row.ClosedAt}, true, nil
+	return Claim{
+		PartID: PartID{row.RecordingID, int(row.Part)}, Layout: *r.Layout, number: row.Attempt, closed: *row.ClosedAt,
+		// A second for each part is more than the length of its sound exceeds that of its pictures.
+		Start: max(row.OpenedAt.Sub(r.CreatedAt), 0) + time.Duration(row.Part)*time.Second,
+	}, true, nil
 }
 
 // PartError is a fault of a part's media, which another attempt doesn't change. Its text is for the tenant.

@@ -76,7 +76,8 @@ func checkPublication(name string, raw []byte) error {
 		"session.participant.muted":    "SessionParticipantMutedData",
 		"session.participant.promoted": "SessionParticipantPromotedData", "session.handraise.raised": "SessionHandraiseRaisedData",
 		"session.handraise.lowered": "SessionHandraiseLoweredData", "session.spotlight": "SessionSpotlightData",
-		"session.muted-all": "SessionMutedAllData", "session.breakouts.created": "SessionBreakoutsCreatedData",
+		"session.muted-all": "SessionMutedAllData", "session.recording.started": "SessionRecordingStartedData",
+		"session.recording.stopped": "SessionRecordingStoppedData", "session.breakouts.created": "SessionBreakoutsCreatedData",
 		"session.breakouts.closed": "SessionBreakoutsClosedData",
 	}[name]]
 	if data == nil {

@@ -205,13 +205,21 @@ export class People {
   readonly #hostTools = el('div', { class: 'host-tools' });
   readonly #breakouts = el('button', { type: 'button', class: 'plain', onclick: () => this.host.openBreakouts() }, icon('rooms'), 'Breakout rooms');
 
+  readonly #record = el('button', { type: 'button', class: 'plain', 'data-tool': 'record', onclick: () => this.#toggleRecording() });
+
+  #toggleRecording(): void {
+    const { id, session: { recordingId } } = this.room;
+    this.host.act(recordingId ? this.api.stopRecording(id, recordingId) : this.api.startRecording(id),
+      recordingId ? 'The recording is stopped.' : 'The session is being recorded. Everybody sees that.');
+  }
+
   #makeTools(): void {
     const muteAll = el('button', {
       type: 'button', class: 'plain',
       onclick: () => this.host.act(this.api.muteAll(this.room.id, true), 'Everybody else is muted.'),
     }, icon('microphone-off'), 'Mute all');
     this.#hostTools.append(this.#lock.element, this.#waitingRoom.element, el('label', { class: 'setting' }, el('span', {}, 'Layout for all'), this.#layout));
-    this.#tools.append(el('div', { class: 'tool-buttons' }, muteAll, this.#breakouts), this.#hostTools);
+    this.#tools.append(el('div', { class: 'tool-buttons' }, muteAll, this.#breakouts, this.#record), this.#hostTools);
   }
 
   #renderTools(): void {
@@ -219,7 +227,9 @@ export class People {
     const isHost = self?.role === 'host';
     const isCall = session.type === 'call';
     this.#tools.hidden = !this.#moderates() || kind === 'stream' || isCall;
-    this.#hostTools.hidden = this.#breakouts.hidden = !isHost;
+    this.#hostTools.hidden = this.#breakouts.hidden = this.#record.hidden = !isHost;
+    const label = session.recordingId ? 'Stop recording' : 'Record';
+    if (this.#record.textContent !== label) this.#record.textContent = label;
     if (session.parentSessionId) this.#breakouts.hidden = true;
     this.#lock.input.checked = session.locked ?? false;
     this.#waitingRoom.input.checked = session.waitingRoom ?? false;

@@ -1,6 +1,6 @@
 import type {
   BreakoutAssignments, BreakoutsClosed, Call, ChatMessage, MuteAllResult, Participant as SessionParticipant, ParticipantPatch,
-  ParticipantRole, Session, SessionEnding, SessionPatch,
+  ParticipantRole, Session, SessionEnding, SessionPatch, SessionRecording,
 } from '../gen/api.js';
 
 /** An error response of the API: an HTTP status, a code for programs and a sentence for people. */
@@ -45,6 +45,14 @@ export class Api {
 
   endSession(id: string): Promise<SessionEnding> {
     return this.#call('POST', `sessions/${id}/end`);
+  }
+
+  startRecording(id: string): Promise<SessionRecording> {
+    return this.#call('POST', `sessions/${id}/recording/start`);
+  }
+
+  stopRecording(id: string, recordingId: string): Promise<SessionRecording> {
+    return this.#call('POST', `sessions/${id}/recording/${recordingId}/stop`);
   }
 
   /** All participants who were invited or have ever joined. Loads every page of the list. */

@@ -64,6 +64,8 @@ export interface SessionState {
   recordingEnabled?: boolean;
   /** The room is being recorded at the moment. */
   recording?: boolean;
+  /** The recording that is being made; the room writes to it while participants are in it. */
+  recordingId?: string | null;
   hostId?: string;
   parentSessionId?: string | null;
 }
