@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func (a *tenant) finalSessionRecording(sessionID string) api.SessionRecording {
 	return r
 }
 
-// TestAloneAMeetingOnRecord: the host records the session from the room page, and everybody sees that. A kill of the server leaves what was
+// TestAloneAMeetingOnRecord: the host records the session from the room page, and all participants see that. A kill of the server leaves what was
 // written, and the room goes on with another part. The recording is ready once, plays to its end, has the files that others have, and can
 // be deleted.
 func TestAloneAMeetingOnRecord(t *testing.T) {
@@ -97,4 +98,51 @@ func TestAloneAMeetingOnRecord(t *testing.T) {
 func visible(p *person, selector string) bool {
 	p.t.Helper()
 	return browsertest.Value[bool](p.t, p.tab, `document.querySelector("`+selector+`")?.checkVisibility() ?? false`)
+}
+
+// TestAloneKillWhileMeetingsAreRecorded kills the server again and again while two sessions are recorded. Each recording is ready after the
+// last start, with all its parts, and is announced once.
+func TestAloneKillWhileMeetingsAreRecorded(t *testing.T) {
+	rounds, sessions := recordingKills(t)
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	hooks := newSink(t, a, nil, api.EventNameSessionRecordingStarted, api.EventNameSessionRecordingStopped)
+	var people []*person
+	recordings := map[string]string{} // of the sessions
+	for range sessions {
+		session := openSession(a, api.SessionInput{Type: api.SessionInputTypeConference})
+		ada := invite(a, s, session, "ada", "Ada Okafor")
+		ada.joins()
+		ada.isIn()
+		people = append(people, ada)
+		recordings[session.ID] = created(a.StartSessionRecordingWithResponse(t.Context(), session.ID, api.SessionRecordingInput{}))(t).ID
+	}
+	recorded := `room()?.state === "joined" && document.querySelector("#badges .badge-rec")?.textContent === "Recording"`
+	for range rounds {
+		for _, p := range people {
+			p.waits(recorded)
+		}
+		pause(t, 500*time.Millisecond+time.Duration(rand.Int64N(int64(2*time.Second))))
+		s.kill()
+		s.start(t)
+	}
+	for _, p := range people {
+		p.waits(recorded)
+	}
+	pause(t, time.Second)
+	for sessionID := range recordings {
+		answer, err := a.EndSessionWithResponse(t.Context(), sessionID)
+		require.NoError(t, err)
+		require.Equal(t, 201, answer.StatusCode(), "%s", answer.Body)
+	}
+	for sessionID, recordingID := range recordings {
+		r := a.finalSessionRecording(sessionID)
+		require.Equal(t, api.SessionRecordingStateReady, r.State, "%+v", r)
+		require.Equal(t, recordingID, r.ID)
+		require.True(t, r.IncompleteReason.IsNull(), "%+v", r)
+		require.Greater(t, r.DurationSec.MustGet(), float64(rounds)/2)
+		t.Logf("%.1f s of video, ready %.1f s after the end", r.DurationSec.MustGet(), r.UpdatedAt.Sub(r.StoppedAt.MustGet().Time).Seconds())
+		require.Equal(t, []api.EventName{api.EventNameSessionRecordingStarted, api.EventNameSessionRecordingStopped}, hooks.await(recordingID, 2))
+	}
+	require.Len(t, hooks.settled(a), 2*sessions)
 }

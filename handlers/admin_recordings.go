@@ -58,8 +58,9 @@ func (s *Server) UpdateAdminRecordingRetention(
 
 func toAdminRecording(v recording.AdminView) api.AdminRecording {
 	return api.AdminRecording{
-		ID: v.ID, TenantID: v.TenantID, TenantName: v.TenantName, StreamID: orNull(v.StreamID), StreamName: orNull(v.StreamName), SessionID: orNull(v.SessionID),
-		Status: api.RecordingStatus(v.Status), DurationSec: toSeconds(v.DurationMs), SizeBytes: orNull(v.SizeBytes),
+		ID: v.ID, TenantID: v.TenantID, TenantName: v.TenantName, StreamID: orNull(v.StreamID), StreamName: orNull(v.StreamName),
+		SessionID: orNull(v.SessionID),
+		Status:    api.RecordingStatus(v.Status), DurationSec: toSeconds(v.DurationMs), SizeBytes: orNull(v.SizeBytes),
 		Error: orNull(v.Error), IncompleteReason: orNull(incompleteReason(v.Recording)),
 		RetainUntil: timeOrNull(v.RetainUntil), LegalHold: v.LegalHold,
 		StartedAt: timestamp.From(v.StartedAt), EndedAt: timeOrNull(v.EndedAt),

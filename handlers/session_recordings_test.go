@@ -65,7 +65,7 @@ func TestSessionRecordings(t *testing.T) {
 
 	for range 2 { // a job may run twice
 		for _, r := range []api.SessionRecording{first, second} {
-			require.NoError(t, s.Areas.Recordings.FinishRecording(t.Context(), r.ID))
+			require.NoError(t, s.Recordings.FinishRecording(t.Context(), r.ID))
 		}
 	}
 	var list []api.SessionRecording

@@ -36,9 +36,9 @@ CREATE TABLE recording_parts (
     claimed_at   timestamptz,
     attempt      integer NOT NULL DEFAULT 0,
     due_at       timestamptz NOT NULL,
-    -- When it was composed, or given up.
+    -- When it was composed, or ended without a take.
     finished_at  timestamptz,
-    -- Why it is incomplete, or was given up.
+    -- Why it is incomplete, or has no take.
     reason       text,
     PRIMARY KEY (recording_id, part)
 );

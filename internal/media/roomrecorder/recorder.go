@@ -84,7 +84,10 @@ func Open(c Config) (*Recorder, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Recorder{config: c, last: map[string]int{}, opening: map[string]int{}, writing: map[*trackfile.Writer]Part{}, ended: map[Part]bool{}, busy: map[Part]bool{}}
+	r := &Recorder{
+		config: c, last: map[string]int{}, opening: map[string]int{}, writing: map[*trackfile.Writer]Part{}, ended: map[Part]bool{},
+		busy: map[Part]bool{},
+	}
 	if err := os.MkdirAll(c.Dir, folderMode); err != nil {
 		return nil, fmt.Errorf("make the folder of rooms' recordings: %w", err)
 	}

@@ -170,7 +170,8 @@ func (s *Service) RecordingFinalTx(ctx context.Context, tx pgx.Tx, r db.Recordin
 	return s.announce(ctx, tx, a)
 }
 
-// addRecording adds an event whose subject is a session's recording, which is locked, and a publication for the room, which omits the recording's metadata.
+// addRecording adds an event whose subject is a session's recording, which is locked. It adds a publication for the room, too, without
+// the recording's metadata.
 func (a *announcements) addRecording(r db.Recording, name string, build func(metadata json.RawMessage) any) {
 	a.events = append(a.events, event.Event{TenantID: r.TenantID, Name: name, Subject: r.ID, Data: build(r.Metadata)})
 	a.publications = append(a.publications, realtime.Publication{Room: *r.SessionID, Type: name, Data: build(nil)})

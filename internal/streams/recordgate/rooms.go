@@ -288,8 +288,8 @@ func (r *Rooms) claim(ctx context.Context) (claim recording.Claim, ok bool, err 
 // compose composes a part and stores it as a take. composed: only the storing has failed.
 func (r *Rooms) compose(ctx context.Context, claim recording.Claim) (composed bool, err error) {
 	config := recorder.Config{
-		Dir: r.Dir, Reports: partReports{importReports{r.Gate}, claim.PartID}, Files: r.Gate, Refuse: r.Refuse, Start: segmenter.TimelineStart + claim.Start,
-		Now: r.Now, Log: r.Log,
+		Dir: r.Dir, Reports: partReports{importReports{r.Gate}, claim.PartID}, Files: r.Gate, Refuse: r.Refuse,
+		Start: segmenter.TimelineStart + claim.Start, Now: r.Now, Log: r.Log,
 	}
 	_, err = recorder.Import(ctx, config, claim.RecordingID, func(to *recorder.Importer) error {
 		_, err := r.parts.Compose(ctx, partOf(claim.PartID), roomrecorder.Composition{Layout: claim.Layout}, func(v roomrecorder.Video) error {

@@ -98,8 +98,9 @@ func (s *Service) storeAssetsTx(ctx context.Context, tx pgx.Tx, r db.Recording, 
 	return s.config.Events.EmitTx(ctx, tx, event.Event{
 		TenantID: r.TenantID, Name: event.RecordingAssetsReady, Subject: r.ID,
 		Data: eventdata.RecordingAssetsReadyData{
-			RecordingID: r.ID, StreamID: r.StreamID, SessionID: r.SessionID, ProjectID: project, PosterURL: p.PosterURL, StoryboardURL: p.StoryboardURL,
-			Mp4URL: p.MP4URL, URLExpiresAt: timestamp.From(p.ExpiresAt), Metadata: r.Metadata,
+			RecordingID: r.ID, StreamID: r.StreamID, SessionID: r.SessionID, ProjectID: project, PosterURL: p.PosterURL,
+			StoryboardURL: p.StoryboardURL,
+			Mp4URL:        p.MP4URL, URLExpiresAt: timestamp.From(p.ExpiresAt), Metadata: r.Metadata,
 		},
 	})
 }

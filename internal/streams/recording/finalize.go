@@ -19,8 +19,8 @@ import (
 	"showfloor/internal/tenancy/usage"
 )
 
-// FinishRecording makes a recording READY or FAILED that has ended and of which no take or part is unfinished. Then, in a transaction of its own, it
-// stores the usage. Repeating it has no effect.
+// FinishRecording makes a recording READY or FAILED that has ended and of which no take or part is unfinished. Then, in a transaction
+// of its own, it stores the usage. Repeating it has no effect.
 func (s *Service) FinishRecording(ctx context.Context, recordingID string) error {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)

@@ -16,10 +16,10 @@ import (
 const (
 	// maxParts bounds the parts of a recording: a room that closes and opens again and again ends its recording.
 	maxParts = 1000
-	// lostAfter is the time after a node's last heartbeat from which its parts are given up. Until then it may come back with its disk.
+	// lostAfter is the time after a node's last heartbeat from which its parts are lost. Until then it may come back with its disk.
 	lostAfter = time.Hour
-	// partAttempts is how often a part is composed before it is given up. Attempts that end because of the storage, the disk or the end of
-	// the process don't count.
+	// partAttempts is how often a part is tried before it ends without a take. Attempts that end because of the storage, the disk or the
+	// end of the process don't count.
 	partAttempts = 3
 	// partStorageTime is how long after its end a part is tried while the storage fails.
 	partStorageTime = 6 * time.Hour
@@ -147,8 +147,8 @@ type PartError string
 
 func (e PartError) Error() string { return string(e) }
 
-// EndAttempt stores how an attempt ended: without an error, the part is finished. After a PartError it is given up. After another one, it
-// is tried again, at most partAttempts times; uncounted attempts are tried for partStorageTime. stopped: this process ends.
+// EndAttempt stores how an attempt ended. Without an error, and after a PartError, the part is finished. After another error, it is tried
+// again, at most partAttempts times; uncounted attempts are tried for partStorageTime. stopped: this process ends.
 func (s *Service) EndAttempt(ctx context.Context, c Claim, err error, uncounted, stopped bool) error {
 	media, final := errors.AsType[PartError](err)
 	switch {
@@ -203,8 +203,8 @@ func (s *Service) OpenTakeOfPart(ctx context.Context, id PartID, key string) (ta
 	return take, err
 }
 
-// FinishPart notes that a part is composed, or is given up for a reason. The last part of an ended recording has it finalized. Repeating
-// it has no effect.
+// FinishPart notes that a part is composed, or why it is not. The last part of an ended recording has it finalized. Repeating it has no
+// effect.
 func (s *Service) FinishPart(ctx context.Context, id PartID, reason string) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -226,7 +226,7 @@ func (s *Service) FinishPart(ctx context.Context, id PartID, reason string) erro
 	})
 }
 
-// LosePart gives up a part of which this node has no files.
+// LosePart ends a part of which this node has no files.
 func (s *Service) LosePart(ctx context.Context, id PartID) error {
 	return s.FinishPart(ctx, id, reasonNoFiles)
 }
@@ -247,7 +247,7 @@ func lockPart(ctx context.Context, q *db.Queries, id PartID) (r db.Recording, p 
 	return r, p, nil
 }
 
-// loseParts gives up the parts of nodes that have been silent for lostAfter.
+// loseParts ends the parts of nodes that have been silent for lostAfter.
 func (s *Service) loseParts(ctx context.Context) error {
 	now := s.config.Now()
 	if !s.config.Steady(now) {

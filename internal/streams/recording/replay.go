@@ -26,8 +26,8 @@ type Replay struct {
 	Course   Course
 }
 
-// GetReplay returns a READY recording of a stream of any tenant. All callers get the same URLs for 5 minutes; the URLs can be opened for at least
-// an hour. An unknown recording, one of a session, one that isn't READY, and one of a suspended tenant, is the problem not_found.
+// GetReplay returns a READY recording of a stream of any tenant. All callers get the same URLs for 5 minutes; the URLs can be opened for
+// at least an hour. An unknown recording, one of a session, one that isn't READY, and one of a suspended tenant, is the problem not_found.
 func (s *Service) GetReplay(ctx context.Context, recordingID string) (Replay, error) {
 	q := db.New(s.config.Pool)
 	row, err := q.FindPlayableRecording(ctx, recordingID)

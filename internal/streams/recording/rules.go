@@ -49,13 +49,13 @@ const (
 
 // Reasons for which a recording is incomplete or failed.
 const (
-	reasonSilent     = "the recorder stopped responding"
-	reasonIdle       = "no recorder worked on it for two minutes"
-	reasonNothing    = "nothing was recorded"
-	reasonNobody     = "no participant was in the session's room"
-	reasonTooEarly   = "it ended before the first segment was complete"
-	reasonLongest    = "a recording can't have more segments"
-	reasonUnreported = "the outside recorder did not report the end"
+	reasonSilent        = "the recorder stopped responding"
+	reasonIdle          = "no recorder worked on it for two minutes"
+	reasonNothing       = "nothing was recorded"
+	reasonNoParticipant = "no participant was in the session's room"
+	reasonTooEarly      = "it ended before the first segment was complete"
+	reasonLongest       = "a recording can't have more segments"
+	reasonUnreported    = "the outside recorder did not report the end"
 )
 
 // onAir reports whether a broadcast of the stream is in progress.
@@ -134,7 +134,7 @@ func incomplete(end, take *string) *string {
 func nothing(r db.Recording, reason *string) string {
 	switch {
 	case reason == nil && r.Source == Session:
-		return reasonNothing + ": " + reasonNobody
+		return reasonNothing + ": " + reasonNoParticipant
 	case reason == nil:
 		return reasonNothing + ": " + reasonTooEarly
 	}

@@ -164,5 +164,5 @@ func TestReasons(t *testing.T) {
 	require.Equal(t, "take", *incomplete(nil, new("take")))
 	require.Equal(t, "end", *incomplete(new("end"), new("take")))
 	require.Equal(t, "nothing was recorded: full", nothing(db.Recording{Source: Builtin}, new("full")))
-	require.Contains(t, nothing(db.Recording{Source: Session}, nil), reasonNobody)
+	require.Contains(t, nothing(db.Recording{Source: Session}, nil), reasonNoParticipant)
 }

@@ -1,5 +1,5 @@
-// Package recording holds the recordings of streams and sessions: when one begins and ends, the files that recorders have stored for it, its
-// playback URLs and its deletion. Recorders (internal/media/recorder) write the files and report them here.
+// Package recording holds the recordings of streams and sessions: when one begins and ends, the files that recorders have stored for
+// it, its playback URLs and its deletion. Recorders (internal/media/recorder) write the files and report them here.
 //
 //   - A recording is one broadcast of a stream, or a part of one; or what was recorded of a session's room.
 //   - A take is the uninterrupted work of one process on a recording. A process that continues a recording after a restart, or on

@@ -99,7 +99,9 @@ func (s *Service) EndSessionRecording(ctx context.Context, recordingID, reason s
 }
 
 // ListSessionRecordings pages through the recordings of a session, as ListRecordings does. The caller has checked the session.
-func (s *Service) ListSessionRecordings(ctx context.Context, c tenancy.Caller, sessionID string, cursor *string, limit int) ([]View, error) {
+func (s *Service) ListSessionRecordings(
+	ctx context.Context, c tenancy.Caller, sessionID string, cursor *string, limit int,
+) ([]View, error) {
 	rows, err := db.New(s.config.Pool).ListSessionRecordings(ctx, db.ListSessionRecordingsParams{
 		TenantID: c.TenantID, SessionID: sessionID, Cursor: cursor, MaxRows: int32(limit),
 	})

@@ -21,7 +21,8 @@ func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(
 		// The first three come first, because the others add jobs of their own.
 		s.finishUnfinished(ctx), s.deleteUndeleted(ctx), s.makeUnmade(ctx),
-		s.closeSilent(ctx), s.endStranded(ctx), s.wakeIdle(ctx), s.failUnreported(ctx), s.failAbandoned(ctx), s.loseParts(ctx), s.endIdleSessions(ctx),
+		s.closeSilent(ctx), s.endStranded(ctx), s.wakeIdle(ctx), s.failUnreported(ctx), s.failAbandoned(ctx),
+		s.loseParts(ctx), s.endIdleSessions(ctx),
 	)
 }
 
