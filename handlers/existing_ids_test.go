@@ -37,6 +37,10 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 	ringing, declined, answered := owner.Ring(t, nil), owner.Ring(t, nil), owner.Ring(t, nil)
 	owner.Call(t, "POST", "/v1/me/calls/"+answered.SessionID+"/answer", map[string]any{"userId": "ben"}).Is(t, 201)
 
+	taping := owner.Session(t, nil)
+	var meeting api.SessionRecording
+	owner.Call(t, "POST", sessionsPath+"/"+taping.ID+"/recording/start", nil).Into(t, 201, &meeting)
+
 	made, taped, onAir := record(t, s, owner, false), record(t, s, owner, true), publish(t, s, owner)
 
 	captureURL := owner.CaptureURL(t)
@@ -60,7 +64,8 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"deleteCaptureUrlByHead": captureURL.Token,
 		"getStream":              st.ID, "updateStream": st.ID, "rotateStreamKey": st.ID, "createPlaybackUrl": st.ID, "dropDiscount": st.ID, "createSfuToken": st.ID,
 		"getSession": session.ID, "updateSession": session.ID, "createSessionToken": session.ID, "getSessionSummary": session.ID,
-		"endSession":              ended.ID,
+		"endSession":            ended.ID,
+		"startSessionRecording": session.ID, "stopSessionRecording": taping.ID + "/" + meeting.ID, "listSessionRecordings": taping.ID,
 		"listSessionParticipants": session.ID, "updateSessionParticipant": ben, "kickSessionParticipant": cleo, "admitSessionParticipant": ben,
 		"muteAllParticipants": session.ID, "muteSessionParticipant": session.ID, "setSessionSpotlight": session.ID,
 		"promoteSessionParticipant": session.ID, "raiseHand": session.ID, "lowerHand": session.ID, "createBreakouts": session.ID, "closeBreakouts": session.ID,

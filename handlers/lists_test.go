@@ -32,12 +32,13 @@ func TestListsPage(t *testing.T) {
 	hook := owner.Webhook(t, "http://127.0.0.1:1/", "stream.started")
 	var last api.Stream
 	var shop, product string
+	var meeting api.Session
 	for i := range n {
 		last = owner.Stream(t, map[string]any{"name": strconv.Itoa(i)})
 		shop, product = last.ID, owner.Product(t, nil).ID
 		owner.Auction(t, map[string]any{"streamId": shop, "productId": product})
 		owner.Key(t)
-		owner.Session(t, nil)
+		meeting = owner.Session(t, nil)
 		emit(t, s, owner.TenantID, "str_subject")
 		if i > 0 {
 			owner.Webhook(t, fmt.Sprintf("http://127.0.0.1:1/%d", i), "stream.ended")
@@ -54,6 +55,12 @@ func TestListsPage(t *testing.T) {
 		owner.Checkout(t, shop, product)
 		s.Send(t, captureURL, "POST", "", nil)
 	}
+	for range n {
+		var r api.SessionRecording
+		at := sessionsPath + "/" + meeting.ID + "/recording/"
+		owner.Call(t, "POST", at+"start", nil).Into(t, 201, &r)
+		owner.Call(t, "POST", at+r.ID+"/stop", nil).Is(t, 201)
+	}
 	other.Stream(t, nil)
 	other.Webhook(t, "http://127.0.0.1:1/")
 	other.Product(t, nil)
@@ -67,6 +74,7 @@ func TestListsPage(t *testing.T) {
 		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",
 		"listRecordings":        "/v1/me/recordings",
 		"listStreamRecordings":  "/v1/me/streams/" + shop + "/recordings",
+		"listSessionRecordings": sessionsPath + "/" + meeting.ID + "/recordings",
 		"listAuctions":          auctionsPath,
 		"listSessions":          sessionsPath,
 		"listChannels":          channelsPath,
@@ -87,13 +95,17 @@ func TestListsPage(t *testing.T) {
 	for name, path := range lists {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, limit := range []int{1, 3, n, n + 1} {
-				ids := follow(t, owner, fmt.Sprintf("%s?limit=%d", path, limit), limit)
-				require.Len(t, ids, n)
-				require.True(t, slices.IsSortedFunc(ids, func(a, b string) int { return -cmp(a, b) }), "newest first")
-				require.Len(t, slices.Compact(slices.Clone(ids)), n, "none twice")
+			count := n
+			if name == "listRecordings" {
+				count = 2 * n // of streams and of sessions
 			}
-			require.Len(t, follow(t, owner, path, 50), n)
+			for _, limit := range []int{1, 3, count, count + 1} {
+				ids := follow(t, owner, fmt.Sprintf("%s?limit=%d", path, limit), limit)
+				require.Len(t, ids, count)
+				require.True(t, slices.IsSortedFunc(ids, func(a, b string) int { return -cmp(a, b) }), "newest first")
+				require.Len(t, slices.Compact(slices.Clone(ids)), count, "none twice")
+			}
+			require.Len(t, follow(t, owner, path, 50), count)
 		})
 	}
 }

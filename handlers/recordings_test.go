@@ -237,7 +237,7 @@ func TestAdminsManageRecordings(t *testing.T) {
 	root.Call(t, "PATCH", at+"/retention", map[string]any{"legalHold": true, "retainUntil": nil, "reason": "a dispute"}).Into(t, 200, &rec)
 	require.True(t, rec.LegalHold)
 	require.True(t, rec.RetainUntil.IsNull())
-	require.Equal(t, "Launch", rec.StreamName)
+	require.Equal(t, "Launch", rec.StreamName.MustGet())
 	root.Call(t, "DELETE", at, map[string]any{"reason": "x"}).Problem(t, 409, "conflict")
 	owner.Call(t, "DELETE", "/v1/me/recordings/"+mine.ID, nil).Problem(t, 409, "conflict")
 	root.Call(t, "PATCH", at+"/retention", map[string]any{"legalHold": false}).Is(t, 200)

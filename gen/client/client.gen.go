@@ -4083,8 +4083,8 @@ type ClientInterface interface {
 
 	// FinalizeRecordingWithBody Report the end of a recording
 	//
-	// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
-	// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
+	// Called by a recorder. `id` is a stream's recording; those of sessions are made by this server. The status ready makes the recording
+	// playable and sends `recording.ready`. The status failed ends it. Only the first final report has an
 	// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
 	// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 	//
@@ -4095,8 +4095,8 @@ type ClientInterface interface {
 
 	// FinalizeRecording Report the end of a recording
 	//
-	// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
-	// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
+	// Called by a recorder. `id` is a stream's recording; those of sessions are made by this server. The status ready makes the recording
+	// playable and sends `recording.ready`. The status failed ends it. Only the first final report has an
 	// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
 	// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 	//
@@ -11879,8 +11879,8 @@ func (c *Client) ConnectRealtime(ctx context.Context, reqEditors ...RequestEdito
 
 // FinalizeRecordingWithBody Report the end of a recording
 //
-// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
-// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
+// Called by a recorder. `id` is a stream's recording; those of sessions are made by this server. The status ready makes the recording
+// playable and sends `recording.ready`. The status failed ends it. Only the first final report has an
 // effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
 // 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 //
@@ -11901,8 +11901,8 @@ func (c *Client) FinalizeRecordingWithBody(ctx context.Context, id ID, params *F
 
 // FinalizeRecording Report the end of a recording
 //
-// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
-// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
+// Called by a recorder. `id` is a stream's recording; those of sessions are made by this server. The status ready makes the recording
+// playable and sends `recording.ready`. The status failed ends it. Only the first final report has an
 // effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
 // 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 //
@@ -29289,8 +29289,8 @@ type ClientWithResponsesInterface interface {
 
 	// FinalizeRecordingWithBodyWithResponse Report the end of a recording
 	//
-	// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
-	// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
+	// Called by a recorder. `id` is a stream's recording; those of sessions are made by this server. The status ready makes the recording
+	// playable and sends `recording.ready`. The status failed ends it. Only the first final report has an
 	// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
 	// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 	//
@@ -29301,8 +29301,8 @@ type ClientWithResponsesInterface interface {
 
 	// FinalizeRecordingWithResponse Report the end of a recording
 	//
-	// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
-	// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
+	// Called by a recorder. `id` is a stream's recording; those of sessions are made by this server. The status ready makes the recording
+	// playable and sends `recording.ready`. The status failed ends it. Only the first final report has an
 	// effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
 	// 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 	//
@@ -49306,8 +49306,8 @@ func (c *ClientWithResponses) ConnectRealtimeWithResponse(ctx context.Context, r
 
 // FinalizeRecordingWithBodyWithResponse Report the end of a recording
 //
-// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
-// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
+// Called by a recorder. `id` is a stream's recording; those of sessions are made by this server. The status ready makes the recording
+// playable and sends `recording.ready`. The status failed ends it. Only the first final report has an
 // effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
 // 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 //
@@ -49324,8 +49324,8 @@ func (c *ClientWithResponses) FinalizeRecordingWithBodyWithResponse(ctx context.
 
 // FinalizeRecordingWithResponse Report the end of a recording
 //
-// Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
-// sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
+// Called by a recorder. `id` is a stream's recording; those of sessions are made by this server. The status ready makes the recording
+// playable and sends `recording.ready`. The status failed ends it. Only the first final report has an
 // effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
 // 401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
 //

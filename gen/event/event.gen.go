@@ -1641,7 +1641,8 @@ type SessionParticipantUpdatedData struct {
 }
 
 // SessionRecordingLayout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
-// others beside. composite: follows the session's own layout as it changes.
+// others beside. composite: follows the session's own layout as it changes. A shared screen is large in each layout. Up to 25
+// participants are visible, up to 7 where one is large, speakers first; all are heard.
 type SessionRecordingLayout string
 
 // SessionRecordingStartedData A session's recording started.
@@ -1652,7 +1653,8 @@ type SessionRecordingStartedData struct {
 	By *string `json:"by"`
 
 	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
-	// others beside. composite: follows the session's own layout as it changes.
+	// others beside. composite: follows the session's own layout as it changes. A shared screen is large in each layout. Up to 25
+	// participants are visible, up to 7 where one is large, speakers first; all are heard.
 	Layout SessionRecordingLayout `json:"layout"`
 
 	// Metadata The recording's metadata. Webhooks contain it, publications to participants don't.
@@ -1678,7 +1680,7 @@ type SessionRecordingState string
 
 // SessionRecordingStoppedData A session's recording is final: ready or failed.
 //
-// Example: {"durationSec":null,"error":null,"layout":"composite","playbackUrl":"http://localhost:8080/vod/cmVjXzAx.../index.m3u8","recordingId":"rec_01m18qg1mhf2bsz1fk6m8v4jxd","sessionId":"sess_01m18qg1mhf2bsz1fk6m8v4jxe","sizeBytes":null,"startedAt":"2026-01-02T03:04:05.678Z","state":"ready","stoppedAt":"2026-01-02T03:34:30.198Z"}
+// Example: {"durationSec":null,"error":null,"incompleteReason":null,"layout":"composite","playbackUrl":"http://localhost:8080/vod/cmVjXzAx.../index.m3u8","recordingId":"rec_01m18qg1mhf2bsz1fk6m8v4jxd","sessionId":"sess_01m18qg1mhf2bsz1fk6m8v4jxe","sizeBytes":null,"startedAt":"2026-01-02T03:04:05.678Z","state":"ready","stoppedAt":"2026-01-02T03:34:30.198Z"}
 type SessionRecordingStoppedData struct {
 	// DurationSec Length in seconds, to the millisecond.
 	DurationSec *float64 `json:"durationSec"`
@@ -1686,8 +1688,12 @@ type SessionRecordingStoppedData struct {
 	// Error Why the recording failed; null otherwise.
 	Error *string `json:"error"`
 
+	// IncompleteReason Why a ready recording is not complete; null if nothing is known to be missing.
+	IncompleteReason *string `json:"incompleteReason"`
+
 	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
-	// others beside. composite: follows the session's own layout as it changes.
+	// others beside. composite: follows the session's own layout as it changes. A shared screen is large in each layout. Up to 25
+	// participants are visible, up to 7 where one is large, speakers first; all are heard.
 	Layout SessionRecordingLayout `json:"layout"`
 
 	// Metadata The recording's metadata. Webhooks contain it, publications to participants don't.

@@ -5624,8 +5624,8 @@ export interface paths {
         put?: never;
         /**
          * Report the end of a recording
-         * @description Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
-         *     sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
+         * @description Called by a recorder. `id` is a stream's recording; those of sessions are made by this server. The status ready makes the recording
+         *     playable and sends `recording.ready`. The status failed ends it. Only the first final report has an
          *     effect; later ones change nothing. 400 if ready has no `playlistUrl` or no `durationSec`, or failed has no `error`.
          *     401 if the signature is missing or wrong. 409 `conflict` for a recording that this server makes itself.
          */
@@ -11650,9 +11650,9 @@ export interface components {
              */
             name: string | null;
             /**
-             * @description Empty for a session's recording. One entry for each product that was pinned in the stream's room during the recording, in the order of pinning, 1000 at
+             * @description One entry for each product that was pinned in the stream's room during the recording, in the order of pinning, 1000 at
              *     most. The product that was pinned at the recording's start has `ts` 0. While the encoder was gone, nothing was recorded,
-             *     so a product that was pinned meanwhile has the time at which the recording continues.
+             *     so a product that was pinned meanwhile has the time at which the recording continues. Empty for a session's recording.
              */
             productTimeline: components["schemas"]["ProductTimelineEntry"][];
             /**
@@ -13228,7 +13228,8 @@ export interface components {
         };
         /**
          * @description How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
-         *     others beside. composite: follows the session's own layout as it changes.
+         *     others beside. composite: follows the session's own layout as it changes. A shared screen is large in each layout. Up to 25
+         *     participants are visible, up to 7 where one is large, speakers first; all are heard.
          * @default composite
          * @enum {string}
          */
@@ -13281,6 +13282,7 @@ export interface components {
          * @example {
          *       "durationSec": 1824.52,
          *       "error": null,
+         *       "incompleteReason": null,
          *       "layout": "composite",
          *       "playbackUrl": "http://localhost:8080/vod/cmVjXzAx.../index.m3u8",
          *       "recordingId": "rec_01m18qg1mhf2bsz1fk6m8v4jxd",
@@ -13293,12 +13295,15 @@ export interface components {
          */
         SessionRecordingStoppedData: {
             /**
+             * Format: double
              * @description Length in seconds, to the millisecond.
              * @example 1824.52
              */
             durationSec: number | null;
             /** @description Why the recording failed; null otherwise. */
             error: string | null;
+            /** @description Why a ready recording is not complete; null if nothing is known to be missing. */
+            incompleteReason: string | null;
             layout: components["schemas"]["SessionRecordingLayout"];
             /** @description The recording's metadata. Webhooks contain it, publications to participants don't. */
             metadata?: components["schemas"]["Metadata"];

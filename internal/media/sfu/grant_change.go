@@ -33,7 +33,7 @@ func (s *Server) Apply(g Grant) {
 				r.admit(m, g)
 			}
 		default:
-			r.learn(g)
+			r.learn(g, false)
 			r.change(m, g)
 		}
 	})
@@ -89,8 +89,9 @@ func sameForClients(a, b Grant) bool {
 }
 
 // learn stores the session of a grant's room, starts or ends the room's recording, and announces the values that have changed.
-func (r *room) learn(g Grant) {
-	if id := g.Room.RecordingID; id != nil {
+// joins: the grant is that of a new member. It may be older than one that was applied, so it ends no recording.
+func (r *room) learn(g Grant, joins bool) {
+	if id := g.Room.RecordingID; id != nil && (*id != "" || !joins) {
 		r.follow(*id)
 	}
 	changed := map[string]any{}

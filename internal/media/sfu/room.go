@@ -156,7 +156,7 @@ func (r *room) join(p *peer, g Grant) {
 // enter adds a member to the room and announces it. again: it replaces another connection of its
 // user.
 func (r *room) enter(m *member, again bool) {
-	r.learn(m.grant)
+	r.learn(m.grant, true)
 	r.members[m.grant.UserID] = m
 	delete(r.moderators, m.grant.UserID)
 	r.count(m, 1)

@@ -164,7 +164,7 @@ func (s *Service) RecordingFinalTx(ctx context.Context, tx pgx.Tx, r db.Recordin
 		return eventdata.SessionRecordingStoppedData{
 			SessionID: *r.SessionID, RecordingID: r.ID, State: eventdata.SessionRecordingState(RecordingState(r.Status)),
 			Layout: eventdata.SessionRecordingLayout(*r.Layout), StartedAt: timestamp.From(r.StartedAt), StoppedAt: timestamp.From(*r.EndedAt),
-			PlaybackURL: url, DurationSec: seconds, SizeBytes: r.SizeBytes, Error: r.Error, Metadata: metadata,
+			PlaybackURL: url, DurationSec: seconds, SizeBytes: r.SizeBytes, Error: r.Error, IncompleteReason: r.IncompleteReason, Metadata: metadata,
 		}
 	})
 	return s.announce(ctx, tx, a)

@@ -3,11 +3,14 @@ package recordgate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"showfloor/internal/base/problem"
@@ -34,6 +37,8 @@ const (
 // Reasons for which a part is incomplete, for the tenant.
 const (
 	reasonTooLarge = "a recording of a session can't be larger than 16 GiB without a break"
+	reasonBegin    = "the disk of a server was full, or the server could not reach the database"
+	reasonParts    = "a recording can't have more than 1000 parts"
 	reasonDisk     = "the disk of a server was full or failed"
 	reasonNoFFmpeg = "the server has no ffmpeg, which makes the video"
 )
@@ -54,10 +59,12 @@ type Rooms struct {
 
 	parts    *roomrecorder.Recorder
 	stop     func(roomID, recordingID string)
+	engine   *compose.Engine
 	wake     chan struct{}
 	claiming sync.Mutex
 
 	mu       sync.Mutex
+	failures map[string]string           // why recordings could not begin
 	reasons  map[recording.PartID]string // why parts that have ended are incomplete
 	layouts  map[recording.PartID]string // of the parts that rooms write to
 	advanced map[recording.PartID]time.Time
@@ -66,7 +73,8 @@ type Rooms struct {
 
 // Open removes what a killed process has left of compositions, and opens the recorder, whose parts are in dir.
 func (r *Rooms) Open(dir string, engine *compose.Engine) (*roomrecorder.Recorder, error) {
-	r.wake = make(chan struct{}, 1)
+	r.wake, r.engine = make(chan struct{}, 1), engine
+	r.failures = map[string]string{}
 	r.reasons, r.layouts = map[recording.PartID]string{}, map[recording.PartID]string{}
 	r.advanced, r.busy = map[recording.PartID]time.Time{}, map[recording.PartID]bool{}
 	if err := os.RemoveAll(r.Dir); err != nil {
@@ -84,11 +92,14 @@ func (r *Rooms) Connect(stop func(roomID, recordingID string)) { r.stop = stop }
 
 // open adds a part to the database. While that doesn't answer, it tries again.
 func (r *Rooms) open(recordingID string) (number int, err error) {
+	if !r.engine.Works() {
+		return 0, compose.ErrNoEncoder
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
 	for {
 		number, err = r.Gate.recordings().OpenPart(ctx, recordingID)
-		if _, refused := problem.As(err); err == nil || refused {
+		if _, refused := problem.As(err); err == nil || refused || errors.Is(err, recording.ErrTooManyParts) {
 			return number, err
 		}
 		select {
@@ -99,16 +110,40 @@ func (r *Rooms) open(recordingID string) (number int, err error) {
 	}
 }
 
-// failed ends a recording of which a part could not begin.
+// failed has a recording ended of which a part could not begin.
 func (r *Rooms) failed(recordingID string, reason error) {
-	if _, refused := problem.As(reason); refused {
+	why := reasonBegin
+	switch {
+	case problem.Is(reason, "conflict"), problem.Is(reason, "not_found"):
 		return // it has ended
+	case errors.Is(reason, recording.ErrTooManyParts):
+		why = reasonParts
+	case errors.Is(reason, compose.ErrNoEncoder):
+		why = reasonNoFFmpeg
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), queryTime)
-	defer cancel()
-	if err := r.Gate.recordings().EndSessionRecording(ctx, recordingID, reasonDisk); err != nil {
-		r.Log.Warn("a recording of a room that could not begin was not ended", "recording", recordingID, "error", err)
+	r.Log.Error("a recording of a room could not begin", "recording", recordingID, "error", reason)
+	r.mu.Lock()
+	r.failures[recordingID] = why
+	r.mu.Unlock()
+	r.signal()
+}
+
+// endFailed ends the recordings of which a part could not begin.
+func (r *Rooms) endFailed(ctx context.Context) error {
+	r.mu.Lock()
+	failures := maps.Clone(r.failures)
+	r.mu.Unlock()
+	var errs []error
+	for recordingID, why := range failures {
+		if err := r.Gate.recordings().EndSessionRecording(ctx, recordingID, why); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		r.mu.Lock()
+		delete(r.failures, recordingID)
+		r.mu.Unlock()
 	}
+	return errors.Join(errs...)
 }
 
 // ended notes that a part has ended.
@@ -171,7 +206,7 @@ func (r *Rooms) sync(ctx context.Context) error {
 		return err
 	}
 	wanted, layouts := map[recording.PartID]bool{}, map[recording.PartID]string{}
-	var errs []error
+	errs := []error{r.endFailed(ctx)}
 	for _, p := range list {
 		wanted[p.PartID] = true
 		switch r.parts.State(partOf(p.PartID)) {
@@ -256,12 +291,17 @@ func (r *Rooms) composeNext(ctx context.Context) (worked bool, err error) {
 		r.mu.Unlock()
 		r.signal() // the files are removed
 	}()
-	composed, err := r.compose(ctx, claim)
+	var composed bool
+	err = guarded(func() (err error) {
+		composed, err = r.compose(ctx, claim)
+		return err
+	})
 	if errors.Is(err, roomrecorder.ErrNoPart) {
 		return true, r.Gate.recordings().LosePart(ctx, claim.PartID)
 	}
 	// Faults of the storage and of the disk come after the composition, or with a full disk.
-	uncounted := composed || r.Refuse() != nil || errors.Is(err, roomrecorder.ErrBusy) || errors.Is(err, recorder.ErrEnded)
+	uncounted := composed || r.Refuse() != nil || problem.Is(err, "disk_space_low") || errors.Is(err, syscall.ENOSPC) ||
+		errors.Is(err, roomrecorder.ErrBusy) || errors.Is(err, recorder.ErrEnded)
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTime)
 	defer cancel()
 	return true, errors.Join(err, r.Gate.recordings().EndAttempt(storing, claim, err, uncounted, ctx.Err() != nil))
@@ -319,7 +359,8 @@ func (r *Rooms) advanceNext(ctx context.Context) bool {
 		r.advanced[id] = time.Now()
 		r.mu.Unlock()
 	}()
-	if err := r.parts.Advance(ctx, partOf(id), layout); err != nil && ctx.Err() == nil && !errors.Is(err, roomrecorder.ErrNoPart) {
+	err := guarded(func() error { return r.parts.Advance(ctx, partOf(id), layout) })
+	if err != nil && ctx.Err() == nil && !errors.Is(err, roomrecorder.ErrNoPart) {
 		r.Log.Warn("a recording of a room could not be composed in advance; it is composed at its end", "error", err)
 	}
 	return true
@@ -343,6 +384,16 @@ func (r *Rooms) nextWriting() (next recording.PartID, layout string, ok bool) {
 		}
 	}
 	return next, "", false
+}
+
+// guarded calls fn, and turns a panic into an error: the media are those of participants.
+func guarded(fn func() error) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+		}
+	}()
+	return fn()
 }
 
 // partReports are the reports of the composition of a part.

@@ -30,7 +30,7 @@ func (s *Service) deleteTx(ctx context.Context, tx pgx.Tx, r db.Recording, actor
 	}
 	entry := audit.Entry{
 		Actor: actor, TenantID: r.TenantID, Action: "recording.delete", Entity: entity, EntityID: r.ID,
-		Before: map[string]any{"status": r.Status, "streamId": r.StreamID},
+		Before: map[string]any{"status": r.Status, "streamId": r.StreamID, "sessionId": r.SessionID},
 	}
 	if reason != nil {
 		entry.Reason = *reason

@@ -20,10 +20,12 @@ const (
 	lostAfter = time.Hour
 	// partAttempts is how often a part is tried before it ends without a take. Attempts that end because of the storage, the disk or the
 	// end of the process don't count.
-	partAttempts = 3
+	partAttempts = 6
+	// partClaims is how often an attempt is started at all: perhaps the part ends the process.
+	partClaims = 20
 	// partStorageTime is how long after its end a part is tried while the storage fails.
-	partStorageTime = 6 * time.Hour
-	// partPause is the pause after an attempt.
+	partStorageTime = 24 * time.Hour
+	// partPause is the pause after the first attempt; it is doubled with each further one that counts.
 	partPause = 30 * time.Second
 )
 
@@ -31,7 +33,7 @@ const (
 const (
 	reasonLost     = "a server that recorded it did not come back within an hour"
 	reasonNoFiles  = "a server lost what it had recorded"
-	reasonStorage  = "the storage failed for 6 hours"
+	reasonStorage  = "it could not be composed and stored within 24 hours"
 	reasonComposer = "the video could not be made"
 )
 
@@ -51,7 +53,11 @@ type Part struct {
 	Closed bool
 }
 
-// OpenPart adds a part of this node to a recording, and returns its number. It is a problem unless the recording is RECORDING.
+// ErrTooManyParts means that a recording has the most parts that it can have.
+var ErrTooManyParts = errors.New("the recording has too many parts")
+
+// OpenPart adds a part of this node to a recording, and returns its number. It is a problem unless the recording is RECORDING,
+// and ErrTooManyParts beyond maxParts.
 func (s *Service) OpenPart(ctx context.Context, recordingID string) (part int, err error) {
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -67,7 +73,7 @@ func (s *Service) OpenPart(ctx context.Context, recordingID string) (part int, e
 			return fmt.Errorf("open part: %w", err)
 		}
 		if n > maxParts {
-			return problem.Conflicting(reasonLongest)
+			return ErrTooManyParts
 		}
 		part = int(n)
 		return nil
@@ -131,6 +137,9 @@ func (s *Service) ClaimPart(ctx context.Context, busy []PartID) (c Claim, ok boo
 	if err != nil {
 		return c, false, fmt.Errorf("claim a part: %w", err)
 	}
+	if row.Attempt > partClaims {
+		return c, false, s.FinishPart(ctx, PartID{row.RecordingID, int(row.Part)}, reasonComposer)
+	}
 	r, err := q.FindRecording(ctx, row.RecordingID)
 	if err != nil {
 		return c, false, fmt.Errorf("find recording: %w", err)
@@ -165,7 +174,7 @@ func (s *Service) EndAttempt(ctx context.Context, c Claim, err error, uncounted,
 	case c.number >= partAttempts:
 		return s.FinishPart(ctx, c.PartID, reasonComposer)
 	default:
-		return s.postponePart(ctx, c, partPause, 0)
+		return s.postponePart(ctx, c, partPause<<(c.number-1), 0)
 	}
 }
 

@@ -63,8 +63,8 @@ export class Meeting {
     this.room = new Room({ url, token, room: roomId });
     this.#realtime = new Realtime({ token, room: roomId });
     if (session) {
-      const { layout, locked, waitingRoom, spotlightUserId, name, type, hostId, parentSessionId, recordingEnabled, state } = session;
-      this.room.learn({ layout, locked, waitingRoom, spotlightUserId, name, type, hostId, parentSessionId, recordingEnabled, state });
+      const { layout, locked, waitingRoom, spotlightUserId, name, type, hostId, parentSessionId, recordingEnabled, recordingId, state } = session;
+      this.room.learn({ layout, locked, waitingRoom, spotlightUserId, name, type, hostId, parentSessionId, recordingEnabled, recordingId, state });
     }
   }
 

@@ -210,7 +210,7 @@ export class People {
   #toggleRecording(): void {
     const { id, session: { recordingId } } = this.room;
     this.host.act(recordingId ? this.api.stopRecording(id, recordingId) : this.api.startRecording(id),
-      recordingId ? 'The recording is stopped.' : 'The session is being recorded. Everybody sees that.');
+      recordingId ? 'The recording is stopped.' : 'The recording begins. All participants see that.');
   }
 
   #makeTools(): void {
