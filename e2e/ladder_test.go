@@ -112,9 +112,15 @@ func TestAloneLadderWhoseEncoderDies(t *testing.T) {
 		`showfloorPlayer.hls.nextLevel = showfloorPlayer.hls.levels.findIndex((l) => l.height === 480); undefined`))
 	browsertest.WaitFor(t, tab, `showfloorPlayer.video.videoHeight === 480`)
 	plays(t, tab, "3")
-	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`watched.waits.length = 0; undefined`))
+	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`watched.waits.length = watched.heights.length = 0; undefined`))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(chromedp.Run(tab, chromedp.Evaluate[string](`JSON.stringify({ ...watched, time: showfloorPlayer.video.currentTime,
+				height: showfloorPlayer.video.videoHeight, level: showfloorPlayer.hls.currentLevel, load: showfloorPlayer.hls.loadLevel })`)))
+		}
+	})
 	killEncoder(t, s)
-	browsertest.WaitFor(t, tab, `showfloorPlayer.video.videoHeight === 720`)
+	browsertest.WaitFor(t, tab, `watched.heights.includes(720)`) // perhaps for the time of one key frame only
 	browsertest.WaitFor(t, tab, `showfloorPlayer.video.videoHeight === 480`)
 	plays(t, tab, "3")
 	t.Logf("heights %v, waits %v", browsertest.Value[[]int](t, tab, `watched.heights`), browsertest.Value[[]float64](t, tab, `watched.waits`))

@@ -96,9 +96,19 @@ func (v *Viewer) Shows(at float64, second int) {
 		at, recordingtest.Clock("video"), second))
 }
 
-// PlaysToTheEnd plays from a time to the end.
+// PlaysToTheEnd plays from a time to the end. dash.js sometimes pauses shortly before it on a busy machine: then it plays on, as a viewer
+// would.
 func (v *Viewer) PlaysToTheEnd(from float64) {
 	v.t.Helper()
-	v.Does(fmt.Sprintf(`video.currentTime = %f; video.playbackRate = 4; video.play()`, from))
+	v.t.Cleanup(func() {
+		if v.t.Failed() {
+			v.t.Log(chromedp.Run(v.Tab, chromedp.Evaluate[string](`JSON.stringify({ time: video.currentTime, duration: video.duration,
+				paused: video.paused, seeking: video.seeking, readyState: video.readyState, rate: video.playbackRate,
+				buffered: Array.from(video.buffered, (_, i) => [video.buffered.start(i), video.buffered.end(i)]) })`)))
+		}
+	})
+	v.Does(fmt.Sprintf(`video.currentTime = %f; video.playbackRate = 4;
+		video.onpause = () => { if (!video.ended) video.play(); };
+		video.play()`, from))
 	v.Waits(`video.ended`)
 }

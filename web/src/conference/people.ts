@@ -219,7 +219,7 @@ export class People {
       onclick: () => this.host.act(this.api.muteAll(this.room.id, true), 'Everybody else is muted.'),
     }, icon('microphone-off'), 'Mute all');
     this.#hostTools.append(this.#lock.element, this.#waitingRoom.element, el('label', { class: 'setting' }, el('span', {}, 'Layout for all'), this.#layout));
-    this.#tools.append(el('div', { class: 'tool-buttons' }, muteAll, this.#breakouts, this.#record), this.#hostTools);
+    this.#tools.append(el('div', { class: 'tool-buttons' }, muteAll, this.#record, this.#breakouts), this.#hostTools);
   }
 
   #renderTools(): void {
