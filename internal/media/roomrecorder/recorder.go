@@ -49,7 +49,8 @@ type Config struct {
 	Open func(recordingID string) (number int, err error)
 	// Failed is called when a part could not begin. It may block. nil for no calls.
 	Failed func(recordingID string, reason error)
-	// Ended is called when a part has ended, with the reason if it is incomplete. It must not block. nil for no calls.
+	// Ended is called when a part has ended, with the reason if it is incomplete. It must neither block nor call the Recorder. nil for
+	// no calls.
 	Ended func(p Part, reason error)
 	// Engine composes the parts.
 	Engine *compose.Engine
@@ -183,14 +184,15 @@ func (r *Recorder) number(recordingID string) (int, error) {
 // End implements sfu.Recordings.
 func (r *Recorder) End(_ string, w *trackfile.Writer, reason error) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	p, known := r.writing[w]
-	delete(r.writing, w)
-	if known {
-		r.ended[p] = true
+	if !known {
+		return
 	}
-	r.mu.Unlock()
-	if known && r.config.Ended != nil {
-		r.config.Ended(p, reason)
+	delete(r.writing, w)
+	r.ended[p] = true
+	if r.config.Ended != nil {
+		r.config.Ended(p, reason) // before State tells it
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 	"showfloor/internal/tenancy"
 )
 
+// sessionIdleEnds is the time without a room that writes after which the recording of a session ends.
+const sessionIdleEnds = time.Hour
+
 // Sessions knows the sessions whose rooms are recorded.
 type Sessions interface {
 	// RecordingEndedTx is called before a recording is ended that no one has stopped. It locks the session, and notes that it isn't being
@@ -136,6 +139,3 @@ func projectTx(ctx context.Context, tx db.DBTX, r db.Recording) (*string, error)
 	}
 	return stream.ProjectTx(ctx, tx, *r.StreamID)
 }
-
-// sessionIdleEnds is the time without a room that writes after which the recording of a session ends.
-const sessionIdleEnds = time.Hour

@@ -336,10 +336,8 @@ export class Player {
       this.#hasPlayed ||= video.currentTime > 0;
     }
     const waits = !video.paused && video.readyState < HTMLMediaElement.HAVE_FUTURE_DATA;
-    if (!waits) {
-      this.#lastPlayableAt = now;
-      this.#restarts = 0;
-    }
+    if (!waits) this.#lastPlayableAt = now;
+    if (video.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA) this.#restarts = 0;
     this.view.changed();
     const details = this.#details;
     if (!details || video.paused || video.ended || !(details.live ? this.#hasPlayed : this.#stoodAt)) return;
