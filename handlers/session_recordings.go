@@ -53,7 +53,7 @@ func (s *Server) ListSessionRecordings(
 		return nil, err
 	}
 	c := request.Caller(ctx)
-	if err := s.areas.Sessions.CheckRecorded(ctx, c, r.ID); err != nil {
+	if err := s.areas.Sessions.CheckExists(ctx, c, r.ID); err != nil {
 		return nil, err
 	}
 	views, err := s.areas.Recordings.ListSessionRecordings(ctx, c, r.ID, cursor, size+1)

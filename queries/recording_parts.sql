@@ -24,13 +24,15 @@ SELECT * FROM recording_parts WHERE recording_id = @recording_id AND part = @par
 
 -- name: TouchParts :exec
 -- @sqlc-vet-disable tenant
--- A node's heartbeat covers the parts of all tenants.
-UPDATE recording_parts SET seen_at = @now WHERE node = @node AND finished_at IS NULL;
+-- A node's heartbeat for the parts of all tenants whose files it has.
+UPDATE recording_parts p SET seen_at = @now
+FROM (SELECT unnest(@recording_ids::text[]) AS recording_id, unnest(@parts::integer[]) AS part) h
+WHERE p.recording_id = h.recording_id AND p.part = h.part AND p.node = @node AND p.finished_at IS NULL;
 
 -- name: ListPartsOfNode :many
 -- @sqlc-vet-disable tenant
--- A node works for all tenants. Returns its unfinished parts.
-SELECT p.recording_id, p.part, p.closed_at, r.status, r.session_id::text AS session_id, r.layout::text AS layout
+-- A node works for all tenants. Returns its unfinished parts. begun: the node had files of it at a heartbeat.
+SELECT p.recording_id, p.part, p.closed_at, (p.seen_at > p.opened_at)::boolean AS begun, r.status, r.session_id::text AS session_id, r.layout::text AS layout
 FROM recording_parts p JOIN recordings r ON r.id = p.recording_id
 WHERE p.node = @node AND p.finished_at IS NULL ORDER BY p.recording_id, p.part;
 
@@ -64,10 +66,17 @@ WHERE recording_id = @recording_id AND part = @part AND finished_at IS NULL;
 
 -- name: FinishPart :exec
 -- @sqlc-vet-disable tenant
--- The recording is locked. A reason replaces the one that it has.
-UPDATE recording_parts SET finished_at = @now::timestamptz, closed_at = coalesce(closed_at, @now::timestamptz),
+-- The recording is locked. A reason replaces the one that it has. A part that its room has not ended was written until the last
+-- heartbeat at most.
+UPDATE recording_parts SET finished_at = @now::timestamptz, closed_at = coalesce(closed_at, seen_at),
     reason = coalesce(sqlc.narg('reason'), reason)
 WHERE recording_id = @recording_id AND part = @part AND finished_at IS NULL;
+
+-- name: RevivePart :execrows
+-- @sqlc-vet-disable tenant
+-- The recording is locked. A part that was lost with its node is unfinished again.
+UPDATE recording_parts SET finished_at = NULL, closed_at = NULL, reason = NULL, seen_at = @now::timestamptz, due_at = @now::timestamptz
+WHERE recording_id = @recording_id AND part = @part AND node = @node AND finished_at IS NOT NULL AND reason = @lost::text;
 
 -- name: HasUnfinishedPart :one
 -- @sqlc-vet-disable tenant
@@ -86,9 +95,10 @@ SELECT recording_id, part FROM recording_parts WHERE finished_at IS NULL AND see
 
 -- name: ListIdleSessionRecordings :many
 -- @sqlc-vet-disable tenant
--- Recordings of sessions of all tenants to which no room has written since a time.
+-- Recordings of sessions of all tenants to which no room has written since a time; with an id, only that one.
 SELECT r.id FROM recordings r
 WHERE r.status = 'RECORDING' AND r.source = 'session' AND r.wanted_at < @before
+    AND (sqlc.narg('id')::text IS NULL OR r.id = sqlc.narg('id')::text)
     AND NOT EXISTS (SELECT FROM recording_parts p WHERE p.recording_id = r.id AND (p.closed_at IS NULL OR p.closed_at >= @before))
 ORDER BY r.id;
 

@@ -156,7 +156,7 @@ func (q *Queries) CreateSessionRecording(ctx context.Context, arg CreateSessionR
 }
 
 const FinishPart = `-- name: FinishPart :exec
-UPDATE recording_parts SET finished_at = $1::timestamptz, closed_at = coalesce(closed_at, $1::timestamptz),
+UPDATE recording_parts SET finished_at = $1::timestamptz, closed_at = coalesce(closed_at, seen_at),
     reason = coalesce($2, reason)
 WHERE recording_id = $3 AND part = $4 AND finished_at IS NULL
 `
@@ -169,7 +169,8 @@ type FinishPartParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The recording is locked. A reason replaces the one that it has.
+// The recording is locked. A reason replaces the one that it has. A part that its room has not ended was written until the last
+// heartbeat at most.
 func (q *Queries) FinishPart(ctx context.Context, arg FinishPartParams) error {
 	_, err := q.db.Exec(ctx, FinishPart,
 		arg.Now,
@@ -209,14 +210,20 @@ func (q *Queries) HasUnfinishedPart(ctx context.Context, recordingID string) (bo
 const ListIdleSessionRecordings = `-- name: ListIdleSessionRecordings :many
 SELECT r.id FROM recordings r
 WHERE r.status = 'RECORDING' AND r.source = 'session' AND r.wanted_at < $1
+    AND ($2::text IS NULL OR r.id = $2::text)
     AND NOT EXISTS (SELECT FROM recording_parts p WHERE p.recording_id = r.id AND (p.closed_at IS NULL OR p.closed_at >= $1))
 ORDER BY r.id
 `
 
+type ListIdleSessionRecordingsParams struct {
+	Before time.Time
+	ID     *string
+}
+
 // @sqlc-vet-disable tenant
-// Recordings of sessions of all tenants to which no room has written since a time.
-func (q *Queries) ListIdleSessionRecordings(ctx context.Context, before time.Time) ([]string, error) {
-	rows, err := q.db.Query(ctx, ListIdleSessionRecordings, before)
+// Recordings of sessions of all tenants to which no room has written since a time; with an id, only that one.
+func (q *Queries) ListIdleSessionRecordings(ctx context.Context, arg ListIdleSessionRecordingsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListIdleSessionRecordings, arg.Before, arg.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +274,7 @@ func (q *Queries) ListLostParts(ctx context.Context, before time.Time) ([]ListLo
 }
 
 const ListPartsOfNode = `-- name: ListPartsOfNode :many
-SELECT p.recording_id, p.part, p.closed_at, r.status, r.session_id::text AS session_id, r.layout::text AS layout
+SELECT p.recording_id, p.part, p.closed_at, (p.seen_at > p.opened_at)::boolean AS begun, r.status, r.session_id::text AS session_id, r.layout::text AS layout
 FROM recording_parts p JOIN recordings r ON r.id = p.recording_id
 WHERE p.node = $1 AND p.finished_at IS NULL ORDER BY p.recording_id, p.part
 `
@@ -276,13 +283,14 @@ type ListPartsOfNodeRow struct {
 	RecordingID string
 	Part        int32
 	ClosedAt    *time.Time
+	Begun       bool
 	Status      string
 	SessionID   string
 	Layout      string
 }
 
 // @sqlc-vet-disable tenant
-// A node works for all tenants. Returns its unfinished parts.
+// A node works for all tenants. Returns its unfinished parts. begun: the node had files of it at a heartbeat.
 func (q *Queries) ListPartsOfNode(ctx context.Context, node string) ([]ListPartsOfNodeRow, error) {
 	rows, err := q.db.Query(ctx, ListPartsOfNode, node)
 	if err != nil {
@@ -296,6 +304,7 @@ func (q *Queries) ListPartsOfNode(ctx context.Context, node string) ([]ListParts
 			&i.RecordingID,
 			&i.Part,
 			&i.ClosedAt,
+			&i.Begun,
 			&i.Status,
 			&i.SessionID,
 			&i.Layout,
@@ -506,18 +515,56 @@ func (q *Queries) PostponePart(ctx context.Context, arg PostponePartParams) erro
 	return err
 }
 
-const TouchParts = `-- name: TouchParts :exec
-UPDATE recording_parts SET seen_at = $1 WHERE node = $2 AND finished_at IS NULL
+const RevivePart = `-- name: RevivePart :execrows
+UPDATE recording_parts SET finished_at = NULL, closed_at = NULL, reason = NULL, seen_at = $1::timestamptz, due_at = $1::timestamptz
+WHERE recording_id = $2 AND part = $3 AND node = $4 AND finished_at IS NOT NULL AND reason = $5::text
 `
 
-type TouchPartsParams struct {
-	Now  time.Time
-	Node string
+type RevivePartParams struct {
+	Now         time.Time
+	RecordingID string
+	Part        int32
+	Node        string
+	Lost        string
 }
 
 // @sqlc-vet-disable tenant
-// A node's heartbeat covers the parts of all tenants.
+// The recording is locked. A part that was lost with its node is unfinished again.
+func (q *Queries) RevivePart(ctx context.Context, arg RevivePartParams) (int64, error) {
+	result, err := q.db.Exec(ctx, RevivePart,
+		arg.Now,
+		arg.RecordingID,
+		arg.Part,
+		arg.Node,
+		arg.Lost,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const TouchParts = `-- name: TouchParts :exec
+UPDATE recording_parts p SET seen_at = $1
+FROM (SELECT unnest($3::text[]) AS recording_id, unnest($4::integer[]) AS part) h
+WHERE p.recording_id = h.recording_id AND p.part = h.part AND p.node = $2 AND p.finished_at IS NULL
+`
+
+type TouchPartsParams struct {
+	Now          time.Time
+	Node         string
+	RecordingIds []string
+	Parts        []int32
+}
+
+// @sqlc-vet-disable tenant
+// A node's heartbeat for the parts of all tenants whose files it has.
 func (q *Queries) TouchParts(ctx context.Context, arg TouchPartsParams) error {
-	_, err := q.db.Exec(ctx, TouchParts, arg.Now, arg.Node)
+	_, err := q.db.Exec(ctx, TouchParts,
+		arg.Now,
+		arg.Node,
+		arg.RecordingIds,
+		arg.Parts,
+	)
 	return err
 }

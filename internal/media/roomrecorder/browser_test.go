@@ -49,8 +49,8 @@ func (admitAll) SetMuted(context.Context, sfu.Connection, bool) error { return n
 // the screen and that of the sound card, so the tolerance includes the browser's own delay of the sound.
 func TestChromium(t *testing.T) {
 	t.Parallel()
-	ended := make(chan Part, 1)
-	r := open(t, t.TempDir(), func(c *Config) { c.Ended = func(p Part, _ error) { ended <- p } })
+	ended := make(chan struct{}, 1)
+	r := open(t, t.TempDir(), func(c *Config) { c.Ended = func() { ended <- struct{}{} } })
 	server, err := sfu.New(sfu.Config{Addr: "127.0.0.1:0", Gate: admitAll{}, Recordings: r, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	require.NoError(t, server.Start())
@@ -76,7 +76,8 @@ func TestChromium(t *testing.T) {
 	start := time.Now()
 	require.Eventually(t, func() bool { return time.Since(start) > 12*time.Second }, time.Minute, 50*time.Millisecond)
 	server.StopRecording("sess_1", "rec_1")
-	part := <-ended
+	<-ended
+	part := r.Parts()[0]
 	browsertest.Run(t, tab, chromedp.Navigate("about:blank"))
 
 	video := filepath.Join(t.TempDir(), "video.flv")

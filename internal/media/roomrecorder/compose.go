@@ -93,7 +93,7 @@ func (r *Recorder) job(p Part, c Composition) (compose.Job, error) {
 func (r *Recorder) claim(p Part) (release func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.ended[p] {
+	if _, ended := r.ended[p]; !ended {
 		return nil, ErrNoPart
 	}
 	return r.occupy(p)

@@ -6,6 +6,7 @@
 package roomrecorder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,9 +26,14 @@ import (
 const (
 	// maxPart is the default of Config.MaxPart: two days of 700 kbit/s.
 	maxPart = 16 << 30
+	// reasonFile is the file in a part's folder that says why the part is incomplete.
+	reasonFile = "incomplete"
+	// reasonLimit is its content for trackfile.ErrLimit. Otherwise it is the error's text.
+	reasonLimit = "limit"
 	// workSuffix is that of the folder for the files of a part's composition. Finished pieces stay in it until the part is removed.
 	workSuffix = ".work"
 	folderMode = 0o700
+	fileMode   = 0o600
 )
 
 // ErrNoPart means that there is no such part, or that its room still writes to it.
@@ -49,9 +55,8 @@ type Config struct {
 	Open func(recordingID string) (number int, err error)
 	// Failed is called when a part could not begin. It may block. nil for no calls.
 	Failed func(recordingID string, reason error)
-	// Ended is called when a part has ended, with the reason if it is incomplete. It must neither block nor call the Recorder. nil for
-	// no calls.
-	Ended func(p Part, reason error)
+	// Ended is called after a part has ended. It must not block. nil for no calls.
+	Ended func()
 	// Engine composes the parts.
 	Engine *compose.Engine
 	// Now is the clock; time.Now.
@@ -73,7 +78,7 @@ type Recorder struct {
 	last    map[string]int             // number of the last part of each recording, without Config.Open
 	opening map[string]int             // how many parts of each recording are beginning
 	writing map[*trackfile.Writer]Part // parts whose rooms write to them
-	ended   map[Part]bool              // others
+	ended   map[Part]error             // others, and why they are incomplete
 	busy    map[Part]bool              // parts of both that are being composed
 }
 
@@ -86,7 +91,7 @@ func Open(c Config) (*Recorder, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	r := &Recorder{
-		config: c, last: map[string]int{}, opening: map[string]int{}, writing: map[*trackfile.Writer]Part{}, ended: map[Part]bool{},
+		config: c, last: map[string]int{}, opening: map[string]int{}, writing: map[*trackfile.Writer]Part{}, ended: map[Part]error{},
 		busy: map[Part]bool{},
 	}
 	if err := os.MkdirAll(c.Dir, folderMode); err != nil {
@@ -111,7 +116,7 @@ func Open(c Config) (*Recorder, error) {
 			continue
 		}
 		p := Part{filepath.Base(filepath.Dir(folder)), n}
-		r.ended[p] = true
+		r.ended[p] = readReason(folder)
 		r.last[p.RecordingID] = max(r.last[p.RecordingID], n)
 	}
 	return r, nil
@@ -184,28 +189,71 @@ func (r *Recorder) number(recordingID string) (int, error) {
 // End implements sfu.Recordings.
 func (r *Recorder) End(_ string, w *trackfile.Writer, reason error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	p, known := r.writing[w]
+	r.mu.Unlock()
 	if !known {
 		return
 	}
-	delete(r.writing, w)
-	r.ended[p] = true
-	if r.config.Ended != nil {
-		r.config.Ended(p, reason) // before State tells it
+	if reason != nil {
+		r.config.Log.Error("a part of a recording of a room ended early", "recording", p.RecordingID, "part", p.Number, "error", reason)
+		if err := writeReason(r.folder(p), reason); err != nil {
+			r.config.Log.Error("could not write why a part is incomplete", "recording", p.RecordingID, "part", p.Number, "error", err)
+		}
 	}
+	r.mu.Lock()
+	delete(r.writing, w)
+	r.ended[p] = reason
+	r.mu.Unlock()
+	if r.config.Ended != nil {
+		r.config.Ended()
+	}
+}
+
+func writeReason(folder string, reason error) error {
+	text := reason.Error()
+	if errors.Is(reason, trackfile.ErrLimit) {
+		text = reasonLimit
+	}
+	return os.WriteFile(filepath.Join(folder, reasonFile), []byte(text), fileMode)
+}
+
+// readReason returns why a part is incomplete that an earlier process has left; nil if it isn't.
+func readReason(folder string) error {
+	switch text, err := os.ReadFile(filepath.Join(folder, reasonFile)); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case string(text) == reasonLimit:
+		return trackfile.ErrLimit
+	default:
+		return errors.New(string(text))
+	}
+}
+
+// Incomplete returns why a part that has ended is incomplete: trackfile.ErrLimit, or an error of the disk; nil if it isn't.
+func (r *Recorder) Incomplete(p Part) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended[p]
 }
 
 // Parts returns the parts that have ended and wait for their composition, or are composed, sorted.
 func (r *Recorder) Parts() []Part {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(r.ended), func(a, b Part) int {
-		if c := strings.Compare(a.RecordingID, b.RecordingID); c != 0 {
-			return c
-		}
-		return a.Number - b.Number
-	})
+	return slices.SortedFunc(maps.Keys(r.ended), compareParts)
+}
+
+// Writing returns the parts that rooms write to, sorted.
+func (r *Recorder) Writing() []Part {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.SortedFunc(maps.Values(r.writing), compareParts)
+}
+
+func compareParts(a, b Part) int {
+	return cmp.Or(strings.Compare(a.RecordingID, b.RecordingID), a.Number-b.Number)
 }
 
 // State of a part on this node.
@@ -232,8 +280,9 @@ func (r *Recorder) State(p Part) State {
 			return Writing
 		}
 	}
+	_, ended := r.ended[p]
 	switch {
-	case r.ended[p]:
+	case ended:
 		return Ended
 	case r.opening[p.RecordingID] > 0:
 		return Opening

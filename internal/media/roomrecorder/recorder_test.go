@@ -67,10 +67,11 @@ func (*units) Discontinuity() {}
 func TestAPartBecomesAVideo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	var ended []Part
-	first := open(t, dir, func(c *Config) { c.Ended = func(p Part, _ error) { ended = append(ended, p) } })
+	ended := 0
+	first := open(t, dir, func(c *Config) { c.Ended = func() { ended++ } })
 	w := write(t, first, "rec_1")
 	require.Empty(t, first.Parts())
+	require.Equal(t, []Part{{"rec_1", 1}}, first.Writing())
 	require.Equal(t, Writing, first.State(Part{"rec_1", 1}))
 	_, err := first.Compose(t.Context(), Part{"rec_1", 1}, Composition{Layout: compose.Grid}, nil)
 	require.ErrorIs(t, err, ErrNoPart)
@@ -107,10 +108,30 @@ func TestAPartBecomesAVideo(t *testing.T) {
 	require.NoError(t, second.Remove(Part{"rec_1", 2}))
 	require.Empty(t, second.Parts())
 	require.NoDirExists(t, filepath.Join(dir, "rec_1"))
-	require.Empty(t, ended)
+	require.Zero(t, ended)
 	require.NoError(t, w.Close())
 	first.End("rec_1", w, nil)
-	require.Equal(t, []Part{part}, ended)
+	require.Equal(t, 1, ended)
+	require.Equal(t, []Part{part}, first.Parts())
+	require.Empty(t, first.Writing())
+}
+
+// TestTheReasonOfAnEarlyEnd is still known after the next start.
+func TestTheReasonOfAnEarlyEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := open(t, dir, nil)
+	reasons := []error{nil, trackfile.ErrLimit, errors.New("input/output error")}
+	for _, reason := range reasons {
+		w := write(t, r, "rec_1")
+		require.NoError(t, w.Close())
+		r.End("rec_1", w, reason)
+	}
+	for _, r := range []*Recorder{r, open(t, dir, nil)} {
+		for i, reason := range reasons {
+			require.Equal(t, reason, r.Incomplete(Part{"rec_1", i + 1}))
+		}
+	}
 }
 
 // TestNoSpace: neither parts nor compositions begin while the disk is almost full.

@@ -60,7 +60,7 @@ func (s *Service) StartRecording(ctx context.Context, c tenancy.Caller, sessionI
 		if err := mayRecord(row); err != nil {
 			return err
 		}
-		r, err = s.config.Recordings.CreateSessionTx(ctx, tx, db.CreateSessionRecordingParams{
+		r, err = s.config.Recordings.CreateOfSessionTx(ctx, tx, db.CreateSessionRecordingParams{
 			ID: id.New(id.Recording), TenantID: row.TenantID, SessionID: row.ID, ProjectID: row.ProjectID, Layout: in.Layout, Metadata: kept,
 		})
 		if err != nil {
@@ -104,7 +104,7 @@ func (s *Service) StopRecording(ctx context.Context, c tenancy.Caller, sessionID
 		if row.RecordingID == nil || *row.RecordingID != recordingID {
 			return nil
 		}
-		if r, err = s.config.Recordings.EndSessionTx(ctx, tx, r); err != nil {
+		if r, err = s.config.Recordings.EndOfSessionTx(ctx, tx, r); err != nil {
 			return err
 		}
 		row.RecordingID, row.UpdatedAt = nil, s.config.Now()
@@ -134,7 +134,7 @@ func (s *Service) endRecording(ctx context.Context, tx pgx.Tx, row *db.Session) 
 		return err
 	}
 	row.RecordingID = nil
-	_, err = s.config.Recordings.EndSessionTx(ctx, tx, r)
+	_, err = s.config.Recordings.EndOfSessionTx(ctx, tx, r)
 	return err
 }
 
@@ -177,8 +177,8 @@ func (a *announcements) addRecording(r db.Recording, name string, build func(met
 	a.publications = append(a.publications, realtime.Publication{Room: *r.SessionID, Type: name, Data: build(nil)})
 }
 
-// CheckRecorded checks that the session exists for the tenant, for the list of its recordings.
-func (s *Service) CheckRecorded(ctx context.Context, c tenancy.Caller, sessionID string) error {
+// CheckExists checks that the session exists for the tenant, for the list of its recordings.
+func (s *Service) CheckExists(ctx context.Context, c tenancy.Caller, sessionID string) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		_, err := GetTx(ctx, tx, c.TenantID, sessionID)
 		return err

@@ -35,12 +35,12 @@ type Replays interface {
 
 // Recordings keeps the recordings of sessions.
 type Recordings interface {
-	// CreateSessionTx begins a recording of a locked session.
-	CreateSessionTx(ctx context.Context, tx pgx.Tx, p db.CreateSessionRecordingParams) (db.Recording, error)
+	// CreateOfSessionTx begins a recording of a locked session.
+	CreateOfSessionTx(ctx context.Context, tx pgx.Tx, p db.CreateSessionRecordingParams) (db.Recording, error)
 	// LockOfSessionTx locks a recording of a locked session; the problem not_found if the session has no such recording.
 	LockOfSessionTx(ctx context.Context, tx pgx.Tx, tenantID, sessionID, recordingID string) (db.Recording, error)
-	// EndSessionTx ends a locked recording, if it is being made, and returns it.
-	EndSessionTx(ctx context.Context, tx pgx.Tx, r db.Recording) (db.Recording, error)
+	// EndOfSessionTx ends a locked recording, if it is being made, and returns it.
+	EndOfSessionTx(ctx context.Context, tx pgx.Tx, r db.Recording) (db.Recording, error)
 }
 
 // Config of a Service.

@@ -65,7 +65,6 @@ type Rooms struct {
 
 	mu       sync.Mutex
 	failures map[string]string           // why recordings could not begin
-	reasons  map[recording.PartID]string // why parts that have ended are incomplete
 	layouts  map[recording.PartID]string // of the parts that rooms write to
 	advanced map[recording.PartID]time.Time
 	busy     map[recording.PartID]bool // being composed
@@ -75,13 +74,12 @@ type Rooms struct {
 func (r *Rooms) Open(dir string, engine *compose.Engine) (*roomrecorder.Recorder, error) {
 	r.wake, r.engine = make(chan struct{}, 1), engine
 	r.failures = map[string]string{}
-	r.reasons, r.layouts = map[recording.PartID]string{}, map[recording.PartID]string{}
-	r.advanced, r.busy = map[recording.PartID]time.Time{}, map[recording.PartID]bool{}
+	r.layouts, r.advanced, r.busy = map[recording.PartID]string{}, map[recording.PartID]time.Time{}, map[recording.PartID]bool{}
 	if err := os.RemoveAll(r.Dir); err != nil {
 		r.Log.Warn("the local files of unfinished compositions could not be removed", "error", err)
 	}
 	parts, err := roomrecorder.Open(roomrecorder.Config{
-		Dir: dir, Engine: engine, Refuse: r.Refuse, Open: r.open, Failed: r.failed, Ended: r.ended, Now: r.Now, Log: r.Log,
+		Dir: dir, Engine: engine, Refuse: r.Refuse, Open: r.open, Failed: r.failed, Ended: r.signal, Now: r.Now, Log: r.Log,
 	})
 	r.parts = parts
 	return parts, err
@@ -146,20 +144,6 @@ func (r *Rooms) endFailed(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ended notes that a part has ended.
-func (r *Rooms) ended(p roomrecorder.Part, reason error) {
-	r.mu.Lock()
-	switch {
-	case errors.Is(reason, trackfile.ErrLimit):
-		r.reasons[idOf(p)] = reasonTooLarge
-	case reason != nil:
-		r.Log.Error("a recording of a room ended early", "recording", p.RecordingID, "error", reason)
-		r.reasons[idOf(p)] = reasonDisk
-	}
-	r.mu.Unlock()
-	r.signal()
-}
-
 func (r *Rooms) signal() {
 	select {
 	case r.wake <- struct{}{}:
@@ -200,16 +184,24 @@ func (r *Rooms) Watch(ctx context.Context) {
 func (r *Rooms) sync(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
-	before := r.parts.Parts() // before the query, so that a part that ends meanwhile isn't missing there
+	local := slices.Concat(r.parts.Parts(), r.parts.Writing()) // before the query, so that a new part isn't missing there
 	list, err := r.Gate.recordings().PartsHere(ctx)
 	if err != nil {
 		return err
 	}
-	wanted, layouts := map[recording.PartID]bool{}, map[recording.PartID]string{}
+	unlisted, layouts := map[recording.PartID]bool{}, map[recording.PartID]string{}
+	for _, p := range local {
+		unlisted[idOf(p)] = true
+	}
+	var here []recording.PartID
 	errs := []error{r.endFailed(ctx)}
 	for _, p := range list {
-		wanted[p.PartID] = true
-		switch r.parts.State(partOf(p.PartID)) {
+		delete(unlisted, p.PartID)
+		state := r.parts.State(partOf(p.PartID))
+		if state == roomrecorder.Writing || state == roomrecorder.Ended {
+			here = append(here, p.PartID)
+		}
+		switch state {
 		case roomrecorder.Opening:
 		case roomrecorder.Writing:
 			layouts[p.PartID] = p.Layout
@@ -221,18 +213,38 @@ func (r *Rooms) sync(ctx context.Context) error {
 				errs = append(errs, r.close(ctx, p.PartID))
 			}
 		case roomrecorder.Missing:
-			errs = append(errs, r.Gate.recordings().LosePart(ctx, p.PartID))
+			errs = append(errs, r.Gate.recordings().LosePart(ctx, p.PartID, p.Begun))
 		}
 	}
 	r.mu.Lock()
 	r.layouts = layouts
 	r.mu.Unlock()
-	for _, p := range before {
-		if !wanted[idOf(p)] && !r.isBusy(idOf(p)) {
-			errs = append(errs, r.parts.Remove(p))
-		}
+	errs = append(errs, r.Gate.recordings().TouchParts(ctx, here))
+	for id := range unlisted {
+		errs = append(errs, r.settle(ctx, id))
 	}
 	return errors.Join(errs...)
+}
+
+// settle removes a part that is finished. One that was lost while this node could not reach the database continues.
+func (r *Rooms) settle(ctx context.Context, id recording.PartID) error {
+	if r.isBusy(id) {
+		return nil
+	}
+	revived, sessionID, err := r.Gate.recordings().RevivePart(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case revived:
+		r.Log.Info("a part of a recording continues that was lost for a while", "recording", id.RecordingID, "part", id.Part)
+		r.signal()
+		return nil
+	case r.parts.State(partOf(id)) == roomrecorder.Writing:
+		r.stop(sessionID, id.RecordingID) // the next call removes it
+		return nil
+	default:
+		return r.parts.Remove(partOf(id))
+	}
 }
 
 func (r *Rooms) isBusy(id recording.PartID) bool {
@@ -243,21 +255,19 @@ func (r *Rooms) isBusy(id recording.PartID) bool {
 
 // close notes in the database that a part has ended. An incomplete one ends its recording, because its room doesn't write any more.
 func (r *Rooms) close(ctx context.Context, id recording.PartID) error {
-	r.mu.Lock()
-	reason := r.reasons[id]
-	r.mu.Unlock()
+	reason := ""
+	switch fault := r.parts.Incomplete(partOf(id)); {
+	case errors.Is(fault, trackfile.ErrLimit):
+		reason = reasonTooLarge
+	case fault != nil:
+		reason = reasonDisk
+	}
 	if reason != "" {
 		if err := r.Gate.recordings().EndSessionRecording(ctx, id.RecordingID, reason); err != nil {
 			return err
 		}
 	}
-	if err := r.Gate.recordings().ClosePart(ctx, id, reason); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	delete(r.reasons, id)
-	r.mu.Unlock()
-	return nil
+	return r.Gate.recordings().ClosePart(ctx, id, reason)
 }
 
 // work composes parts until ctx ends: first those that have ended, then what is final of the others.
@@ -297,7 +307,7 @@ func (r *Rooms) composeNext(ctx context.Context) (worked bool, err error) {
 		return err
 	})
 	if errors.Is(err, roomrecorder.ErrNoPart) {
-		return true, r.Gate.recordings().LosePart(ctx, claim.PartID)
+		return true, r.Gate.recordings().LosePart(ctx, claim.PartID, true)
 	}
 	// Faults of the storage and of the disk come after the composition, or with a full disk.
 	uncounted := composed || r.Refuse() != nil || problem.Is(err, "disk_space_low") || errors.Is(err, syscall.ENOSPC) ||

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,9 +59,11 @@ func (s *Service) finalizeTx(ctx context.Context, tx pgx.Tx, r db.Recording) err
 		return fmt.Errorf("get reason of take: %w", err)
 	}
 	if r.Source == Session {
-		if take, err = q.GetPartReason(ctx, r.ID); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		part, err := q.GetPartReason(ctx, r.ID)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return fmt.Errorf("get reason of part: %w", err)
 		}
+		take = cmp.Or(part, take)
 	}
 	reason := incomplete(r.IncompleteReason, take)
 	if sum.Segments == 0 {

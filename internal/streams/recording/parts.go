@@ -49,8 +49,8 @@ type Part struct {
 
 	// SessionID is the room that writes to it. Status is the recording's.
 	SessionID, Status, Layout string
-	// Closed: its room has ended it.
-	Closed bool
+	// Begun: this node has had files of it at a heartbeat. Closed: its room has ended it.
+	Begun, Closed bool
 }
 
 // ErrTooManyParts means that a recording has the most parts that it can have.
@@ -81,23 +81,41 @@ func (s *Service) OpenPart(ctx context.Context, recordingID string) (part int, e
 	return part, err
 }
 
-// PartsHere writes this node's heartbeat and returns its unfinished parts, sorted.
+// PartsHere returns this node's unfinished parts, sorted.
 func (s *Service) PartsHere(ctx context.Context) ([]Part, error) {
-	q := db.New(s.config.Pool)
-	if err := q.TouchParts(ctx, db.TouchPartsParams{Node: s.config.Node, Now: s.config.Now()}); err != nil {
-		return nil, fmt.Errorf("touch parts: %w", err)
-	}
-	rows, err := q.ListPartsOfNode(ctx, s.config.Node)
+	rows, err := db.New(s.config.Pool).ListPartsOfNode(ctx, s.config.Node)
 	if err != nil {
 		return nil, fmt.Errorf("list parts: %w", err)
 	}
 	list := make([]Part, len(rows))
 	for i, r := range rows {
 		list[i] = Part{
-			PartID: PartID{r.RecordingID, int(r.Part)}, SessionID: r.SessionID, Status: r.Status, Layout: r.Layout, Closed: r.ClosedAt != nil,
+			PartID: PartID{r.RecordingID, int(r.Part)}, SessionID: r.SessionID, Status: r.Status, Layout: r.Layout,
+			Begun: r.Begun, Closed: r.ClosedAt != nil,
 		}
 	}
 	return list, nil
+}
+
+// TouchParts writes this node's heartbeat for the parts of which it has files.
+func (s *Service) TouchParts(ctx context.Context, parts []PartID) error {
+	p := db.TouchPartsParams{Node: s.config.Node, Now: s.config.Now()}
+	p.RecordingIds, p.Parts = columns(parts)
+	if len(parts) == 0 {
+		return nil
+	}
+	if err := db.New(s.config.Pool).TouchParts(ctx, p); err != nil {
+		return fmt.Errorf("touch parts: %w", err)
+	}
+	return nil
+}
+
+// columns returns the recordings and the numbers of parts.
+func columns(parts []PartID) (recordingIDs []string, numbers []int32) {
+	for _, p := range parts {
+		recordingIDs, numbers = append(recordingIDs, p.RecordingID), append(numbers, int32(p.Part))
+	}
+	return recordingIDs, numbers
 }
 
 // ClosePart notes that a part's room has ended it. reason says why it is incomplete; "" if it isn't. Repeating it has no effect.
@@ -127,9 +145,7 @@ type Claim struct {
 func (s *Service) ClaimPart(ctx context.Context, busy []PartID) (c Claim, ok bool, err error) {
 	q := db.New(s.config.Pool)
 	p := db.ClaimPartParams{Node: s.config.Node, Now: s.config.Now()}
-	for _, b := range busy {
-		p.BusyIds, p.BusyParts = append(p.BusyIds, b.RecordingID), append(p.BusyParts, int32(b.Part))
-	}
+	p.BusyIds, p.BusyParts = columns(busy)
 	row, err := q.ClaimPart(ctx, p)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
@@ -235,9 +251,41 @@ func (s *Service) FinishPart(ctx context.Context, id PartID, reason string) erro
 	})
 }
 
-// LosePart ends a part of which this node has no files.
-func (s *Service) LosePart(ctx context.Context, id PartID) error {
-	return s.FinishPart(ctx, id, reasonNoFiles)
+// LosePart ends a part of which this node has no files. begun: it has had files, so that the recording is incomplete.
+func (s *Service) LosePart(ctx context.Context, id PartID, begun bool) error {
+	reason := ""
+	if begun {
+		reason = reasonNoFiles
+	}
+	return s.FinishPart(ctx, id, reason)
+}
+
+// RevivePart has a part continue that ended because this node was silent for lostAfter, if the recording isn't final. revived is false for
+// every other part. sessionID is the room that writes to it; "" if the recording doesn't exist any more.
+func (s *Service) RevivePart(ctx context.Context, id PartID) (revived bool, sessionID string, err error) {
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		r, err := q.LockRecording(ctx, id.RecordingID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("lock recording: %w", err)
+		}
+		sessionID = *r.SessionID
+		if isFinal(r.Status) {
+			return nil
+		}
+		n, err := q.RevivePart(ctx, db.RevivePartParams{
+			RecordingID: r.ID, Part: int32(id.Part), Node: s.config.Node, Lost: reasonLost, Now: s.config.Now(),
+		})
+		if err != nil {
+			return fmt.Errorf("revive part: %w", err)
+		}
+		revived = n > 0
+		return nil
+	})
+	return revived, sessionID, err
 }
 
 // lockPart locks a recording and its part; the problem not_found if there is none.

@@ -28,9 +28,9 @@ type Sessions interface {
 	RecordingFinalTx(ctx context.Context, tx pgx.Tx, r db.Recording, url *string) error
 }
 
-// CreateSessionTx begins the recording of a locked session, with the id and the metadata of p. The nodes are notified by the change of
+// CreateOfSessionTx begins the recording of a locked session, with the id and the metadata of p. The nodes are notified by the change of
 // the session.
-func (s *Service) CreateSessionTx(ctx context.Context, tx pgx.Tx, p db.CreateSessionRecordingParams) (db.Recording, error) {
+func (s *Service) CreateOfSessionTx(ctx context.Context, tx pgx.Tx, p db.CreateSessionRecordingParams) (db.Recording, error) {
 	p.Now = s.config.Now()
 	r, err := db.New(tx).CreateSessionRecording(ctx, p)
 	if err != nil {
@@ -51,15 +51,15 @@ func (s *Service) LockOfSessionTx(ctx context.Context, tx pgx.Tx, tenantID, sess
 	return r, nil
 }
 
-// EndSessionTx ends a locked recording of a session, if it is RECORDING, and returns it.
-func (s *Service) EndSessionTx(ctx context.Context, tx pgx.Tx, r db.Recording) (db.Recording, error) {
+// EndOfSessionTx ends a locked recording of a session, if it is RECORDING, and returns it.
+func (s *Service) EndOfSessionTx(ctx context.Context, tx pgx.Tx, r db.Recording) (db.Recording, error) {
 	if r.Status != Recording {
 		return r, nil
 	}
-	return s.endSessionTx(ctx, tx, r, nil)
+	return s.endOfSessionTx(ctx, tx, r, nil)
 }
 
-func (s *Service) endSessionTx(ctx context.Context, tx pgx.Tx, r db.Recording, reason *string) (db.Recording, error) {
+func (s *Service) endOfSessionTx(ctx context.Context, tx pgx.Tx, r db.Recording, reason *string) (db.Recording, error) {
 	now := s.config.Now()
 	r, err := db.New(tx).EndRecording(ctx, db.EndRecordingParams{
 		TenantID: r.TenantID, ID: r.ID, EndedAt: &now, IncompleteReason: reason, Now: now,
@@ -70,9 +70,17 @@ func (s *Service) endSessionTx(ctx context.Context, tx pgx.Tx, r db.Recording, r
 	return r, s.finishTx(ctx, tx, r)
 }
 
-// EndSessionRecording ends a session's recording that can't go on, or that no room writes to. It has no effect if the recording has ended.
-// reason is "" for a recording that isn't incomplete.
+// errNotIdle means that a room writes to a recording again.
+var errNotIdle = errors.New("the recording isn't idle any more")
+
+// EndSessionRecording ends a session's recording that can't go on. It has no effect if the recording has ended. reason says why it is
+// incomplete.
 func (s *Service) EndSessionRecording(ctx context.Context, recordingID, reason string) error {
+	return s.endUnstopped(ctx, recordingID, &reason, func(*db.Queries) error { return nil })
+}
+
+// endUnstopped ends a session's recording that no one has stopped, unless check returns an error. check is called when it is locked.
+func (s *Service) endUnstopped(ctx context.Context, recordingID string, reason *string, check func(q *db.Queries) error) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		r, err := q.FindRecording(ctx, recordingID) // its session is locked before it
@@ -92,11 +100,10 @@ func (s *Service) EndSessionRecording(ctx context.Context, recordingID, reason s
 		if r.Status != Recording {
 			return nil
 		}
-		var why *string
-		if reason != "" {
-			why = &reason
+		if err := check(q); err != nil {
+			return err
 		}
-		_, err = s.endSessionTx(ctx, tx, r, why)
+		_, err = s.endOfSessionTx(ctx, tx, r, reason)
 		return err
 	})
 }
@@ -121,13 +128,27 @@ func (s *Service) SessionView(ctx context.Context, r db.Recording) (View, error)
 
 // endIdleSessions ends the recordings of sessions to which no room has written for a long time.
 func (s *Service) endIdleSessions(ctx context.Context) error {
-	ids, err := db.New(s.config.Pool).ListIdleSessionRecordings(ctx, s.config.Now().Add(-sessionIdleEnds))
+	p := db.ListIdleSessionRecordingsParams{Before: s.config.Now().Add(-sessionIdleEnds)}
+	ids, err := db.New(s.config.Pool).ListIdleSessionRecordings(ctx, p)
 	if err != nil {
 		return fmt.Errorf("list idle recordings of sessions: %w", err)
 	}
 	var errs []error
 	for _, id := range ids {
-		errs = append(errs, s.EndSessionRecording(ctx, id, ""))
+		err := s.endUnstopped(ctx, id, nil, func(q *db.Queries) error {
+			p.ID = &id
+			idle, err := q.ListIdleSessionRecordings(ctx, p)
+			if err != nil {
+				return fmt.Errorf("check an idle recording of a session: %w", err)
+			}
+			if len(idle) == 0 {
+				return errNotIdle
+			}
+			return nil
+		})
+		if !errors.Is(err, errNotIdle) {
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }
