@@ -2,6 +2,7 @@ import { type Room, canShareScreen, listDevices } from '../rooms/index.js';
 import { type Item, byId, el, icon, openMenu } from './dom.js';
 import { choose, chosen } from './memory.js';
 import type { Layout } from './arrange.js';
+import type { RecordingSwitch } from './recording.js';
 import type { OwnTile } from './stage.js';
 
 /** The parts of the meeting that the bar uses. */
@@ -18,6 +19,7 @@ export interface ControlsHost {
   readonly float: (() => void) | undefined;
   /** Copies the link with which others are invited; undefined if the user may not invite or there is no such link. */
   readonly copyInvite: (() => void) | undefined;
+  readonly recording: RecordingSwitch;
   leave(): void;
   endForAll(): void;
 }
@@ -141,6 +143,7 @@ export class Controls {
       items.push({ label: 'Your own tile' }, ...places.map(([is, label]) => ({ label, checked: host.ownTile === is, run: () => (host.ownTile = is) })));
     }
     items.push({ label: 'Settings' });
+    if (host.recording.offered) items.push({ label: host.recording.label, icon: host.recording.records ? 'stop' : 'record', run: () => void host.recording.toggle() });
     if (host.copyInvite) items.push({ label: 'Copy the invite link', icon: 'link', run: host.copyInvite });
     if (host.float) items.push({ label: document.pictureInPictureElement ? 'Leave picture in picture' : 'Picture in picture', icon: 'float', run: host.float });
     const { more } = this.#buttons;

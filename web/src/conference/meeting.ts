@@ -14,6 +14,7 @@ import { chosen, ownTile, presence, setOwnTile, setPresence } from './memory.js'
 import type { Notices } from './notices.js';
 import { Panel, type PanelName } from './panel.js';
 import { People } from './people.js';
+import { RecordingSwitch } from './recording.js';
 import { deviceTrouble, sentence, trouble } from './sayings.js';
 import { type OwnTile, Stage } from './stage.js';
 import { TimeLeft } from './time-left.js';
@@ -129,13 +130,14 @@ export class Meeting {
     for (const id of ['lobby', 'door']) byId(id).hidden = true;
     byId('room').hidden = false;
     this.#channel = this.#realtime.room(room.id);
-    const act = (work: Promise<unknown>, done?: string): void => {
+    const act = (work: Promise<unknown>, done?: string): Promise<void> =>
       work.then(() => notices.say(done ?? ''), (error: unknown) => notices.say(trouble(error)));
-    };
+    const recording = new RecordingSwitch(api, room, act);
     const chat = new Chat(api, room, this.#channel, ({ authorName, body }) => this.#heard(authorName, body ?? ''));
     this.#people = new People(api, room, {
       act,
       confirm: ask,
+      recording,
       openBreakouts: () => {
         void this.#findBreakouts().catch(() => undefined).then(() => {
           if (room.state !== 'closed') new BreakoutsDialog(api, room, { open: this.#breakouts, act, goTo: (id) => this.goTo(id) }).open();
@@ -149,7 +151,7 @@ export class Meeting {
     this.#quality = new QualityMeter(room, () => this.#rated());
     this.#stage = new Stage(room, this.#quality);
     this.#stage.ownTile = ownTile();
-    this.#controls = this.#makeControls(act);
+    this.#controls = this.#makeControls(act, recording);
     this.#panel = new Panel({ chat: chat.element, people: this.#people.element }, (before) => this.#paneled(before, chat));
     this.#hearChannel(this.#channel);
     for (const { userId, displayName, state } of room.participants.values()) if (state === 'joined') this.#known.set(userId, displayName);
@@ -164,7 +166,7 @@ export class Meeting {
     if (session?.closesAt && room.state !== 'closed') this.#timeLeft = new TimeLeft(Date.parse(session.closesAt), () => api.now(), notices);
   }
 
-  #makeControls(act: (work: Promise<unknown>, done?: string) => void): Controls {
+  #makeControls(act: (work: Promise<unknown>, done?: string) => Promise<void>, recording: RecordingSwitch): Controls {
     const { room, options: { api } } = this;
     const meeting = this;
 
@@ -174,8 +176,9 @@ export class Meeting {
       setScreen: (on) => this.#device('screen', () => room.setScreen(on)),
       toggleHand: () => {
         const { self } = room;
-        if (self) act(self.handRaised ? api.lowerHand(room.id, self.userId) : api.raiseHand(room.id, self.userId));
+        if (self) void act(self.handRaised ? api.lowerHand(room.id, self.userId) : api.raiseHand(room.id, self.userId));
       },
+      recording,
       sendHeart: () => this.#channel?.sendHearts(),
       togglePanel: (name) => this.#panel?.toggle(name),
       get layout(): Layout | undefined {
@@ -201,7 +204,7 @@ export class Meeting {
       },
       leave: () => this.#leave(),
       endForAll: () => {
-        void ask('End the session for everybody?', 'End it').then((yes) => yes && act(api.endSession(room.id)));
+        void ask('End the session for everybody?', 'End it').then((yes) => yes && void act(api.endSession(room.id)));
       },
     });
   }

@@ -1,5 +1,6 @@
 import type { Api, Participant, Room } from '../rooms/index.js';
 import { type Item, el, hue, icon, initials, openMenu } from './dom.js';
+import type { RecordingSwitch } from './recording.js';
 
 /** The functions of the meeting that the panel calls. */
 export interface PeopleHost {
@@ -8,6 +9,7 @@ export interface PeopleHost {
   /** Asks a yes-or-no question; resolves with true for yes. */
   confirm(question: string, yes: string): Promise<boolean>;
   openBreakouts(): void;
+  readonly recording: RecordingSwitch;
 }
 
 const roles: Record<string, string> = { host: 'Host', cohost: 'Co-host', guest: '', viewer: 'Viewer' };
@@ -208,9 +210,8 @@ export class People {
   readonly #record = el('button', { type: 'button', class: 'plain', 'data-tool': 'record', onclick: () => this.#toggleRecording() });
 
   #toggleRecording(): void {
-    const { id, session: { recordingId } } = this.room;
-    this.host.act(recordingId ? this.api.stopRecording(id, recordingId) : this.api.startRecording(id),
-      recordingId ? 'The recording is stopped.' : 'The recording begins. All participants see that.');
+    void this.host.recording.toggle().then(() => this.#renderTools());
+    this.#renderTools();
   }
 
   #makeTools(): void {
@@ -227,9 +228,11 @@ export class People {
     const isHost = self?.role === 'host';
     const isCall = session.type === 'call';
     this.#tools.hidden = !this.#moderates() || kind === 'stream' || isCall;
-    this.#hostTools.hidden = this.#breakouts.hidden = this.#record.hidden = !isHost;
-    const label = session.recordingId ? 'Stop recording' : 'Record';
-    if (this.#record.textContent !== label) this.#record.textContent = label;
+    this.#hostTools.hidden = this.#breakouts.hidden = !isHost;
+    const { recording } = this.host;
+    this.#record.hidden = !recording.offered;
+    this.#record.disabled = recording.waits;
+    if (this.#record.textContent !== recording.label) this.#record.replaceChildren(icon(recording.records ? 'stop' : 'record'), recording.label);
     if (session.parentSessionId) this.#breakouts.hidden = true;
     this.#lock.input.checked = session.locked ?? false;
     this.#waitingRoom.input.checked = session.waitingRoom ?? false;
