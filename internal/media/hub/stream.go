@@ -12,6 +12,8 @@ import (
 type Broadcast struct {
 	// StreamID is the id of the stream for the hub and all outputs.
 	StreamID string
+	// TenantID is the stream's tenant, among whom the places for renditions are divided.
+	TenantID string
 	// LowLatency selects LL-HLS; otherwise it is HLS with longer segments.
 	LowLatency bool
 	// ReconnectWindow is how long the stream waits for its publisher to reconnect before it is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"showfloor/internal/media/hub"
@@ -20,6 +21,7 @@ type follower struct {
 	began   time.Time
 	pause   time.Duration // before the next start, after a failure
 	until   time.Time     // when that pause ends
+	yield   atomic.Bool   // another tenant needs the place
 }
 
 // follow reads the stream to its end.
@@ -31,9 +33,15 @@ func (f *follower) follow(ctx context.Context, r *hub.Reader) error {
 		}
 	}()
 	for {
-		u, err := r.Next(ctx)
+		u, err := r.NextOrTick(ctx, f.ladder.config.idle, func() hub.Quiet { return hub.Quiet{} })
 		if err != nil {
 			return err
+		}
+		if u == nil { // the publisher is away, or its video is off
+			if f.encoder != nil {
+				f.end(hub.LadderStarting)
+			}
+			continue
 		}
 		if u.Track.Codec.Video() {
 			f.take(ctx, u)
@@ -47,6 +55,9 @@ func (f *follower) take(ctx context.Context, u *hub.Unit) {
 		switch {
 		case e.ended():
 			f.fail(u, hub.LadderFailed)
+		case f.yield.Load():
+			f.until = u.Arrived.Add(maxPause)
+			f.end(hub.LadderNoRoom)
 		case u.Epoch != e.epoch || !segmenter.SameCoding(u.Track, e.track) || u.Key && e.old(u):
 			e.finish() // it returns the pictures that it has
 			f.leave()
@@ -70,7 +81,7 @@ func (f *follower) start(ctx context.Context, u *hub.Unit) bool {
 	case len(sizes) == 0:
 		f.stream.SetLadder(hub.LadderUnsuitable)
 		return false
-	case !f.ladder.takePlace():
+	case !f.ladder.places.take(f):
 		f.stream.SetLadder(hub.LadderNoRoom)
 		return false
 	}
@@ -78,7 +89,7 @@ func (f *follower) start(ctx context.Context, u *hub.Unit) bool {
 	f.began = u.Arrived
 	e, err := f.ladder.encode(ctx, f.stream, u, sizes)
 	if err != nil {
-		f.ladder.releasePlace()
+		f.ladder.places.release(f)
 		f.log.Warn("a stream's renditions can't be encoded", "error", err)
 		f.wait(u.Arrived, hub.LadderFailed)
 		return false
@@ -91,7 +102,14 @@ func (f *follower) start(ctx context.Context, u *hub.Unit) bool {
 func (f *follower) leave() {
 	f.encoder.wait()
 	f.encoder = nil
-	f.ladder.releasePlace()
+	f.ladder.places.release(f)
+}
+
+// end ends the encoder although nothing has failed.
+func (f *follower) end(state hub.LadderState) {
+	f.encoder.finish() // it returns the pictures that it has
+	f.leave()
+	f.stream.SetLadder(state)
 }
 
 // fail ends the encoder after a failure.

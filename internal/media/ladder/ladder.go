@@ -6,6 +6,7 @@
 package ladder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -27,6 +28,8 @@ type Config struct {
 	Log *slog.Logger
 	// program is the encoder; ffmpeg. Tests set another one.
 	program string
+	// idle is how long an encoder waits for a picture before it gives its place back; 5 seconds.
+	idle time.Duration
 	// drain is how long an encoder may take to return its last pictures; a second.
 	drain time.Duration
 }
@@ -39,7 +42,7 @@ func DefaultPlaces() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 type Ladder struct {
 	config Config
 	ffmpeg string // path; empty: not installed
-	places chan struct{}
+	places *places
 	ctx    context.Context //nolint:containedctx // ends the work for all streams
 	stop   context.CancelFunc
 
@@ -55,10 +58,11 @@ func New(c Config) *Ladder {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
+	c.idle = cmp.Or(c.idle, idle)
 	if c.program == "" {
 		c.program = "ffmpeg"
 	}
-	l := &Ladder{config: c, places: make(chan struct{}, max(c.Places, 0))}
+	l := &Ladder{config: c, places: newPlaces(c.Places)}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	if path, err := exec.LookPath(c.program); err == nil {
 		l.ffmpeg = path
@@ -70,7 +74,7 @@ func New(c Config) *Ladder {
 func (l *Ladder) Works() bool { return l.ffmpeg != "" && l.config.Places > 0 }
 
 // Encoding is the number of streams whose renditions are encoded.
-func (l *Ladder) Encoding() int { return len(l.places) }
+func (l *Ladder) Encoding() int { return l.places.taken() }
 
 // Failures is the number of encoders that were too slow or ended by themselves.
 func (l *Ladder) Failures() uint64 { return l.failures.Load() }
@@ -109,22 +113,12 @@ func (l *Ladder) Close() {
 	l.work.Wait()
 }
 
-// takePlace takes a place for an encoder, if there is one.
-func (l *Ladder) takePlace() bool {
-	select {
-	case l.places <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (l *Ladder) releasePlace() { <-l.places }
-
 // The pause before an encoder is started again after a failure. It doubles with each one.
 const (
 	firstPause = time.Second
 	maxPause   = time.Minute
 	// steady is how long an encoder must have run for the next pause to be the first one again.
 	steady = 2 * time.Minute
+	// idle is the default of Config.idle.
+	idle = 5 * time.Second
 )

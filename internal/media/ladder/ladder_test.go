@@ -25,10 +25,11 @@ type rig struct {
 	hub    *hub.Hub
 	ladder *Ladder
 
-	mu    sync.Mutex
-	now   time.Time
-	units []*hub.Unit
-	work  sync.WaitGroup
+	mu     sync.Mutex
+	now    time.Time
+	tenant string // of the next publisher
+	units  []*hub.Unit
+	work   sync.WaitGroup
 }
 
 func newRig(t *testing.T, c Config) *rig {
@@ -83,7 +84,7 @@ func (r *rig) got(name string) []*hub.Unit {
 
 func (r *rig) publish(id string, lines ...int) *hub.Publisher {
 	r.t.Helper()
-	b := hub.Broadcast{StreamID: id, LowLatency: true, ReconnectWindow: time.Minute}
+	b := hub.Broadcast{StreamID: id, TenantID: r.tenant, LowLatency: true, ReconnectWindow: time.Minute}
 	for _, n := range lines {
 		b.Renditions = append(b.Renditions, hub.Rendition{Name: name(n), Lines: n, VideoKbps: 2 * n})
 	}
@@ -184,6 +185,49 @@ func TestAPlaceForOne(t *testing.T) {
 	r.eventually("the place is free", func() bool { return r.ladder.Encoding() == 0 })
 	r.write(b, clip[31:])
 	r.waitFor(b, hub.LadderRunning)
+}
+
+// TestTenantsShareThePlaces: a tenant with two places gives the last one to a tenant without any, and an encoder whose publisher is away
+// gives its place back.
+func TestTenantsShareThePlaces(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Config{Places: 2, idle: 100 * time.Millisecond})
+	clip := cliptest.Only(cliptest.Clip(t, cliptest.Spec{Seconds: 8, FPS: "30", GOP: 30, Rate: 48000}), cliptest.IsVideo)
+	var all []*hub.Publisher
+	r.tenant = "tn_1"
+	all = append(all, r.publish("a", 90), r.publish("b", 90))
+	r.tenant = "tn_2"
+	all = append(all, r.publish("c", 90), r.publish("d", 90))
+	next := map[*hub.Publisher]int{}
+	feed := func(want map[int]hub.LadderState, on ...int) {
+		t.Helper()
+		turn := 0
+		r.eventually("the states", func() bool {
+			turn++
+			for _, i := range on {
+				if turn%10 > 0 { // so that the encoders keep up
+					break
+				}
+				p := all[i]
+				u := *clip[next[p]%len(clip)]
+				u.PTS += time.Duration(next[p]/len(clip)) * 8 * time.Second
+				u.DTS += time.Duration(next[p]/len(clip)) * 8 * time.Second
+				next[p]++
+				r.write(p, []*hub.Unit{&u})
+			}
+			for i, state := range want {
+				if all[i].Stream().Stats().Ladder != state {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	feed(map[int]hub.LadderState{0: hub.LadderRunning}, 0)
+	feed(map[int]hub.LadderState{0: hub.LadderRunning, 1: hub.LadderRunning}, 0, 1)
+	feed(map[int]hub.LadderState{0: hub.LadderRunning, 1: hub.LadderNoRoom, 2: hub.LadderRunning}, 0, 1, 2)
+	feed(map[int]hub.LadderState{0: hub.LadderRunning, 2: hub.LadderRunning, 3: hub.LadderNoRoom}, 0, 1, 2, 3)
+	feed(map[int]hub.LadderState{0: hub.LadderStarting, 2: hub.LadderRunning, 3: hub.LadderRunning}, 2, 3)
 }
 
 // TestUnsuitableSources and servers without an encoder.

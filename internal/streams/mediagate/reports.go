@@ -99,8 +99,8 @@ func (r *Reports) admit(ctx context.Context, a stream.Attempt) (hub.Broadcast, e
 		r.withdraw(ctx, a.PublisherID)
 	}
 	return hub.Broadcast{
-		StreamID: g.StreamID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow, Began: g.Began, Record: g.Record,
-		Renditions: renditionsOf(g.Renditions),
+		StreamID: g.StreamID, TenantID: g.TenantID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow, Began: g.Began,
+		Record: g.Record, Renditions: renditionsOf(g.Renditions),
 	}, err
 }
 

@@ -38,6 +38,7 @@ type Attempt struct {
 // Grant is the stream that an accepted publisher publishes.
 type Grant struct {
 	StreamID        string
+	TenantID        string
 	LowLatency      bool
 	ReconnectWindow time.Duration
 	// Began is the earliest time at which viewers may have watched the broadcast that
@@ -116,8 +117,9 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 func (s *Service) grant(ctx context.Context, tx pgx.Tx, row db.Stream) (Grant, error) {
 	record, err := s.config.Recordings.IsRecordedTx(ctx, tx, row)
 	return Grant{
-		StreamID: row.ID, LowLatency: row.Mode == LowLatency, ReconnectWindow: time.Duration(row.ReconnectWindowSec) * time.Second,
-		Began: watchableSince(row), Record: record, Renditions: RenditionsOf(row),
+		StreamID: row.ID, TenantID: row.TenantID, LowLatency: row.Mode == LowLatency,
+		ReconnectWindow: time.Duration(row.ReconnectWindowSec) * time.Second, Began: watchableSince(row),
+		Record: record, Renditions: RenditionsOf(row),
 	}, err
 }
 

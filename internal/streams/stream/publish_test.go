@@ -422,7 +422,7 @@ func TestAHostPublishesFromTheStreamsRoom(t *testing.T) {
 	g, err := r.Streams.Publish(t.Context(), in)
 	require.NoError(t, err)
 	began := r.row(t).StartedAt.Add(-time.Minute) // the broadcast continues
-	require.Equal(t, stream.Grant{StreamID: r.st.ID, LowLatency: true, Began: began}, g)
+	require.Equal(t, stream.Grant{StreamID: r.st.ID, TenantID: r.owner.TenantID, LowLatency: true, Began: began}, g)
 	require.True(t, r.start(t, conn), "it takes the encoder's place")
 	require.False(t, r.start(t, encoder))
 	r.is(t, stream.Live, startedEvent)
