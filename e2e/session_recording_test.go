@@ -35,15 +35,20 @@ func (a *tenant) finalSessionRecording(sessionID string) api.SessionRecording {
 }
 
 // TestAloneAMeetingOnRecord: the host records the session from the room page, and all participants see that. A kill of the server leaves what was
-// written, and the room goes on with another part. The recording is ready once, plays to its end, has the files that others have, and can
-// be deleted.
+// written, and the room goes on with another part. The recording is ready once, plays to its end, has the files that others have and each
+// participant's sound, and can be deleted.
 func TestAloneAMeetingOnRecord(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	hooks := newSink(t, a, nil, api.EventNameSessionRecordingStarted, api.EventNameSessionRecordingStopped)
 	session := openSession(a, api.SessionInput{Type: api.SessionInputTypeConference})
-	ada, ben := bringTwo(a, s, session)
+	ada, ben := invite(a, s, session, "ada", "Ada Okafor"), invite(a, s, session, "ben", "Ben Sato")
+	for _, p := range []*person{ada, ben} {
+		p.toned()
+		p.joins()
+		p.isIn()
+	}
 	ada.sees(ben)
 
 	recorded := `document.querySelector("#badges .badge-rec")?.textContent === "Recording"`
@@ -82,6 +87,7 @@ func TestAloneAMeetingOnRecord(t *testing.T) {
 		return err == nil && answer.JSON200 != nil && !answer.JSON200.Mp4URL.IsNull()
 	})
 	checkAssets(t, a, *got.JSON200, r.DurationSec.MustGet())
+	checkTracks(t, a, r)
 	require.Equal(t, []api.EventName{api.EventNameSessionRecordingStarted, api.EventNameSessionRecordingStopped}, hooks.await(r.ID, 2))
 	require.Len(t, hooks.settled(a), 2)
 	until(t, "the files of the parts are removed", func() bool {

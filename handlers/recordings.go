@@ -109,6 +109,7 @@ func (s *Server) GetRecordingPlaybackURL(
 	return api.GetRecordingPlaybackURL200JSONResponse{
 		URL: p.URL, Type: api.RecordingPlaybackTypeHLS, ExpiresAt: timestamp.From(p.ExpiresAt),
 		PosterURL: orNull(p.PosterURL), StoryboardURL: orNull(p.StoryboardURL), Mp4URL: orNull(p.MP4URL),
+		Tracks: toTracks(p.Tracks),
 	}, nil
 }
 

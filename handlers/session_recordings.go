@@ -3,6 +3,8 @@ package handlers
 import (
 	"context"
 
+	"github.com/oapi-codegen/nullable"
+
 	"showfloor/gen/api"
 	"showfloor/gen/db"
 	"showfloor/handlers/request"
@@ -22,6 +24,7 @@ func (s *Server) StartSessionRecording(
 		if r.Body.Layout != nil {
 			in.Layout = string(*r.Body.Layout)
 		}
+		in.SeparateTracks = r.Body.SeparateTracks != nil && *r.Body.SeparateTracks
 	}
 	row, err := s.areas.Sessions.StartRecording(ctx, request.Caller(ctx), r.ID, in)
 	if err != nil {
@@ -80,7 +83,8 @@ func (s *Server) sessionRecording(ctx context.Context, row db.Recording) (api.Se
 func toSessionRecording(v recording.View, withMetadata bool) api.SessionRecording {
 	out := api.SessionRecording{
 		ID: v.ID, SessionID: *v.SessionID, State: api.SessionRecordingState(session.RecordingState(v.Status)),
-		Layout: api.SessionRecordingLayout(*v.Layout), PlaybackURL: orNull(v.URL), DurationSec: toSeconds(v.DurationMs),
+		Layout: api.SessionRecordingLayout(*v.Layout), SeparateTracks: v.SeparateTracks, Tracks: toTracks(v.Tracks),
+		PlaybackURL: orNull(v.URL), DurationSec: toSeconds(v.DurationMs),
 		SizeBytes: orNull(v.SizeBytes), Error: orNull(v.Error), IncompleteReason: orNull(incompleteReason(v.Recording)),
 		StartedAt: timestamp.From(v.StartedAt), StoppedAt: timeOrNull(v.EndedAt),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
@@ -89,4 +93,17 @@ func toSessionRecording(v recording.View, withMetadata bool) api.SessionRecordin
 		out.Metadata = new(toMetadata(v.Metadata))
 	}
 	return out
+}
+
+// toTracks converts the tracks of a recording; nil becomes null.
+func toTracks(list []recording.TrackURL) nullable.Nullable[[]api.SessionRecordingTrack] {
+	if list == nil {
+		return nullable.NewNullNullable[[]api.SessionRecordingTrack]()
+	}
+	return nullable.NewNullableWithValue(each(list, func(t recording.TrackURL) api.SessionRecordingTrack {
+		return api.SessionRecordingTrack{
+			UserID: t.UserID, Name: orNull(t.Name), URL: t.URL, URLExpiresAt: timestamp.From(t.ExpiresAt),
+			StartSec: t.Start.Seconds(), DurationSec: t.Length.Seconds(), SizeBytes: t.Bytes,
+		}
+	}))
 }

@@ -1,9 +1,9 @@
 -- name: CreateSessionRecording :one
 -- The session is locked.
-INSERT INTO recordings (id, tenant_id, session_id, project_id, source, layout, status, broadcast_at, started_at, node, wanted_at, metadata,
-    created_at, updated_at)
-VALUES (@id, @tenant_id, @session_id::text, sqlc.narg('project_id'), 'session', @layout::text, 'RECORDING', @now, @now, '', @now, @metadata,
-    @now, @now) RETURNING *;
+INSERT INTO recordings (id, tenant_id, session_id, project_id, source, layout, separate_tracks, status, broadcast_at, started_at, node,
+    wanted_at, metadata, created_at, updated_at)
+VALUES (@id, @tenant_id, @session_id::text, sqlc.narg('project_id'), 'session', @layout::text, @separate_tracks, 'RECORDING', @now, @now, '',
+    @now, @metadata, @now, @now) RETURNING *;
 
 -- name: ListSessionRecordings :many
 SELECT * FROM recordings

@@ -140,6 +140,7 @@ WITH segments AS (DELETE FROM recording_segments s WHERE s.recording_id = @id),
     inits AS (DELETE FROM recording_inits i WHERE i.recording_id = @id),
     takes AS (DELETE FROM recording_takes t WHERE t.recording_id = @id),
     parts AS (DELETE FROM recording_parts p WHERE p.recording_id = @id),
+    tracks AS (DELETE FROM recording_tracks k WHERE k.recording_id = @id),
     texts AS (DELETE FROM recording_text_tracks x WHERE x.recording_id = @id)
 UPDATE recordings r SET files_deleted_at = @now::timestamptz WHERE r.id = @id AND r.status = 'DELETED' AND r.files_deleted_at IS NULL;
 

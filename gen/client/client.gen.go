@@ -3116,8 +3116,8 @@ type ClientInterface interface {
 	// ListSessionRecordings List a session's recordings
 	//
 	// Lists all recordings, including failed ones, without deleted ones. Each call signs the playback URLs again. The operations below
-	// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard and an MP4 file, and
-	// `DELETE` deletes one. Only clips can't be made of them.
+	// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard, an MP4 file and the
+	// separate tracks, and `DELETE` deletes one. Only clips can't be made of them.
 	//
 	// Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
 	ListSessionRecordings(ctx context.Context, id ID, params *ListSessionRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10052,8 +10052,8 @@ func (c *Client) StopSessionRecording(ctx context.Context, id ID, recID RecID, r
 // ListSessionRecordings List a session's recordings
 //
 // Lists all recordings, including failed ones, without deleted ones. Each call signs the playback URLs again. The operations below
-// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard and an MP4 file, and
-// `DELETE` deletes one. Only clips can't be made of them.
+// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard, an MP4 file and the
+// separate tracks, and `DELETE` deletes one. Only clips can't be made of them.
 //
 // Corresponds with GET /v1/me/sessions/{id}/recordings (the `ListSessionRecordings` operationId).
 func (c *Client) ListSessionRecordings(ctx context.Context, id ID, params *ListSessionRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -28246,8 +28246,8 @@ type ClientWithResponsesInterface interface {
 	// ListSessionRecordingsWithResponse List a session's recordings
 	//
 	// Lists all recordings, including failed ones, without deleted ones. Each call signs the playback URLs again. The operations below
-	// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard and an MP4 file, and
-	// `DELETE` deletes one. Only clips can't be made of them.
+	// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard, an MP4 file and the
+	// separate tracks, and `DELETE` deletes one. Only clips can't be made of them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -47747,8 +47747,8 @@ func (c *ClientWithResponses) StopSessionRecordingWithResponse(ctx context.Conte
 // ListSessionRecordingsWithResponse List a session's recordings
 //
 // Lists all recordings, including failed ones, without deleted ones. Each call signs the playback URLs again. The operations below
-// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard and an MP4 file, and
-// `DELETE` deletes one. Only clips can't be made of them.
+// `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard, an MP4 file and the
+// separate tracks, and `DELETE` deletes one. Only clips can't be made of them.
 //
 // Returns a wrapper object for the known response body format(s).
 //

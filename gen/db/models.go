@@ -500,6 +500,7 @@ type Recording struct {
 	SessionID        *string
 	ProjectID        *string
 	Layout           *string
+	SeparateTracks   bool
 }
 
 type RecordingInit struct {
@@ -570,6 +571,18 @@ type RecordingTextTrack struct {
 	SizeBytes   int64
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+}
+
+type RecordingTrack struct {
+	RecordingID string
+	Part        int32
+	Number      int32
+	TenantID    string
+	UserID      string
+	Name        *string
+	StartMs     *int64
+	DurationMs  int64
+	SizeBytes   int64
 }
 
 type Refund struct {

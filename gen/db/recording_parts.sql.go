@@ -85,20 +85,21 @@ func (q *Queries) ClosePart(ctx context.Context, arg ClosePartParams) error {
 }
 
 const CreateSessionRecording = `-- name: CreateSessionRecording :one
-INSERT INTO recordings (id, tenant_id, session_id, project_id, source, layout, status, broadcast_at, started_at, node, wanted_at, metadata,
-    created_at, updated_at)
-VALUES ($1, $2, $3::text, $4, 'session', $5::text, 'RECORDING', $6, $6, '', $6, $7,
-    $6, $6) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout
+INSERT INTO recordings (id, tenant_id, session_id, project_id, source, layout, separate_tracks, status, broadcast_at, started_at, node,
+    wanted_at, metadata, created_at, updated_at)
+VALUES ($1, $2, $3::text, $4, 'session', $5::text, $6, 'RECORDING', $7, $7, '',
+    $7, $8, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks
 `
 
 type CreateSessionRecordingParams struct {
-	ID        string
-	TenantID  string
-	SessionID string
-	ProjectID *string
-	Layout    string
-	Now       time.Time
-	Metadata  json.RawMessage
+	ID             string
+	TenantID       string
+	SessionID      string
+	ProjectID      *string
+	Layout         string
+	SeparateTracks bool
+	Now            time.Time
+	Metadata       json.RawMessage
 }
 
 // The session is locked.
@@ -109,6 +110,7 @@ func (q *Queries) CreateSessionRecording(ctx context.Context, arg CreateSessionR
 		arg.SessionID,
 		arg.ProjectID,
 		arg.Layout,
+		arg.SeparateTracks,
 		arg.Now,
 		arg.Metadata,
 	)
@@ -151,6 +153,7 @@ func (q *Queries) CreateSessionRecording(ctx context.Context, arg CreateSessionR
 		&i.SessionID,
 		&i.ProjectID,
 		&i.Layout,
+		&i.SeparateTracks,
 	)
 	return i, err
 }
@@ -320,7 +323,7 @@ func (q *Queries) ListPartsOfNode(ctx context.Context, node string) ([]ListParts
 }
 
 const ListSessionRecordings = `-- name: ListSessionRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings
 WHERE tenant_id = $1 AND session_id = $2::text AND status <> 'DELETED'
     AND ($3::text IS NULL OR id < $3::text)
 ORDER BY id DESC LIMIT $4
@@ -385,6 +388,7 @@ func (q *Queries) ListSessionRecordings(ctx context.Context, arg ListSessionReco
 			&i.SessionID,
 			&i.ProjectID,
 			&i.Layout,
+			&i.SeparateTracks,
 		); err != nil {
 			return nil, err
 		}

@@ -20,6 +20,9 @@ FROM (
     SELECT i.tenant_id, i.video_bytes + i.audio_bytes FROM recordings r JOIN recording_inits i ON i.recording_id = r.id
     WHERE r.status IN ('RECORDING', 'PROCESSING')
     UNION ALL
+    SELECT k.tenant_id, k.size_bytes FROM recordings r JOIN recording_tracks k ON k.recording_id = r.id
+    WHERE r.status IN ('RECORDING', 'PROCESSING')
+    UNION ALL
     SELECT j.tenant_id, j.size_bytes FROM media_jobs j JOIN recordings r ON r.id = j.recording_id
     WHERE j.status = 'COMPLETED' AND r.status <> 'DELETED'
 ) f
@@ -33,7 +36,7 @@ type SumStoredBytesRow struct {
 
 // @sqlc-vet-disable tenant
 // The bytes of each tenant's recordings that are not deleted, without those of outside recorders. Before a recording is READY,
-// the bytes of its segments and initialization sections count. The files of media jobs are in the recordings' folders.
+// the bytes of its segments, initialization sections and tracks count. The files of media jobs are in the recordings' folders.
 func (q *Queries) SumStoredBytes(ctx context.Context) ([]SumStoredBytesRow, error) {
 	rows, err := q.db.Query(ctx, SumStoredBytes)
 	if err != nil {

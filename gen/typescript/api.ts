@@ -4319,8 +4319,8 @@ export interface paths {
         /**
          * List a session's recordings
          * @description Lists all recordings, including failed ones, without deleted ones. Each call signs the playback URLs again. The operations below
-         *     `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard and an MP4 file, and
-         *     `DELETE` deletes one. Only clips can't be made of them.
+         *     `/v1/me/recordings/{id}` work with these recordings too: `playback-url` returns the poster, the storyboard, an MP4 file and the
+         *     separate tracks, and `DELETE` deletes one. Only clips can't be made of them.
          */
         get: operations["listSessionRecordings"];
         put?: never;
@@ -11869,6 +11869,8 @@ export interface components {
              * @example http://localhost:8080/vod/cmVjXzAx.../storyboard.vtt
              */
             storyboardUrl: string | null;
+            /** @description The sound of each participant of a session that was recorded with `separateTracks`; null for other recordings. */
+            tracks: components["schemas"]["SessionRecordingTrack"][] | null;
             type: components["schemas"]["RecordingPlaybackType"];
             /**
              * @description The URL of an HLS playlist. The signature is part of the path, so it also covers all files that the playlist names.
@@ -13198,6 +13200,11 @@ export interface components {
              * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
              */
             playbackUrl: string | null;
+            /**
+             * @description Whether each participant's sound is also kept as a file of its own.
+             * @example true
+             */
+            separateTracks: boolean;
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxd */
             sessionId: string;
             /**
@@ -13217,6 +13224,14 @@ export interface components {
              * @description When the recording stopped; null while recording.
              */
             stoppedAt: string | null;
+            /**
+             * @description The sound of each participant, ordered by participant and then by time; null unless `separateTracks` is true and the recording is
+             *     ready. A participant has one file for each part. A part is what one server has recorded without a break: another one begins
+             *     after a restart of the server, and when participants come back to an empty room. Participants whose microphone was never on in a
+             *     part have no file of it. There are files of 100 participants in a part and 1000 files in a recording at most;
+             *     `incompleteReason` says if some are missing.
+             */
+            tracks: components["schemas"]["SessionRecordingTrack"][] | null;
             /** Format: date-time */
             updatedAt: string;
         };
@@ -13225,6 +13240,11 @@ export interface components {
             layout?: components["schemas"]["SessionRecordingLayout"];
             /** @description The recording's metadata. 403 `forbidden` with a participant token. */
             metadata?: components["schemas"]["Metadata"];
+            /**
+             * @description true: each participant's sound is also kept as a file of its own, without the others. The files are in `tracks` when the recording is ready.
+             * @default false
+             */
+            separateTracks?: boolean;
         };
         /**
          * @description How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
@@ -13343,6 +13363,47 @@ export interface components {
             occurredAt: string;
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
+        };
+        /**
+         * @description The microphones of one participant in one part of the recording: mono AAC in MP4 (.m4a). The file begins with the part, at
+         *     `startSec` of the video, and is as long as the part, so that all files of a part line up. It is silent where the participant isn't
+         *     heard. The sound of shared screens is only in the video.
+         */
+        SessionRecordingTrack: {
+            /**
+             * Format: double
+             * @description Length in seconds.
+             * @example 1824.52
+             */
+            durationSec: number;
+            /**
+             * @description The name that the other participants saw; null if none was given.
+             * @example Ada Okafor
+             */
+            name: string | null;
+            /**
+             * Format: int64
+             * @example 14598144
+             */
+            sizeBytes: number;
+            /**
+             * Format: double
+             * @description Where the file begins in the recording's video, in seconds.
+             * @example 0
+             */
+            startSec: number;
+            /**
+             * @description A signed download URL, valid until `urlExpiresAt`. Getting the recording again renews it.
+             * @example http://localhost:8080/vod/cmVjXzAx.../rec_01m18qg1mhf2bsz1fk6m8v4jxe/1-track1.m4a
+             */
+            url: string;
+            /**
+             * Format: date-time
+             * @description When `url` expires, an hour from this answer.
+             */
+            urlExpiresAt: string;
+            /** @example ada */
+            userId: string;
         };
         /** @description The spotlight changed or was cleared. */
         SessionSpotlightData: {
@@ -16410,6 +16471,7 @@ export type SessionRecordingStartedEvent = components['schemas']['SessionRecordi
 export type SessionRecordingState = components['schemas']['SessionRecordingState'];
 export type SessionRecordingStoppedData = components['schemas']['SessionRecordingStoppedData'];
 export type SessionRecordingStoppedEvent = components['schemas']['SessionRecordingStoppedEvent'];
+export type SessionRecordingTrack = components['schemas']['SessionRecordingTrack'];
 export type SessionSpotlightData = components['schemas']['SessionSpotlightData'];
 export type SessionSpotlightEvent = components['schemas']['SessionSpotlightEvent'];
 export type SessionStartedData = components['schemas']['SessionStartedData'];

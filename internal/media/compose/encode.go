@@ -42,7 +42,7 @@ func (e *Engine) encode(ctx context.Context, j *Job, path string, feed func(io.W
 	if err := p.Start(limits); err != nil {
 		return err
 	}
-	feedErr := feed(in)
+	feedErr := guard(func() error { return feed(in) })
 	if feedErr != nil {
 		cancel()
 	}

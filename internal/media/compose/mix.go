@@ -55,7 +55,7 @@ func (e *Engine) mix(ctx context.Context, j *Job, s *session, v *sound, read fun
 	result, to := io.Pipe()
 	joined := make(chan error, 1)
 	go func() {
-		err := join(running, to, s, w)
+		err := guard(func() error { return join(running, to, s, w) })
 		ended := err == nil || errors.Is(err, io.ErrUnexpectedEOF) // the process has ended its output
 		if !ended {
 			cancel()
@@ -67,7 +67,7 @@ func (e *Engine) mix(ctx context.Context, j *Job, s *session, v *sound, read fun
 		_ = to.CloseWithError(err) // never fails
 		joined <- err
 	}()
-	readErr := read(result)
+	readErr := guard(func() error { return read(result) })
 	_ = result.Close() // read has read all, or has failed
 	if readErr != nil {
 		cancel()
@@ -90,7 +90,8 @@ func (e *Engine) separate(ctx context.Context, j *Job, s *session, v *sound) ([]
 	for range min(j.threads(), len(v.people)) {
 		workers.Go(func() {
 			for i := range next {
-				if err := e.encodeVoice(ctx, j, s, v.people[i].lanes, voicePath(s, i)); err != nil {
+				err := guard(func() error { return e.encodeVoice(ctx, j, s, v.people[i].lanes, voicePath(s, i)) })
+				if err != nil {
 					e.log.Warn("a participant's voice was not encoded", "error", err)
 					continue
 				}

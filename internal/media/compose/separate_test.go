@@ -133,3 +133,37 @@ func TestManyTracks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 7+1, result.LeftTracks)
 }
+
+// TestTracksWithoutPackets don't count towards the bound of tracks, also after others have reached it.
+func TestTracksWithoutPackets(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.note(0, trackfile.Event{Kind: trackfile.Joined, UserID: "ann"})
+	begin := func(at time.Duration, id string, packets bool) {
+		r.do(at, func(w *trackfile.Writer, _ map[string]*trackfile.Track) {
+			track, err := w.Track(trackfile.Info{ID: id, Clock: id, UserID: "ann", MimeType: "audio/opus", ClockRate: 48_000})
+			require.NoError(t, err)
+			track.Report(1<<32, 0)
+			if packets {
+				track.Packet(1, 1, false, []byte(silence))
+			}
+			track.Close()
+		})
+	}
+	for i := range 10 {
+		begin(0, fmt.Sprint("a-empty", i), false)
+	}
+	for i := range maxTracks + 2 {
+		begin(time.Second, fmt.Sprint("b", i), true)
+	}
+	for i := range 10 {
+		begin(2*time.Second, fmt.Sprint("c-empty", i), false)
+	}
+	s, err := newSession(&Job{Dir: r.record(false), Folder: t.TempDir()}, pieceLength)
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, s.observe(t.Context()))
+		require.Len(t, s.inputs, maxTracks)
+		require.Equal(t, 2, s.leftTracks)
+	}
+}

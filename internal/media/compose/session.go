@@ -20,7 +20,7 @@ var ErrNothing = errors.New("nothing was recorded")
 const (
 	// leastLength is the shortest recording.
 	leastLength = 100 * time.Millisecond
-	// maxTracks bounds the tracks of a recording. Further ones are left out.
+	// maxTracks bounds the tracks of a recording that have packets. Further ones are left out.
 	maxTracks = 1000
 	// toTheEnd is after the arrival of all packets.
 	toTheEnd = time.Duration(math.MaxInt64)
@@ -38,10 +38,10 @@ type session struct {
 	pieceLength         time.Duration
 	refuse              func() error // by the disk; nil for never
 
-	inputs []*input
-	byPath map[string]*input
-	base   int64         // a second of the senders' clocks, which keeps the precision of the numbers; 0 before the first report
-	length time.Duration // up to the last packet or event
+	inputs []*input          // those that have packets
+	byPath map[string]*input // all that are read
+	base   int64             // a second of the senders' clocks, which keeps the precision of the numbers; 0 before the first report
+	length time.Duration     // up to the last packet or event
 
 	line    int64 // offset in the timeline
 	pending []trackfile.Event
@@ -145,35 +145,44 @@ func (s *session) observe(ctx context.Context) error {
 	}
 	s.leftTracks = 0
 	for _, path := range paths {
-		in := s.byPath[path]
-		if in == nil && len(s.byPath) >= maxTracks {
-			s.leftTracks++
-			continue
-		}
-		if in == nil {
-			in = &input{path: path, clock: &observer{}}
-		}
-		err := in.observe(ctx, &s.base)
-		if errors.Is(err, trackfile.ErrEmpty) {
-			continue
-		}
-		if err != nil {
+		left, err := s.observeTrack(ctx, path)
+		if err != nil && !errors.Is(err, trackfile.ErrEmpty) {
 			return err
 		}
-		if s.byPath[path] == nil {
-			s.add(in)
-		}
-		if in.info.Video() && in.pictures == nil {
+		if left {
 			s.leftTracks++
 		}
-		s.length = max(s.length, in.to)
 	}
 	return nil
 }
 
-// add adds a track that has begun.
+// observeTrack reads what was written of a track since the last call. left: it has packets and isn't shown.
+func (s *session) observeTrack(ctx context.Context, path string) (left bool, err error) {
+	in := s.byPath[path]
+	if in == nil {
+		in = &input{path: path, clock: &observer{}}
+	}
+	if !in.seen && len(s.inputs) >= maxTracks {
+		_, err := in.read(ctx, in.observed, func(p *trackfile.Packet, _ *trackfile.Report) bool {
+			left = p != nil
+			return !left
+		})
+		return left, err
+	}
+	known := in.seen
+	if err := in.observe(ctx, &s.base); err != nil {
+		return false, err
+	}
+	s.byPath[path] = in
+	if in.seen && !known {
+		s.add(in)
+	}
+	s.length = max(s.length, in.to)
+	return in.seen && in.info.Video() && in.pictures == nil, nil
+}
+
+// add adds a track that has its first packet.
 func (s *session) add(in *input) {
-	s.byPath[in.path] = in
 	if f, known := formatOf(in.info.MimeType); known {
 		in.pictures = newAssembler(f)
 		in.writer = &pictureWriter{

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strconv"
 	"sync"
@@ -41,13 +42,17 @@ func (e *Engine) decode(ctx context.Context, folder string, s *segment, from, to
 	key := s.key(from)
 	x.done.Go(func() {
 		defer close(x.frames)
-		in, file, err := s.open(key.offset, s.end(to))
-		if err != nil {
-			x.failed = true
-			return
+		err := guard(func() error {
+			in, file, err := s.open(key.offset, s.end(to))
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			return e.play(ctx, folder, x, in, to-key.at)
+		})
+		if x.failed = err != nil && ctx.Err() == nil; errors.Is(err, errPanic) {
+			e.log.Error("a track of a recording could not be decoded", "error", err)
 		}
-		defer file.Close()
-		x.failed = e.play(ctx, folder, x, in, to-key.at) != nil && ctx.Err() == nil
 	})
 	return x
 }
@@ -100,7 +105,16 @@ func (x *source) read(ctx context.Context, p *decoder.Process, length time.Durat
 		return err
 	}
 	w.in = out
-	in := newRawReader(w)
+	passErr := guard(func() error {
+		x.pass(ctx, newRawReader(w))
+		return nil
+	})
+	_ = out.Close() // if it is still writing, it ends now
+	return firstOf(passErr, p.Wait())
+}
+
+// pass passes on pictures until their end.
+func (x *source) pass(ctx context.Context, in *rawReader) {
 	for {
 		var pic *image
 		select {
@@ -110,17 +124,14 @@ func (x *source) read(ctx context.Context, p *decoder.Process, length time.Durat
 		}
 		at, err := in.next(pic.data)
 		if err != nil {
-			break
+			return
 		}
 		select {
 		case x.frames <- &frame{at, pic}:
-			continue
 		case <-ctx.Done():
+			return
 		}
-		break
 	}
-	_ = out.Close() // if it is still writing, it ends now
-	return p.Wait()
 }
 
 // advance moves to the last picture up to a time, and reports whether that is another one. It waits for the decoder.

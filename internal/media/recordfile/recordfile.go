@@ -33,6 +33,12 @@ const (
 // Sheet is the name of sheet n of the storyboard, from 1.
 func Sheet(n int) string { return "storyboard-" + strconv.Itoa(n) + ".jpg" }
 
+// SeparateTrack is the name of the file with the sound of one participant in a part of a session's recording, such as 1-track2.m4a. Both
+// numbers are from 1.
+func SeparateTrack(part, number int) string {
+	return strconv.Itoa(part) + "-" + trackPrefix + strconv.Itoa(number) + trackExtension
+}
+
 // TextFolder is the folder of a version of a text track.
 func TextFolder(version string) string { return textFolder + version }
 
@@ -71,7 +77,12 @@ const (
 	packageFolder   = "packages/"
 )
 
-const textFolder = "text/"
+const (
+	textFolder = "text/"
+
+	trackPrefix    = "track"
+	trackExtension = ".m4a"
+)
 
 // InitOfTake is the name within its take of a track of an initialization section, such as init1-v.mp4.
 func InitOfTake(number int, of Track) string { return string(appendInit(nil, number, of)) }
@@ -130,6 +141,10 @@ func IsAsset(name string) bool {
 	switch name {
 	case Poster, Storyboard, MP4:
 		return true
+	}
+	if part, rest, ok := strings.Cut(name, "-"+trackPrefix); ok {
+		number, ok := strings.CutSuffix(rest, trackExtension)
+		return ok && isNumber(part) && isNumber(number)
 	}
 	digits, ok := strings.CutPrefix(name, "storyboard-")
 	if !ok {

@@ -43,8 +43,10 @@ func RecordingState(status string) string {
 
 // RecordingInput describes a new recording of a session; the handler has checked its limits.
 type RecordingInput struct {
-	Layout   string
-	Metadata map[string]string
+	Layout string
+	// SeparateTracks keeps each participant's sound also as a file of its own.
+	SeparateTracks bool
+	Metadata       map[string]string
 }
 
 // StartRecording begins to record a live session. Its node writes while participants are in the room.
@@ -61,7 +63,8 @@ func (s *Service) StartRecording(ctx context.Context, c tenancy.Caller, sessionI
 			return err
 		}
 		r, err = s.config.Recordings.CreateOfSessionTx(ctx, tx, db.CreateSessionRecordingParams{
-			ID: id.New(id.Recording), TenantID: row.TenantID, SessionID: row.ID, ProjectID: row.ProjectID, Layout: in.Layout, Metadata: kept,
+			ID: id.New(id.Recording), TenantID: row.TenantID, SessionID: row.ID, ProjectID: row.ProjectID, Layout: in.Layout,
+			SeparateTracks: in.SeparateTracks, Metadata: kept,
 		})
 		if err != nil {
 			return err
@@ -76,7 +79,9 @@ func (s *Service) StartRecording(ctx context.Context, c tenancy.Caller, sessionI
 				StartedAt: timestamp.From(r.StartedAt), By: By(c), Metadata: metadata,
 			}
 		})
-		return s.audit(ctx, tx, c, "session.start_recording", row.ID, nil, map[string]any{"recordingId": r.ID, "layout": in.Layout})
+		return s.audit(ctx, tx, c, "session.start_recording", row.ID, nil, map[string]any{
+			"recordingId": r.ID, "layout": in.Layout, "separateTracks": in.SeparateTracks,
+		})
 	})
 	return r, err
 }

@@ -335,20 +335,24 @@ func (r *Rooms) claim(ctx context.Context) (claim recording.Claim, ok bool, err 
 	return claim, ok, err
 }
 
-// compose composes a part and stores it as a take. composed: only the storing has failed.
+// compose composes a part, stores it as a take, and finishes it. composed: only the storing has failed.
 func (r *Rooms) compose(ctx context.Context, claim recording.Claim) (composed bool, err error) {
 	config := recorder.Config{
 		Dir: r.Dir, Reports: partReports{importReports{r.Gate}, claim.PartID}, Files: r.Gate, Refuse: r.Refuse,
 		Start: segmenter.TimelineStart + claim.Start, Now: r.Now, Log: r.Log,
 	}
-	_, err = recorder.Import(ctx, config, claim.RecordingID, func(to *recorder.Importer) error {
-		_, err := r.parts.Compose(ctx, partOf(claim.PartID), roomrecorder.Composition{Layout: claim.Layout}, func(v roomrecorder.Video) error {
+	how := roomrecorder.Composition{Layout: claim.Layout, Separate: claim.Separate}
+	var made compose.Result
+	_, err = recorder.Import(ctx, config, claim.RecordingID, func(to *recorder.Importer) (err error) {
+		made, err = r.parts.Compose(ctx, partOf(claim.PartID), how, func(v roomrecorder.Video) error {
 			return rtmp.ReadFLV(v.FLV, v.Started, to)
 		})
 		composed = err == nil
 		return err
 	})
 	switch {
+	case err == nil:
+		return true, r.finish(ctx, claim.PartID, made)
 	case errors.Is(err, compose.ErrNothing):
 		return composed, nil
 	case errors.Is(err, compose.ErrNoEncoder):

@@ -73,8 +73,12 @@ func (s *Service) finalizeTx(ctx context.Context, tx pgx.Tx, r db.Recording) err
 	if err != nil {
 		return err
 	}
+	tracks, err := placeTracks(ctx, q, r)
+	if err != nil {
+		return err
+	}
 	return s.readyTx(ctx, tx, r, result{
-		spans: spans[r.ID], duration: micro(sum.DurationUs).Round(time.Millisecond), size: sum.Bytes, incomplete: reason,
+		spans: spans[r.ID], duration: micro(sum.DurationUs).Round(time.Millisecond), size: sum.Bytes + tracks, incomplete: reason,
 	})
 }
 

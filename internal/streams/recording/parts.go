@@ -135,6 +135,8 @@ type Claim struct {
 	PartID
 
 	Layout string
+	// Separate: each participant's sound is also kept as a file of its own.
+	Separate bool
 	// Start is where the part begins on the recording's timeline, and later than the end of each part before it.
 	Start  time.Duration
 	number int32
@@ -161,7 +163,7 @@ func (s *Service) ClaimPart(ctx context.Context, busy []PartID) (c Claim, ok boo
 		return c, false, fmt.Errorf("find recording: %w", err)
 	}
 	return Claim{
-		PartID: PartID{row.RecordingID, int(row.Part)}, Layout: *r.Layout, number: row.Attempt, closed: *row.ClosedAt,
+		PartID: PartID{row.RecordingID, int(row.Part)}, Layout: *r.Layout, Separate: r.SeparateTracks, number: row.Attempt, closed: *row.ClosedAt,
 		// A second for each part is more than the length of its sound exceeds that of its pictures.
 		Start: max(row.OpenedAt.Sub(r.CreatedAt), 0) + time.Duration(row.Part)*time.Second,
 	}, true, nil

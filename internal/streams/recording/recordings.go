@@ -26,6 +26,8 @@ type View struct {
 	URL        *string
 	URLExpires *time.Time
 	Timeline   []Pin
+	// Tracks are set by ListSessionRecordings and SessionView; nil unless the recording is READY and has separate tracks.
+	Tracks []TrackURL
 }
 
 // Input describes a new recording; the handler has checked its limits.
@@ -49,6 +51,8 @@ type PlaybackURL struct {
 	ExpiresAt time.Time
 	// PosterURL, StoryboardURL and MP4URL are nil while there are no such files.
 	PosterURL, StoryboardURL, MP4URL *string
+	// Tracks are nil for recordings without separate tracks. Only GetRecordingPlaybackURL sets them.
+	Tracks []TrackURL
 }
 
 // ListRecordings pages through the tenant's recordings, newest first, without deleted ones. cursor is the id after which the
@@ -105,7 +109,10 @@ func (s *Service) GetRecordingPlaybackURL(ctx context.Context, c tenancy.Caller,
 	if err := mayPlay(row); err != nil {
 		return PlaybackURL{}, err
 	}
-	return s.playback(row, s.inAnHour()), nil
+	p := s.playback(row, s.inAnHour())
+	tracks, err := s.tracks(ctx, row.TenantID, p.ExpiresAt, row)
+	p.Tracks = tracks[row.ID]
+	return p, err
 }
 
 // DVRURL signs a URL to watch the recording that is being made of a stream from its start; nil if there is none.

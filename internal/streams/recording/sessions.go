@@ -118,12 +118,16 @@ func (s *Service) ListSessionRecordings(
 	if err != nil {
 		return nil, fmt.Errorf("list recordings of a session: %w", err)
 	}
-	return s.views(ctx, c.TenantID, rows...)
+	return s.sessionViews(ctx, c.TenantID, rows...)
 }
 
 // SessionView is a session's recording as its caller sees it.
 func (s *Service) SessionView(ctx context.Context, r db.Recording) (View, error) {
-	return s.view(ctx, r)
+	list, err := s.sessionViews(ctx, r.TenantID, r)
+	if err != nil {
+		return View{}, err
+	}
+	return list[0], nil
 }
 
 // endIdleSessions ends the recordings of sessions to which no room has written for a long time.
