@@ -68,7 +68,7 @@ func (s *Server) ListRestreamRoutes(
 	}
 	rows, link := page(ctx, s, rows, size, func(r restream.Route) string { return r.ID })
 	return api.ListRestreamRoutes200JSONResponse{
-		Body: each(rows, toRestreamRoute), Headers: api.ListRestreamRoutes200ResponseHeaders{Link: link},
+		Body: each(rows, s.toRestreamRoute), Headers: api.ListRestreamRoutes200ResponseHeaders{Link: link},
 	}, nil
 }
 
@@ -91,7 +91,7 @@ func (s *Server) DetachRestreamTarget(
 	if err != nil {
 		return nil, err
 	}
-	return api.DetachRestreamTarget200JSONResponse(toRestreamRoute(row)), nil
+	return api.DetachRestreamTarget200JSONResponse(s.toRestreamRoute(row)), nil
 }
 
 func toRestreamTarget(t db.RestreamTarget) api.RestreamTarget {
@@ -101,13 +101,13 @@ func toRestreamTarget(t db.RestreamTarget) api.RestreamTarget {
 	}
 }
 
-func toRestreamRoute(r restream.Route) api.RestreamRoute {
+func (s *Server) toRestreamRoute(r restream.Route) api.RestreamRoute {
 	out := api.RestreamRoute{
 		ID: r.ID, TargetID: r.TargetID, Target: api.RestreamRouteTarget{Name: r.TargetName, Platform: r.TargetPlatform},
 		Status: api.RestreamRouteStatus(r.Status), StartedAt: timeOrNull(r.StartedAt), EndedAt: timeOrNull(r.EndedAt),
 		ErrorMessage: orNull(r.ErrorMessage), Health: orNull[api.RestreamHealth](nil),
 	}
-	if r.EndedAt == nil {
+	if s.areas.Restreams.HasHealth(r) {
 		out.Health = orNull(&api.RestreamHealth{
 			BitrateKbps: int(r.BitrateKbps), DroppedFrames: r.DroppedFrames, Reconnects: r.Reconnects, LastError: orNull(r.LastError),
 			ConnectedAt: timeOrNull(r.ConnectedAt), LostAt: timeOrNull(r.LostAt),

@@ -26,7 +26,7 @@ SELECT stream_id, tenant_id FROM restream_routes WHERE id = @id;
 
 -- name: StartRestreamRoute :one
 -- The stream is locked. No row if the route isn't pending.
-UPDATE restream_routes r SET status = 'live', started_at = @now, lost_at = NULL, connected_at = @now, updated_at = @now
+UPDATE restream_routes r SET status = 'live', started_at = @now, lost_at = NULL, updated_at = @now
 FROM restream_targets t
 WHERE r.tenant_id = @tenant_id AND r.id = @id AND r.status = 'pending' AND t.id = r.target_id
 RETURNING sqlc.embed(r), t.name AS target_name, t.platform AS target_platform;
@@ -34,14 +34,14 @@ RETURNING sqlc.embed(r), t.name AS target_name, t.platform AS target_platform;
 -- name: FailRestreamRoute :one
 -- The stream is locked. No row if the route is over.
 UPDATE restream_routes r
-SET status = 'failed', ended_at = @now, error_message = @error_message::text, connected_at = NULL, bitrate_kbps = 0, updated_at = @now
+SET status = 'failed', ended_at = @now, error_message = @error_message::text, health_at = NULL, updated_at = @now
 FROM restream_targets t
 WHERE r.tenant_id = @tenant_id AND r.id = @id AND r.status IN ('pending', 'live') AND t.id = r.target_id
 RETURNING sqlc.embed(r), t.name AS target_name, t.platform AS target_platform;
 
 -- name: EndRestreamRoutes :many
 -- Ends the open routes of a locked stream, or the one to a target.
-UPDATE restream_routes r SET status = 'ended', ended_at = @now, connected_at = NULL, bitrate_kbps = 0, updated_at = @now
+UPDATE restream_routes r SET status = 'ended', ended_at = @now, health_at = NULL, updated_at = @now
 FROM restream_targets t
 WHERE r.tenant_id = @tenant_id AND r.stream_id = @stream_id AND r.status IN ('pending', 'live') AND t.id = r.target_id
   AND (sqlc.narg('target_id')::text IS NULL OR r.target_id = sqlc.narg('target_id')::text)
@@ -68,7 +68,7 @@ ORDER BY r.id;
 -- @sqlc-vet-disable tenant
 -- A node reports on its routes, of all tenants. A zero time and an empty text stand for NULL.
 UPDATE restream_routes r SET bitrate_kbps = b.bitrate_kbps, dropped_frames = b.dropped_frames, reconnects = b.reconnects,
-    last_error = nullif(b.last_error, ''), connected_at = nullif(b.connected_at, '0001-01-01 00:00:00Z'), lost_at = nullif(b.lost_at, '0001-01-01 00:00:00Z')
+    last_error = nullif(b.last_error, ''), connected_at = nullif(b.connected_at, '0001-01-01 00:00:00Z'), lost_at = nullif(b.lost_at, '0001-01-01 00:00:00Z'), health_at = @now::timestamptz
 FROM (SELECT unnest(@ids::text[]) AS id, unnest(@bitrates::integer[]) AS bitrate_kbps, unnest(@dropped::bigint[]) AS dropped_frames,
         unnest(@reconnects::bigint[]) AS reconnects, unnest(@last_errors::text[]) AS last_error,
         unnest(@connected::timestamptz[]) AS connected_at, unnest(@lost::timestamptz[]) AS lost_at) b

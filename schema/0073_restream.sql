@@ -39,6 +39,7 @@ CREATE TABLE restream_routes (
     last_error     text,
     connected_at   timestamptz,
     lost_at        timestamptz,
+    health_at      timestamptz,
     CHECK ((ended_at IS NOT NULL) = (status IN ('ended', 'failed'))),
     CHECK ((error_message IS NOT NULL) = (status = 'failed')),
     CHECK (status <> 'live' OR started_at IS NOT NULL)

@@ -79,6 +79,6 @@ func (m *metrics) watchRestream(e *engine.Engine) {
 	m.counter("restream_dropped_frames_total", "Pictures that a restream target took too slowly.",
 		func() float64 { return float64(e.Stats().Dropped) })
 	m.countReasons("restream_outcomes_total",
-		"Connections to restream targets that were accepted or tried again, and routes that failed because the target refused or couldn't be reached.",
+		"Connections to restream targets that were accepted or are tried again, and routes that failed: refused or unreachable.",
 		func() map[string]uint64 { return e.Stats().Outcomes })
 }

@@ -605,6 +605,7 @@ type RestreamRoute struct {
 	LastError     *string
 	ConnectedAt   *time.Time
 	LostAt        *time.Time
+	HealthAt      *time.Time
 }
 
 type RestreamTarget struct {

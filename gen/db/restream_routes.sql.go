@@ -78,11 +78,11 @@ func (q *Queries) DeleteRestreamTargetsBefore(ctx context.Context, arg DeleteRes
 }
 
 const EndRestreamRoutes = `-- name: EndRestreamRoutes :many
-UPDATE restream_routes r SET status = 'ended', ended_at = $1, connected_at = NULL, bitrate_kbps = 0, updated_at = $1
+UPDATE restream_routes r SET status = 'ended', ended_at = $1, health_at = NULL, updated_at = $1
 FROM restream_targets t
 WHERE r.tenant_id = $2 AND r.stream_id = $3 AND r.status IN ('pending', 'live') AND t.id = r.target_id
   AND ($4::text IS NULL OR r.target_id = $4::text)
-RETURNING r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, t.name AS target_name, t.platform AS target_platform
+RETURNING r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, r.health_at, t.name AS target_name, t.platform AS target_platform
 `
 
 type EndRestreamRoutesParams struct {
@@ -130,6 +130,7 @@ func (q *Queries) EndRestreamRoutes(ctx context.Context, arg EndRestreamRoutesPa
 			&i.RestreamRoute.LastError,
 			&i.RestreamRoute.ConnectedAt,
 			&i.RestreamRoute.LostAt,
+			&i.RestreamRoute.HealthAt,
 			&i.TargetName,
 			&i.TargetPlatform,
 		); err != nil {
@@ -145,10 +146,10 @@ func (q *Queries) EndRestreamRoutes(ctx context.Context, arg EndRestreamRoutesPa
 
 const FailRestreamRoute = `-- name: FailRestreamRoute :one
 UPDATE restream_routes r
-SET status = 'failed', ended_at = $1, error_message = $2::text, connected_at = NULL, bitrate_kbps = 0, updated_at = $1
+SET status = 'failed', ended_at = $1, error_message = $2::text, health_at = NULL, updated_at = $1
 FROM restream_targets t
 WHERE r.tenant_id = $3 AND r.id = $4 AND r.status IN ('pending', 'live') AND t.id = r.target_id
-RETURNING r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, t.name AS target_name, t.platform AS target_platform
+RETURNING r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, r.health_at, t.name AS target_name, t.platform AS target_platform
 `
 
 type FailRestreamRouteParams struct {
@@ -190,6 +191,7 @@ func (q *Queries) FailRestreamRoute(ctx context.Context, arg FailRestreamRoutePa
 		&i.RestreamRoute.LastError,
 		&i.RestreamRoute.ConnectedAt,
 		&i.RestreamRoute.LostAt,
+		&i.RestreamRoute.HealthAt,
 		&i.TargetName,
 		&i.TargetPlatform,
 	)
@@ -215,7 +217,7 @@ func (q *Queries) FindRestreamRoute(ctx context.Context, id string) (FindRestrea
 }
 
 const GetLatestRestreamRoute = `-- name: GetLatestRestreamRoute :one
-SELECT r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, t.name AS target_name, t.platform AS target_platform
+SELECT r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, r.health_at, t.name AS target_name, t.platform AS target_platform
 FROM restream_routes r JOIN restream_targets t ON t.id = r.target_id
 WHERE r.tenant_id = $1 AND r.stream_id = $2 AND r.target_id = $3 ORDER BY r.id DESC LIMIT 1
 `
@@ -253,6 +255,7 @@ func (q *Queries) GetLatestRestreamRoute(ctx context.Context, arg GetLatestRestr
 		&i.RestreamRoute.LastError,
 		&i.RestreamRoute.ConnectedAt,
 		&i.RestreamRoute.LostAt,
+		&i.RestreamRoute.HealthAt,
 		&i.TargetName,
 		&i.TargetPlatform,
 	)
@@ -306,7 +309,7 @@ func (q *Queries) ListOpenRestreamTargets(ctx context.Context, arg ListOpenRestr
 }
 
 const ListRestreamRoutes = `-- name: ListRestreamRoutes :many
-SELECT r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, t.name AS target_name, t.platform AS target_platform
+SELECT r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, r.health_at, t.name AS target_name, t.platform AS target_platform
 FROM restream_routes r JOIN restream_targets t ON t.id = r.target_id
 WHERE r.tenant_id = $1 AND r.stream_id = $2 AND ($3::text IS NULL OR r.id < $3::text)
 ORDER BY r.id DESC LIMIT $4
@@ -356,6 +359,7 @@ func (q *Queries) ListRestreamRoutes(ctx context.Context, arg ListRestreamRoutes
 			&i.RestreamRoute.LastError,
 			&i.RestreamRoute.ConnectedAt,
 			&i.RestreamRoute.LostAt,
+			&i.RestreamRoute.HealthAt,
 			&i.TargetName,
 			&i.TargetPlatform,
 		); err != nil {
@@ -453,14 +457,15 @@ func (q *Queries) ListWantedRestreamRoutes(ctx context.Context, arg ListWantedRe
 
 const SaveRestreamHealth = `-- name: SaveRestreamHealth :exec
 UPDATE restream_routes r SET bitrate_kbps = b.bitrate_kbps, dropped_frames = b.dropped_frames, reconnects = b.reconnects,
-    last_error = nullif(b.last_error, ''), connected_at = nullif(b.connected_at, '0001-01-01 00:00:00Z'), lost_at = nullif(b.lost_at, '0001-01-01 00:00:00Z')
-FROM (SELECT unnest($1::text[]) AS id, unnest($2::integer[]) AS bitrate_kbps, unnest($3::bigint[]) AS dropped_frames,
-        unnest($4::bigint[]) AS reconnects, unnest($5::text[]) AS last_error,
-        unnest($6::timestamptz[]) AS connected_at, unnest($7::timestamptz[]) AS lost_at) b
+    last_error = nullif(b.last_error, ''), connected_at = nullif(b.connected_at, '0001-01-01 00:00:00Z'), lost_at = nullif(b.lost_at, '0001-01-01 00:00:00Z'), health_at = $1::timestamptz
+FROM (SELECT unnest($2::text[]) AS id, unnest($3::integer[]) AS bitrate_kbps, unnest($4::bigint[]) AS dropped_frames,
+        unnest($5::bigint[]) AS reconnects, unnest($6::text[]) AS last_error,
+        unnest($7::timestamptz[]) AS connected_at, unnest($8::timestamptz[]) AS lost_at) b
 WHERE r.id = b.id AND r.status IN ('pending', 'live')
 `
 
 type SaveRestreamHealthParams struct {
+	Now        time.Time
 	Ids        []string
 	Bitrates   []int32
 	Dropped    []int64
@@ -474,6 +479,7 @@ type SaveRestreamHealthParams struct {
 // A node reports on its routes, of all tenants. A zero time and an empty text stand for NULL.
 func (q *Queries) SaveRestreamHealth(ctx context.Context, arg SaveRestreamHealthParams) error {
 	_, err := q.db.Exec(ctx, SaveRestreamHealth,
+		arg.Now,
 		arg.Ids,
 		arg.Bitrates,
 		arg.Dropped,
@@ -486,10 +492,10 @@ func (q *Queries) SaveRestreamHealth(ctx context.Context, arg SaveRestreamHealth
 }
 
 const StartRestreamRoute = `-- name: StartRestreamRoute :one
-UPDATE restream_routes r SET status = 'live', started_at = $1, lost_at = NULL, connected_at = $1, updated_at = $1
+UPDATE restream_routes r SET status = 'live', started_at = $1, lost_at = NULL, updated_at = $1
 FROM restream_targets t
 WHERE r.tenant_id = $2 AND r.id = $3 AND r.status = 'pending' AND t.id = r.target_id
-RETURNING r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, t.name AS target_name, t.platform AS target_platform
+RETURNING r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, r.health_at, t.name AS target_name, t.platform AS target_platform
 `
 
 type StartRestreamRouteParams struct {
@@ -525,6 +531,7 @@ func (q *Queries) StartRestreamRoute(ctx context.Context, arg StartRestreamRoute
 		&i.RestreamRoute.LastError,
 		&i.RestreamRoute.ConnectedAt,
 		&i.RestreamRoute.LostAt,
+		&i.RestreamRoute.HealthAt,
 		&i.TargetName,
 		&i.TargetPlatform,
 	)

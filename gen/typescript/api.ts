@@ -12373,7 +12373,7 @@ export interface components {
             endedAt: string | null;
             /** @description Why forwarding failed; null unless the route is failed. */
             errorMessage: string | null;
-            /** @description The state of the connection; null unless the route is pending or live. */
+            /** @description The state of the connection; null while the route isn't being forwarded. */
             health: components["schemas"]["RestreamHealth"] | null;
             /** @example rr_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;

@@ -61,8 +61,8 @@ type Health struct {
 	DroppedFrames, Reconnects uint64
 	// LastError is the reason of the last interruption; empty for none.
 	LastError string
-	// ConnectedAt is when the target accepted the current connection, LostAt the time since which there is none. One of them is zero; both are before
-	// the first attempt has ended.
+	// ConnectedAt is when the target accepted the current connection, LostAt the time since which there is none. One of them is zero;
+	// both are before the first attempt has ended.
 	ConnectedAt, LostAt time.Time
 }
 

@@ -75,7 +75,7 @@ func (r *rig) wanted(t *testing.T, s *apitest.Server) map[string]restream.Want {
 	byTarget := map[string]restream.Want{}
 	for _, w := range list {
 		for _, route := range routes {
-			if route.RestreamRoute.ID == w.RouteID {
+			if route.ID == w.RouteID {
 				byTarget[route.TargetID] = w
 			}
 		}
@@ -176,6 +176,9 @@ func TestAnotherNodeContinuesTheRoutes(t *testing.T) {
 	require.Equal(t, "the target closed the connection", h.LastError.MustGet())
 	require.NoError(t, r.Restreams.SaveHealth(t.Context(), []restream.Health{{RouteID: route.RouteID, ConnectedAt: r.Clock.Now()}}))
 	require.True(t, r.wanted(t, other)[r.one.ID].LostAt.IsZero())
+	r.Clock.Advance(time.Minute)
+	r.owner.Call(t, "GET", "/v1/me/restream/streams/"+r.st.ID, nil).Into(t, 200, &list)
+	require.True(t, list[0].Health.IsNull(), "the node was killed")
 	names, _ := r.events(t)
 	require.Equal(t, []string{"restream.started"}, names)
 }

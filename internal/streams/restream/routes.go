@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,6 +24,14 @@ type Route struct {
 	db.RestreamRoute
 
 	TargetName, TargetPlatform string
+}
+
+// healthFresh is the age up to which the state of a connection is shown. An older one is that of a node that was killed.
+const healthFresh = 10 * time.Second
+
+// HasHealth reports whether a node forwards the route, so that the state of its connection is known.
+func (s *Service) HasHealth(r Route) bool {
+	return r.HealthAt != nil && s.config.Now().Sub(*r.HealthAt) < healthFresh
 }
 
 // routeOf converts a row; those of the other queries have the same fields.
@@ -50,7 +59,9 @@ func (s *Service) ListRestreamRoutes(ctx context.Context, c tenancy.Caller, stre
 
 // AttachRestreamTargets creates a pending route to each target that has no open one. It returns the number of the different targets. A
 // stream can have 8 open routes, 400 too_many_targets above it, and fewer on some plans: 403 plan_limit.
-func (s *Service) AttachRestreamTargets(ctx context.Context, c tenancy.Caller, streamID string, targetIDs []string) (attached int, err error) {
+func (s *Service) AttachRestreamTargets(
+	ctx context.Context, c tenancy.Caller, streamID string, targetIDs []string,
+) (attached int, err error) {
 	targetIDs = slices.Compact(slices.Sorted(slices.Values(targetIDs)))
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()

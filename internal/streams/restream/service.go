@@ -33,7 +33,8 @@ const maxRoutes = 8
 
 // Quotas enforces the limits of plans.
 type Quotas interface {
-	CheckTx(ctx context.Context, tx pgx.Tx, tenantID string, limit quota.Limit, wanted int64, count func(ctx context.Context) (int64, error)) error
+	CheckTx(ctx context.Context, tx pgx.Tx, tenantID string, limit quota.Limit, wanted int64,
+		count func(ctx context.Context) (int64, error)) error
 	CheckDayTx(ctx context.Context, tx pgx.Tx, tenantID string, limit quota.Limit,
 		creation func(ctx context.Context, since time.Time, skipped int32) (time.Time, error)) error
 }

@@ -28,7 +28,8 @@ func (s *Service) Wanted(ctx context.Context, streamID string) ([]Want, error) {
 func (s *Service) WantedHere(ctx context.Context) ([]Want, error) { return s.wanted(ctx, nil) }
 
 func (s *Service) wanted(ctx context.Context, streamID *string) ([]Want, error) {
-	rows, err := db.New(s.config.Pool).ListWantedRestreamRoutes(ctx, db.ListWantedRestreamRoutesParams{Node: s.config.Node, StreamID: streamID})
+	p := db.ListWantedRestreamRoutesParams{Node: s.config.Node, StreamID: streamID}
+	rows, err := db.New(s.config.Pool).ListWantedRestreamRoutes(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("list wanted restream routes: %w", err)
 	}
@@ -67,7 +68,7 @@ func (s *Service) SaveHealth(ctx context.Context, list []Health) error {
 	if len(list) == 0 {
 		return nil
 	}
-	var p db.SaveRestreamHealthParams
+	p := db.SaveRestreamHealthParams{Now: s.config.Now()}
 	for _, h := range list {
 		p.Ids, p.Bitrates = append(p.Ids, h.RouteID), append(p.Bitrates, int32(h.BitrateKbps))
 		p.Dropped, p.Reconnects = append(p.Dropped, int64(h.DroppedFrames)), append(p.Reconnects, int64(h.Reconnects))

@@ -1,4 +1,5 @@
-// Package restreamgate connects the engine that forwards streams, which knows hosts and packets, with the restream area, which knows tenants.
+// Package restreamgate connects the engine that forwards streams, which knows hosts and packets, with the restream area, which knows
+// tenants.
 package restreamgate
 
 import (
