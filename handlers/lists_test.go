@@ -61,6 +61,10 @@ func TestListsPage(t *testing.T) {
 		owner.Call(t, "POST", at+"start", nil).Into(t, 201, &r)
 		owner.Call(t, "POST", at+r.ID+"/stop", nil).Is(t, 201)
 	}
+	for range n {
+		target := owner.RestreamTarget(t, "rtmp://live.example/app/key")
+		owner.Call(t, "POST", restreamPath+shop, attach(target)).Is(t, 201)
+	}
 	other.Stream(t, nil)
 	other.Webhook(t, "http://127.0.0.1:1/")
 	other.Product(t, nil)
@@ -79,6 +83,8 @@ func TestListsPage(t *testing.T) {
 		"listSessions":          sessionsPath,
 		"listChannels":          channelsPath,
 		"listChannelModeration": channelsPath + "/" + shop + "/moderation",
+		"listRestreamTargets":   targetsPath,
+		"listRestreamRoutes":    restreamPath + shop,
 		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}
 	// These lists have tests of their own that follow the pages: members and participants have no ids and another order, and

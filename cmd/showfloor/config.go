@@ -74,6 +74,7 @@ type config struct {
 	StorageSettings
 	DiskSettings
 	RetentionSettings
+	RestreamSettings
 	ProcessorSettings
 	LimitSettings
 	RoomSettings
@@ -141,6 +142,7 @@ func (c *config) check() error {
 		c.readConns(),
 		c.readDisk(),
 		c.readRetention(),
+		c.readRestream(),
 		checkOrigins(c.origins()),
 		c.checkAdmin(),
 		readKey("MASTER_KEY", c.MasterKey, &c.key),

@@ -26,6 +26,7 @@ import (
 	"showfloor/internal/media/ladder"
 	"showfloor/internal/media/metering"
 	"showfloor/internal/media/recorder"
+	"showfloor/internal/media/restream"
 	"showfloor/internal/media/roomrecorder"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
@@ -38,6 +39,7 @@ import (
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recordgate"
 	"showfloor/internal/streams/recording"
+	"showfloor/internal/streams/restreamgate"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/streams/transcode"
 	"showfloor/internal/tenancy/usage"
@@ -88,6 +90,10 @@ type server struct {
 	areas   *areas.Areas
 	// realtime publishes events of rooms to browsers.
 	realtime *realtime.Server
+
+	// restream forwards streams to other platforms.
+	restream     *restream.Engine
+	restreamGate *restreamgate.Gate
 
 	hub      *hub.Hub
 	playlist *hls.Server
@@ -172,7 +178,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	s.watchDisk(ctx)
 	s.sweepStorage(ctx)
 	for _, step := range []func(context.Context) error{
-		s.recoverNode, s.startRecorder, s.startUsage, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin,
+		s.recoverNode, s.startRecorder, s.startRestream, s.startUsage, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin,
 		s.followCertificates, s.startHTTP,
 	} {
 		if err := step(ctx); err != nil {
@@ -217,6 +223,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	if err := s.openRecorder(); err != nil {
 		return err
 	}
+	s.openRestream()
 	s.openMedia(ctx)
 	s.openDisk()
 	if err := s.openSandbox(ctx); err != nil {
@@ -299,6 +306,7 @@ func (s *server) openRTMP() error {
 	s.metrics.watchEdge(s.playlist)
 	s.metrics.watchRecorder(s.recorder, s.vod)
 	s.metrics.watchLadder(s.ladder)
+	s.metrics.watchRestream(s.restream)
 	if s.cluster != nil {
 		s.metrics.watchCluster(s.cluster)
 	}

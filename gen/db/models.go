@@ -601,6 +601,38 @@ type Refund struct {
 	Revived           bool
 }
 
+type RestreamRoute struct {
+	ID            string
+	TenantID      string
+	StreamID      string
+	TargetID      string
+	Status        string
+	StartedAt     *time.Time
+	EndedAt       *time.Time
+	ErrorMessage  *string
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	BitrateKbps   int32
+	DroppedFrames int64
+	Reconnects    int64
+	LastError     *string
+	ConnectedAt   *time.Time
+	LostAt        *time.Time
+	HealthAt      *time.Time
+}
+
+type RestreamTarget struct {
+	ID         string
+	TenantID   string
+	Name       string
+	Platform   string
+	Address    []byte
+	AddressEnd string
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	DeletedAt  *time.Time
+}
+
 type Seller struct {
 	TenantID           string
 	ProcessorAccountID *string

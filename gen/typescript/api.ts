@@ -12334,6 +12334,38 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
+        /** @description The state of the connection to a target, at most 10 seconds old. */
+        RestreamHealth: {
+            /**
+             * @description Sent kilobits per second.
+             * @example 2627
+             */
+            bitrateKbps: number;
+            /**
+             * Format: date-time
+             * @description When the target accepted the current connection; null without one.
+             */
+            connectedAt: string | null;
+            /**
+             * Format: int64
+             * @description Pictures that were dropped because the target took them too slowly, since this server forwards the stream.
+             * @example 0
+             */
+            droppedFrames: number;
+            /** @description Why the connection was last interrupted; null if it never was. */
+            lastError: string | null;
+            /**
+             * Format: date-time
+             * @description The time since which the target isn't reached; null if it is, or wasn't tried yet.
+             */
+            lostAt: string | null;
+            /**
+             * Format: int64
+             * @description Connections after the first one.
+             * @example 0
+             */
+            reconnects: number;
+        };
         /** @description The forwarding of one broadcast of a stream to one target. */
         RestreamRoute: {
             /**
@@ -12343,6 +12375,8 @@ export interface components {
             endedAt: string | null;
             /** @description Why forwarding failed; null unless the route is failed. */
             errorMessage: string | null;
+            /** @description The state of the connection; null while the route isn't being forwarded. */
+            health: components["schemas"]["RestreamHealth"] | null;
             /** @example rr_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
@@ -16412,6 +16446,7 @@ export type RestreamEndedData = components['schemas']['RestreamEndedData'];
 export type RestreamEndedEvent = components['schemas']['RestreamEndedEvent'];
 export type RestreamFailedData = components['schemas']['RestreamFailedData'];
 export type RestreamFailedEvent = components['schemas']['RestreamFailedEvent'];
+export type RestreamHealth = components['schemas']['RestreamHealth'];
 export type RestreamRoute = components['schemas']['RestreamRoute'];
 export type RestreamRouteList = components['schemas']['RestreamRouteList'];
 export type RestreamRouteStatus = components['schemas']['RestreamRouteStatus'];

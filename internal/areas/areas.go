@@ -42,6 +42,7 @@ import (
 	"showfloor/internal/streams/packaging"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recording"
+	"showfloor/internal/streams/restream"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/streams/transcode"
 	"showfloor/internal/streams/workerhook"
@@ -90,6 +91,8 @@ type Settings struct {
 	Schedule []time.Duration
 	// AllowPrivate allows tenants' URLs with private and loopback addresses.
 	AllowPrivate bool
+	// RestreamPrivate allows restream targets with private and loopback addresses.
+	RestreamPrivate bool
 	// CaptureBytes is the limit of all tenants' captured requests, in bytes;
 	// tester.DefaultTotalBytes if it is 0.
 	CaptureBytes int64
@@ -192,6 +195,8 @@ type Areas struct {
 	Streams  *stream.Service
 	// Recordings are the recordings of streams.
 	Recordings *recording.Service
+	// Restreams forward streams to other platforms.
+	Restreams *restream.Service
 	// MediaJobs run transcodes and packages, which make other files of recordings.
 	MediaJobs  *mediajob.Service
 	Transcodes *transcode.Service
@@ -337,11 +342,21 @@ func (a *Areas) openStreams(c Config) {
 			Secret: []byte(c.PackagerSecret), Order: a.Packages.Order,
 		})
 	}
+	a.openRestreams(c)
 	a.Streams = stream.New(stream.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Recordings: a.Recordings,
-		Products: products{a},
+		Restreams: a.Restreams, Products: products{a},
 		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
 	})
+}
+
+// openRestreams creates the area of restream targets.
+func (a *Areas) openRestreams(c Config) {
+	config := restream.Config{Pool: c.Pool, Box: c.Box, Events: a.Events, Quotas: a.Quotas, Node: c.Node, Log: c.Log, Now: c.Now}
+	if !c.RestreamPrivate {
+		config.Public = outbound.Public
+	}
+	a.Restreams = restream.New(config)
 }
 
 // pins are the products that are pinned in rooms. The chat is created after the recordings.

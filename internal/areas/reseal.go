@@ -7,6 +7,7 @@ import (
 
 	"showfloor/internal/base/secret"
 	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/streams/restream"
 	"showfloor/internal/tenancy/idempotency"
 	"showfloor/internal/tenancy/mail"
 	"showfloor/internal/tenancy/signing"
@@ -26,6 +27,7 @@ func AllSealed() []Sealed {
 	return []Sealed{
 		{"signing keys", signing.Reseal},
 		{"webhook endpoints", webhook.Reseal},
+		{"restream targets", restream.Reseal},
 		{"mails", mail.Reseal},
 		{"idempotency keys", idempotency.Reseal},
 	}

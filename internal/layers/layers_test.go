@@ -135,6 +135,15 @@ func rules() []rule {
 			why: "stream may not import the media engines: mediagate implements its interface to them",
 		},
 		{
+			packages: "internal/streams/restream",
+			may: []string{
+				"gen/db", "gen/event", "internal/base/...", "internal/tenancy/...", "internal/outflow/event", "internal/streams/stream",
+				"internal/media/rtmpurl",
+			},
+			why: "restream may not import the media engines: restreamgate connects it with them; rtmpurl only parses addresses",
+		},
+		{packages: "internal/media/rtmpurl", may: []string{}, why: "areas and engines import it to parse addresses"},
+		{
 			packages: "internal/streams/recording",
 			may: []string{
 				"gen/db", "gen/event", "internal/base/...", "internal/tenancy/...", "internal/outflow/event", "internal/streams/stream",

@@ -231,6 +231,7 @@ func owners() map[string]string {
 			"recordings", "recording_takes", "recording_inits", "recording_segments", "recording_text_tracks", "recording_parts", "recording_tracks",
 		},
 		"internal/streams/mediajob":  {"media_jobs"},
+		"internal/streams/restream":  {"restream_targets", "restream_routes"},
 		"internal/rooms/call":        {"calls"},
 		"internal/rooms/chat":        {"channels", "channel_members", "channel_messages", "channel_moderation", "product_pins"},
 		"internal/rooms/session":     {"sessions", "participants", "room_placements", "nodes"},
@@ -374,6 +375,10 @@ func tableExceptions() []tableException {
 				"tenants":    "FindPlayableRecording GetAdminRecording ListAdminRecordings",
 				"media_jobs": "SumStoredBytes",
 			},
+		},
+		{
+			pkg: "internal/streams/restream", why: "a node forwards the streams that are on air on it, found in one query",
+			queries: map[string]string{"streams": "ListWantedRestreamRoutes"},
 		},
 		{
 			pkg: "internal/streams/stream",

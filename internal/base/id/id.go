@@ -57,6 +57,9 @@ const (
 	Message    Prefix = "msg"
 	Moderation Prefix = "mod"
 	Pin        Prefix = "pin"
+	// RestreamTarget is another platform's address, RestreamRoute the forwarding of a broadcast to it.
+	RestreamTarget Prefix = "rt"
+	RestreamRoute  Prefix = "rr"
 )
 
 // Crockford's alphabet in lower case, as TypeID prescribes it.

@@ -322,6 +322,22 @@ func TestReaderEnds(t *testing.T) {
 	p.Close()
 }
 
+func TestReaderCountsLostPictures(t *testing.T) {
+	t.Parallel()
+	h := New(Config{})
+	p, _ := publish(t, h, Broadcast{StreamID: "a"}, "p")
+	defer p.Close()
+	r := p.Stream().Subscribe()
+	send(t, p, picture, true, 1)
+	send(t, p, sound, true, 1)
+	send(t, p, picture, false, queueBytes) // exceeds the bound: the queue is lost, and this picture
+	send(t, p, picture, false, 1)
+	send(t, p, picture, true, 1)
+	if n := r.Dropped(); n != 3 {
+		t.Errorf("%d pictures lost, want 3", n)
+	}
+}
+
 func TestStats(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

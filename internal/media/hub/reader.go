@@ -25,6 +25,7 @@ type Reader struct {
 	bytes    int
 	skipping bool // units were dropped: skip up to a key frame
 	closed   bool
+	dropped  uint64 // pictures that the bounds made the reader lose
 	quiet    Quiet
 	wake     chan struct{} // capacity 1
 
@@ -167,11 +168,15 @@ func (r *Reader) push(u *Unit) {
 		r.mu.Unlock()
 		return
 	case r.full(u):
+		for _, waiting := range r.queue[r.head:] {
+			r.lose(waiting)
+		}
 		r.dropQueue()
 		r.skipping = true
 	}
 	if r.skipping {
 		if !u.Key || (!u.Track.Codec.Video() && r.stream.hasVideo) {
+			r.lose(u)
 			r.mu.Unlock()
 			return
 		}
@@ -200,6 +205,20 @@ func (r *Reader) full(u *Unit) bool {
 // share that a quiet reader collects before it wakes up. The caller holds mu.
 func (r *Reader) busy(u *Unit) bool {
 	return len(r.queue)-r.head >= queueUnits*3/4 || r.bytes+u.Size() > queueBytes*3/4
+}
+
+// Dropped returns how many pictures of the publisher the reader has lost because it exceeded the queue's bounds.
+func (r *Reader) Dropped() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.dropped
+}
+
+// lose counts a unit that the reader doesn't get. The caller holds mu.
+func (r *Reader) lose(u *Unit) {
+	if u.Track.Codec.Video() && u.Track.Rendition == "" {
+		r.dropped++
+	}
 }
 
 func (r *Reader) dropQueue() {

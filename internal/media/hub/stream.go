@@ -86,6 +86,9 @@ func (s *Stream) Reason() error {
 	return s.reason
 }
 
+// Sealed returns a channel that is closed when the stream is sealed.
+func (s *Stream) Sealed() <-chan struct{} { return s.sealed }
+
 // PublisherID returns the id of the publisher; empty while the stream waits for one.
 func (s *Stream) PublisherID() string {
 	s.mu.Lock()

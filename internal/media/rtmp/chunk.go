@@ -119,7 +119,7 @@ func (c *chunkReader) next() (message, error) {
 // limit is the largest accepted body of a message type; 0: skip the message.
 func (c *chunkReader) limit(kind byte) int {
 	switch kind {
-	case typeSetChunkSize, typeAbort, typeUserControl, typeWindowAckSize:
+	case typeSetChunkSize, typeAbort, typeAck, typeUserControl, typeWindowAckSize, typePeerBandwidth:
 		return maxControl
 	case typeCommandAMF0, typeCommandAMF3:
 		return maxCommand
@@ -132,7 +132,7 @@ func (c *chunkReader) limit(kind byte) int {
 			return maxVideo
 		}
 	}
-	// Acknowledgements, metadata (which is unreliable), shared objects, unknown types.
+	// Metadata (which is unreliable), shared objects, unknown types.
 	return 0
 }
 

@@ -19,6 +19,10 @@ const (
 	RecordingReady       = "recording.ready"
 	RecordingAssetsReady = "recording.assets.ready"
 
+	RestreamStarted = "restream.started"
+	RestreamEnded   = "restream.ended"
+	RestreamFailed  = "restream.failed"
+
 	ProductUpserted       = "product.upserted"
 	ProductArchived       = "product.archived"
 	InventoryLow          = "inventory.low"

@@ -36,13 +36,7 @@ type Client http.Client
 func NewClient(allowPrivate bool, idle int) *Client {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	if !allowPrivate {
-		dialer.Control = func(_, address string, _ syscall.RawConn) error {
-			ap, err := netip.ParseAddrPort(address)
-			if err != nil || !Public(ap.Addr()) {
-				return ErrPrivate
-			}
-			return nil
-		}
+		dialer.Control = refusePrivate
 	}
 	return &Client{
 		Timeout:       Timeout,
@@ -59,6 +53,15 @@ func NewClient(allowPrivate bool, idle int) *Client {
 			MaxResponseHeaderBytes: 64 << 10,
 		},
 	}
+}
+
+// refusePrivate is a net.Dialer's Control that allows only public addresses.
+func refusePrivate(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil || !Public(ap.Addr()) {
+		return ErrPrivate
+	}
+	return nil
 }
 
 // Do does the same as http.Client.Do. It closes the connection if the answer

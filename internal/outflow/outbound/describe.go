@@ -13,6 +13,9 @@ import (
 	"syscall"
 )
 
+// requestFailed begins the text of an error that Describe doesn't know.
+const requestFailed = "the request failed: "
+
 // Describe returns the text of a transport error, without our own addresses.
 func Describe(err error) string {
 	var dns *net.DNSError
@@ -34,7 +37,7 @@ func Describe(err error) string {
 	if words := describeTLS(err); words != "" {
 		return "TLS: " + words
 	}
-	return "the request failed: " + cause(err).Error()
+	return requestFailed + cause(err).Error()
 }
 
 // describeTLS returns the text of a TLS error, or "" if the error isn't one. It

@@ -35,6 +35,9 @@ func (s *Service) goLive(ctx context.Context, tx pgx.Tx, row db.Stream, publishe
 	if err := s.config.Recordings.BroadcastLiveTx(ctx, tx, next, isNew); err != nil {
 		return err
 	}
+	if err := s.config.Restreams.BroadcastLiveTx(ctx, tx, next); err != nil {
+		return err
+	}
 	if !isNew {
 		return nil
 	}
@@ -58,6 +61,9 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, next db.Stream, reason str
 		return fmt.Errorf("end plays: %w", err)
 	}
 	if err := s.config.Recordings.BroadcastEndedTx(ctx, tx, next); err != nil {
+		return err
+	}
+	if err := s.config.Restreams.BroadcastEndedTx(ctx, tx, next); err != nil {
 		return err
 	}
 	return s.config.Events.EmitTx(ctx, tx, event.Event{

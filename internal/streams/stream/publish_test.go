@@ -319,7 +319,7 @@ func TestRecoverNodeEndsItsBroadcasts(t *testing.T) {
 	_, err = r.Streams.Publish(t.Context(), attempt(id.New(id.Publisher), stream.SourceSRS, srs.StreamKey))
 	require.NoError(t, err)
 
-	other := stream.New(stream.Config{Pool: r.Pool, Node: "node_other", Recordings: r.Recordings})
+	other := stream.New(stream.Config{Pool: r.Pool, Node: "node_other", Recordings: r.Recordings, Restreams: r.Restreams})
 	require.NoError(t, other.RecoverNode(t.Context()))
 	require.Equal(t, stream.Live, r.row(t).Status, "another node's")
 

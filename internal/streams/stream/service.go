@@ -43,6 +43,14 @@ type Recordings interface {
 	DVRURL(ctx context.Context, tenantID, streamID string, expires time.Time) (*string, error)
 }
 
+// Restreams are the routes on which broadcasts are forwarded. row is the locked stream.
+type Restreams interface {
+	// BroadcastLiveTx starts or continues the open routes of a stream that is LIVE.
+	BroadcastLiveTx(ctx context.Context, tx pgx.Tx, row db.Stream) error
+	// BroadcastEndedTx ends the open routes of a stream that is ENDED.
+	BroadcastEndedTx(ctx context.Context, tx pgx.Tx, row db.Stream) error
+}
+
 // Config of a Service.
 type Config struct {
 	Pool   *pgxpool.Pool
@@ -54,6 +62,7 @@ type Config struct {
 	// NodeURL is this node's address for other nodes; "" if it runs alone.
 	NodeURL    string
 	Recordings Recordings
+	Restreams  Restreams
 	// Products checks the products of shows.
 	Products Products
 	// Playback signs playback URLs.

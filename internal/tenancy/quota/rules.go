@@ -20,6 +20,10 @@ const (
 	APIKeys Limit = "maxApiKeys"
 	// WebhookEndpoints that are not deleted.
 	WebhookEndpoints Limit = "maxWebhookEndpoints"
+	// RestreamTargets of one stream: its pending and live routes.
+	RestreamTargets Limit = "maxRestreamTargets"
+	// TenantRestreamTargets are the targets of a tenant that are not deleted, the same number on every plan.
+	TenantRestreamTargets Limit = "restreamTargets"
 )
 
 // processorCalls per minute are counted by TakeProcessorCall.
@@ -33,6 +37,8 @@ const (
 	maxUsers            = 1000
 	maxAPIKeys          = 1000
 	maxWebhookEndpoints = 50
+	maxRestreamTargets  = 8 // of one stream
+	maxTenantTargets    = 100
 	maxProcessorCalls   = 600
 	maxWrittenBytes     = 16 << 30
 )
@@ -53,6 +59,10 @@ func (l Limit) of(p db.Plan) int64 {
 		return lower(p.MaxAPIKeys, maxAPIKeys)
 	case WebhookEndpoints:
 		return lower(p.MaxWebhookEndpoints, maxWebhookEndpoints)
+	case RestreamTargets:
+		return lower(p.MaxRestreamTargets, maxRestreamTargets)
+	case TenantRestreamTargets:
+		return maxTenantTargets
 	case processorCalls:
 		return lower(p.MaxProcessorCalls, maxProcessorCalls)
 	case writtenBytes:
@@ -68,6 +78,7 @@ func (l Limit) of(p db.Plan) int64 {
 func (l Limit) what() string {
 	return map[Limit]string{
 		Users: "users", APIKeys: "API keys", WebhookEndpoints: "webhook endpoints",
+		RestreamTargets: "restream targets of a stream", TenantRestreamTargets: "restream targets",
 		processorCalls: "calls a minute to the payment processor",
 		writtenBytes:   "bytes an hour in requests that store something",
 	}[l]

@@ -168,6 +168,15 @@ func (c *Caller) Webhook(t testing.TB, url string, events ...string) api.Webhook
 	return w
 }
 
+// RestreamTarget adds a restream target with an address.
+func (c *Caller) RestreamTarget(t testing.TB, rtmpURL string) api.RestreamTarget {
+	t.Helper()
+	var target api.RestreamTarget
+	body := map[string]any{"name": "Our channel", "platform": "custom", "rtmpUrl": rtmpURL}
+	c.Call(t, "POST", "/v1/me/restream/targets", body).Into(t, http.StatusCreated, &target)
+	return target
+}
+
 // SetPlan changes the plan of the caller's tenant directly in the database, for
 // tests that need more than FREE allows.
 func (c *Caller) SetPlan(t testing.TB, tier string) {

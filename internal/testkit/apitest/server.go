@@ -281,7 +281,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 			PackagerURL: o.PackagerURL, PackagerSecret: o.PackagerSecret,
 			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee,
 			MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"},
-			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production,
+			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production, RestreamPrivate: !o.Production,
 		},
 		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node, Engine: mediagate.Engine{Hub: s.Hub},
 		Files: cmp.Or[areas.Files](o.Files, noFiles{}), RecordingClips: o.Clips,

@@ -1,0 +1,117 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/streams/restream"
+)
+
+// ListRestreamTargets lists the tenant's targets.
+func (s *Server) ListRestreamTargets(
+	ctx context.Context, r api.ListRestreamTargetsRequestObject,
+) (api.ListRestreamTargetsResponseObject, error) {
+	size := pageSize(r.Params.Limit)
+	cursor, err := after(r.Params.Cursor, id.RestreamTarget)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.areas.Restreams.ListRestreamTargets(ctx, request.Caller(ctx), cursor, size+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, link := page(ctx, s, rows, size, func(t db.RestreamTarget) string { return t.ID })
+	return api.ListRestreamTargets200JSONResponse{
+		Body: each(rows, toRestreamTarget), Headers: api.ListRestreamTargets200ResponseHeaders{Link: link},
+	}, nil
+}
+
+// CreateRestreamTarget adds a target. No answer contains its whole address.
+func (s *Server) CreateRestreamTarget(
+	ctx context.Context, r api.CreateRestreamTargetRequestObject,
+) (api.CreateRestreamTargetResponseObject, error) {
+	in := restream.TargetInput{Name: r.Body.Name, Platform: r.Body.Platform, RTMPURL: *r.Body.RtmpURL} // required
+	row, err := s.areas.Restreams.CreateRestreamTarget(ctx, request.Caller(ctx), in)
+	if err != nil {
+		return nil, err
+	}
+	return api.CreateRestreamTarget201JSONResponse(toRestreamTarget(row)), nil
+}
+
+// DeleteRestreamTarget removes a target and ends its routes.
+func (s *Server) DeleteRestreamTarget(
+	ctx context.Context, r api.DeleteRestreamTargetRequestObject,
+) (api.DeleteRestreamTargetResponseObject, error) {
+	row, err := s.areas.Restreams.DeleteRestreamTarget(ctx, request.Caller(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.DeleteRestreamTarget200JSONResponse(toRestreamTarget(row)), nil
+}
+
+// ListRestreamRoutes lists the routes of one stream.
+func (s *Server) ListRestreamRoutes(
+	ctx context.Context, r api.ListRestreamRoutesRequestObject,
+) (api.ListRestreamRoutesResponseObject, error) {
+	size := pageSize(r.Params.Limit)
+	cursor, err := after(r.Params.Cursor, id.RestreamRoute)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.areas.Restreams.ListRestreamRoutes(ctx, request.Caller(ctx), r.StreamID, cursor, size+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, link := page(ctx, s, rows, size, func(r restream.Route) string { return r.ID })
+	return api.ListRestreamRoutes200JSONResponse{
+		Body: each(rows, s.toRestreamRoute), Headers: api.ListRestreamRoutes200ResponseHeaders{Link: link},
+	}, nil
+}
+
+// AttachRestreamTargets forwards a stream to targets.
+func (s *Server) AttachRestreamTargets(
+	ctx context.Context, r api.AttachRestreamTargetsRequestObject,
+) (api.AttachRestreamTargetsResponseObject, error) {
+	n, err := s.areas.Restreams.AttachRestreamTargets(ctx, request.Caller(ctx), r.StreamID, r.Body.TargetIds)
+	if err != nil {
+		return nil, err
+	}
+	return api.AttachRestreamTargets201JSONResponse{Attached: n}, nil
+}
+
+// DetachRestreamTarget stops forwarding a stream to a target.
+func (s *Server) DetachRestreamTarget(
+	ctx context.Context, r api.DetachRestreamTargetRequestObject,
+) (api.DetachRestreamTargetResponseObject, error) {
+	row, err := s.areas.Restreams.DetachRestreamTarget(ctx, request.Caller(ctx), r.StreamID, r.TargetID)
+	if err != nil {
+		return nil, err
+	}
+	return api.DetachRestreamTarget200JSONResponse(s.toRestreamRoute(row)), nil
+}
+
+func toRestreamTarget(t db.RestreamTarget) api.RestreamTarget {
+	return api.RestreamTarget{
+		ID: t.ID, Name: t.Name, Platform: t.Platform, RtmpURL: restream.Mask(t.AddressEnd), Active: t.DeletedAt == nil,
+		CreatedAt: timestamp.From(t.CreatedAt),
+	}
+}
+
+func (s *Server) toRestreamRoute(r restream.Route) api.RestreamRoute {
+	out := api.RestreamRoute{
+		ID: r.ID, TargetID: r.TargetID, Target: api.RestreamRouteTarget{Name: r.TargetName, Platform: r.TargetPlatform},
+		Status: api.RestreamRouteStatus(r.Status), StartedAt: timeOrNull(r.StartedAt), EndedAt: timeOrNull(r.EndedAt),
+		ErrorMessage: orNull(r.ErrorMessage), Health: orNull[api.RestreamHealth](nil),
+	}
+	if s.areas.Restreams.HasHealth(r) {
+		out.Health = orNull(&api.RestreamHealth{
+			BitrateKbps: int(r.BitrateKbps), DroppedFrames: r.DroppedFrames, Reconnects: r.Reconnects, LastError: orNull(r.LastError),
+			ConnectedAt: timeOrNull(r.ConnectedAt), LostAt: timeOrNull(r.LostAt),
+		})
+	}
+	return out
+}

@@ -1,0 +1,251 @@
+package restream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"showfloor/internal/media/hub"
+	"showfloor/internal/media/rtmp"
+)
+
+// connection is one connection of a forwarder to its target.
+type connection struct {
+	forwarder *forwarder
+	sender    *rtmp.Sender
+	reader    *hub.Reader
+	accepted  atomic.Bool
+	counted   uint64 // bytes that the forwarder knows
+
+	start    start
+	clock    timeline
+	video    *hub.Track
+	audio    *hub.Track
+	skipping bool   // pictures up to the next key picture
+	lost     uint64 // pictures that the reader has lost
+}
+
+// connect makes one connection and forwards the stream over it until it ends. accepted reports whether the target took the stream.
+func (f *forwarder) connect() (accepted bool, err error) {
+	f.mu.Lock()
+	address := f.address
+	f.mu.Unlock()
+	conn, err := f.engine.config.Dial(f.going, address.Host, address.Secure)
+	if err != nil {
+		return false, err
+	}
+	to := rtmp.Destination{App: address.App, URL: address.URL, Key: address.Key}
+	sender, asked, err := rtmp.NewSender(f.going, conn, to, f.engine.config.Limits.times())
+	if err != nil {
+		return false, &connectionError{err: err, asked: asked}
+	}
+	c := &connection{forwarder: f, sender: sender}
+	c.reader = f.stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Recent: true})
+	defer c.reader.Close()
+	err = c.run()
+	return c.accepted.Load(), &connectionError{err: err, asked: true, accepted: c.accepted.Load()}
+}
+
+// run forwards the stream until it ends, or the connection.
+func (c *connection) run() error {
+	ctx, cancel := context.WithCancel(c.forwarder.going)
+	defer cancel()
+	var served error
+	ended, proved := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer cancel()
+		served = c.sender.Serve()
+	}()
+	go func() {
+		defer close(proved)
+		c.prove(ctx)
+	}()
+	// A target that doesn't take the rest of the stream must not delay its end.
+	hurry := context.AfterFunc(c.forwarder.going, func() {
+		timer := time.NewTimer(2 * c.forwarder.engine.config.Limits.Finish)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			c.sender.Close()
+		case <-ended:
+		}
+	})
+	defer hurry()
+	err := c.pump(ctx)
+	c.account()
+	over := errors.Is(err, errOver) || c.forwarder.going.Err() != nil
+	if over {
+		c.sender.Finish(ended)
+	} else {
+		c.awaitReason(ended)
+	}
+	<-ended
+	cancel()
+	<-proved
+	if over {
+		return errOver
+	}
+	if err == nil || isClosed(err) || isRefused(served) {
+		return served // it says more than a failed write
+	}
+	return err
+}
+
+// awaitReason gives the target's last message the time to arrive, and closes the connection.
+func (c *connection) awaitReason(ended <-chan struct{}) {
+	timer := time.NewTimer(c.forwarder.engine.config.Limits.Finish)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
+	c.sender.Close()
+}
+
+// prove waits until the target has acknowledged media, or has kept the connection open for a while.
+func (c *connection) prove(ctx context.Context) {
+	timer := time.NewTimer(c.forwarder.engine.config.Limits.Proof)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.sender.Acknowledged():
+	case <-ctx.Done():
+		return
+	}
+	c.accepted.Store(true)
+	c.forwarder.accepted(ctx)
+}
+
+// errOver is the end of the stream or of the route.
+var errOver = errors.New("the stream is over")
+
+// pump sends the units of the stream. It returns errOver at the end of the stream, and nil when ctx ends.
+func (c *connection) pump(ctx context.Context) error {
+	for {
+		u, err := c.reader.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return errOver
+		}
+		if err != nil {
+			return nil //nolint:nilerr // the end of the route or of the connection
+		}
+		units, begins := c.start.add(u, time.Now())
+		if begins {
+			if err := c.begin(units); err != nil {
+				return err
+			}
+		}
+		for _, u := range units {
+			if err := c.send(u); err != nil {
+				return err
+			}
+		}
+		c.account()
+	}
+}
+
+// begin sends the metadata of the stream that begins with units.
+func (c *connection) begin(units []*hub.Unit) error {
+	c.skipping = false
+	first := !c.clock.begun
+	c.clock.begin(units[0])
+	if !first {
+		return nil // another epoch
+	}
+	var video, audio *hub.Track
+	for _, u := range units {
+		if u.Track.Codec.Video() {
+			video = u.Track
+		} else {
+			audio = u.Track
+		}
+	}
+	if audio == nil {
+		audio = c.start.audio
+	}
+	return c.metadata(video, audio)
+}
+
+func (c *connection) metadata(video, audio *hub.Track) error {
+	for _, t := range []*hub.Track{video, audio} {
+		if err := c.check(t); err != nil {
+			return err
+		}
+	}
+	st := c.forwarder.stream.Stats()
+	return c.sender.Metadata(video, audio, st.VideoKbps, st.AudioKbps)
+}
+
+// send sends one unit, after the sequence header of a new track.
+func (c *connection) send(u *hub.Unit) error {
+	at, offset, ok := c.clock.place(u)
+	if !ok || c.late(u) {
+		return nil
+	}
+	known := &c.audio
+	if u.Track.Codec.Video() {
+		known = &c.video
+	}
+	if *known != u.Track {
+		changed := *known != nil
+		*known = u.Track
+		if changed {
+			if err := c.metadata(c.video, c.audio); err != nil {
+				return err
+			}
+		}
+		if err := c.check(u.Track); err != nil {
+			return err
+		}
+		if err := c.sender.Header(u.Track, at); err != nil {
+			return err
+		}
+	}
+	return c.sender.Unit(u, at, offset)
+}
+
+// late reports whether a picture is dropped: it waited too long, or follows a dropped one before the next key picture.
+func (c *connection) late(u *hub.Unit) bool {
+	if !u.Track.Codec.Video() {
+		return false
+	}
+	old := time.Since(u.Arrived) > c.forwarder.engine.config.Limits.Late
+	if c.skipping = old || (c.skipping || c.video == nil) && !u.Key; c.skipping {
+		c.drop(1)
+	}
+	return c.skipping
+}
+
+func (c *connection) drop(n uint64) {
+	c.forwarder.dropped.Add(n)
+	c.forwarder.engine.dropped.Add(n)
+}
+
+// account adds the sent bytes and the lost pictures to the forwarder's figures.
+func (c *connection) account() {
+	sent := c.sender.Sent()
+	c.forwarder.sent.Add(sent - c.counted)
+	c.forwarder.engine.sent.Add(sent - c.counted)
+	c.counted = sent
+	if lost := c.reader.Dropped(); lost > c.lost {
+		c.drop(lost - c.lost)
+		c.lost = lost
+	}
+}
+
+// check refuses a codec that the target doesn't take.
+func (c *connection) check(t *hub.Track) error {
+	if t == nil {
+		return nil
+	}
+	switch {
+	case t.Codec == hub.H265 && !c.sender.Supports(rtmp.FourCCHEVC):
+		return &unsupportedError{"H.265 video", "H.264"}
+	case t.Codec == hub.Opus && !c.sender.Supports(rtmp.FourCCOpus):
+		return &unsupportedError{"Opus audio", "AAC"}
+	}
+	return nil
+}

@@ -1,0 +1,299 @@
+package rtmp
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bluenviron/gortmplib/pkg/amf0"
+)
+
+const (
+	// senderChunkSize is the largest chunk that a Sender writes after connect, in bytes: that of OBS.
+	senderChunkSize = 4096
+	// senderPiece is how many bytes must leave within SenderTimes.Write.
+	senderPiece = 64 << 10
+
+	chunkStreamAudio = 4
+	chunkStreamData  = 5
+	chunkStreamVideo = 6
+)
+
+// Destination is the stream of another server to which a Sender publishes.
+type Destination struct {
+	// App is the application, which may hold slashes and a query.
+	App string
+	// URL is the address up to and including App.
+	URL string
+	// Key is the stream's name with its query. It is a secret.
+	Key string
+}
+
+// SenderTimes are the time-outs of a Sender.
+type SenderTimes struct {
+	// Step bounds the handshake, and then each answer of the server.
+	Step time.Duration
+	// Write bounds the sending of each 64 KiB.
+	Write time.Duration
+	// Finish bounds the wait for the server after the end of the stream.
+	Finish time.Duration
+}
+
+// Sender publishes a stream to another RTMP server. One goroutine calls the methods that send, and another one Serve.
+type Sender struct {
+	conn        net.Conn
+	destination Destination
+	times       SenderTimes
+	chunks      *chunkReader
+	in          countingReader
+	window      uint32 // of the server's Window Acknowledgement Size; 0 for none
+	reported    uint32 // bytes that the last acknowledgement has reported
+
+	mu        sync.Mutex // of writes
+	out       []byte
+	chunkSize int
+
+	sent   atomic.Uint64
+	stream uint32
+	begun  uint64 // bytes sent when the server accepted the publish
+	acked  chan struct{}
+	once   sync.Once
+
+	codecs map[string]bool // FourCCs that the server announced
+}
+
+// RefusedError is a server's error status to connect, createStream or publish, or later.
+type RefusedError struct {
+	// Code is the status code, such as NetStream.Publish.BadName.
+	Code string
+	// Description is the server's text. It is foreign, and may hold the stream key.
+	Description string
+}
+
+func (e *RefusedError) Error() string { return "refused with " + e.Code + ": " + e.Description }
+
+// NewSender does the handshake and the dialogue up to the accepted publish, on a connection that it then owns. If it returns an
+// error, the connection is closed. asked reports whether publish was sent: some servers answer a wrong key by closing the connection.
+func NewSender(ctx context.Context, conn net.Conn, d Destination, times SenderTimes) (s *Sender, asked bool, err error) {
+	s = &Sender{conn: conn, destination: d, times: times, chunkSize: defaultChunkSize, acked: make(chan struct{}), codecs: map[string]bool{}}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if err = s.handshake(); err == nil {
+		if err = s.connect(); err == nil {
+			asked, err = s.publish()
+		}
+	}
+	if err != nil {
+		_ = conn.Close()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, asked, err
+	}
+	s.begun = s.sent.Load()
+	return s, true, conn.SetReadDeadline(time.Time{})
+}
+
+// Supports reports whether the server announced a codec of enhanced RTMP by its FourCC.
+func (s *Sender) Supports(fourCC string) bool { return s.codecs["*"] || s.codecs[fourCC] }
+
+// Sent is the number of bytes that were sent.
+func (s *Sender) Sent() uint64 { return s.sent.Load() }
+
+// Acknowledged is closed when the server has acknowledged bytes that were sent after the publish.
+func (s *Sender) Acknowledged() <-chan struct{} { return s.acked }
+
+// Serve answers the server until the connection ends, and returns the reason: io.EOF if the server closed it, a RefusedError if it
+// sent an error status.
+func (s *Sender) Serve() error {
+	for {
+		m, err := s.chunks.next()
+		if err != nil {
+			return err
+		}
+		if err := s.control(m); err != nil {
+			return err
+		}
+		if c, ok := parseCommand(m.kind, m.body); ok && isCommand(m.kind) {
+			if err := refusal(c); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Finish ends the stream: it says so, and waits until the server closes the connection. Serve must be running; served is closed when it
+// returns.
+func (s *Sender) Finish(served <-chan struct{}) {
+	if s.call(0, "FCUnpublish", float64(callFCUnpublish), nil, s.destination.Key) == nil &&
+		s.call(0, "deleteStream", float64(callDeleteStream), nil, float64(s.stream)) == nil {
+		if half, ok := s.conn.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+		timer := time.NewTimer(s.times.Finish)
+		defer timer.Stop()
+		select {
+		case <-served:
+		case <-timer.C:
+		}
+	}
+	s.Close()
+}
+
+// Close closes the connection at once.
+func (s *Sender) Close() { _ = s.conn.Close() }
+
+// control handles the messages that keep a connection alive.
+func (s *Sender) control(m message) error {
+	if len(m.body) < 4 {
+		return s.acknowledge()
+	}
+	value := binary.BigEndian.Uint32(m.body)
+	switch m.kind {
+	case typeAck:
+		if begun := uint32(s.begun); s.begun > 0 && int32(value-begun) > 0 {
+			s.once.Do(func() { close(s.acked) })
+		}
+	case typeWindowAckSize:
+		s.window = max(value, minWindow)
+	case typePeerBandwidth:
+		var r replies
+		r.number(typeWindowAckSize, value)
+		return s.write(r)
+	case typeUserControl:
+		const pingRequest = 6
+		if binary.BigEndian.Uint16(m.body) == pingRequest && len(m.body) >= 6 {
+			var r replies
+			r.pong(m.body[2:6])
+			return s.write(r)
+		}
+	}
+	return s.acknowledge()
+}
+
+// acknowledge reports the received bytes once in each window.
+func (s *Sender) acknowledge() error {
+	if s.window == 0 || uint32(s.in.total)-s.reported < s.window {
+		return nil
+	}
+	s.reported = uint32(s.in.total)
+	var r replies
+	r.number(typeAck, s.reported)
+	return s.write(r)
+}
+
+// message sends one message of a chunk stream.
+func (s *Sender) message(chunkStream, kind byte, stream, at uint32, body ...[]byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out = appendChunks(s.out[:0], s.chunkSize, chunkStream, kind, stream, at, body...)
+	err := s.flush(s.out)
+	if cap(s.out) > 1<<20 {
+		s.out = nil // a huge key picture shouldn't stay in memory
+	}
+	return err
+}
+
+func (s *Sender) write(b []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flush(b)
+}
+
+// flush writes in pieces, so that the time-out is of a connection without progress. The caller holds mu.
+func (s *Sender) flush(b []byte) error {
+	for len(b) > 0 {
+		if err := s.conn.SetWriteDeadline(time.Now().Add(s.times.Write)); err != nil {
+			return err
+		}
+		n, err := s.conn.Write(b[:min(len(b), senderPiece)])
+		s.sent.Add(uint64(n))
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// appendChunks appends a message of which the parts of body are one after the other, in chunks of a size. The first chunk has type 0, so
+// that each message has an absolute time.
+func appendChunks(dst []byte, size int, chunkStream, kind byte, stream, at uint32, body ...[]byte) []byte {
+	length := 0
+	for _, part := range body {
+		length += len(part)
+	}
+	field := min(at, extendedTime)
+	dst = append(dst, chunkStream)
+	dst = append24(dst, field)
+	dst = append24(dst, uint32(length))
+	dst = append(dst, kind)
+	dst = binary.LittleEndian.AppendUint32(dst, stream)
+	next := []byte{0xC0 | chunkStream}
+	if field == extendedTime {
+		dst = binary.BigEndian.AppendUint32(dst, at)
+		next = binary.BigEndian.AppendUint32(next, at) // type 3 chunks repeat it (RTMP 1.0, section 5.3.1.3)
+	}
+	left := size
+	for _, part := range body {
+		for len(part) > 0 {
+			if left == 0 {
+				dst, left = append(dst, next...), size
+			}
+			n := min(left, len(part))
+			dst, part, left = append(dst, part[:n]...), part[n:], left-n
+		}
+	}
+	return dst
+}
+
+func append24(b []byte, n uint32) []byte { return append(b, byte(n>>16), byte(n>>8), byte(n)) }
+
+func isCommand(kind byte) bool { return kind == typeCommandAMF0 || kind == typeCommandAMF3 }
+
+// refusal returns a RefusedError for an error status; nil for any other command.
+func refusal(c command) error {
+	if c.name != "onStatus" && c.name != "_error" {
+		return nil
+	}
+	for _, v := range c.args {
+		o, ok := v.(amf0.Object)
+		if !ok {
+			continue
+		}
+		level, _ := o.GetString("level")
+		code, _ := o.GetString("code")
+		description, _ := o.GetString("description")
+		if level == "error" || c.name == "_error" {
+			return &RefusedError{Code: code, Description: description}
+		}
+	}
+	if c.name == "_error" {
+		return &RefusedError{Code: "_error"}
+	}
+	return nil
+}
+
+// countingReader counts the bytes that were read.
+type countingReader struct {
+	conn  net.Conn
+	total uint64
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.conn.Read(p)
+	r.total += uint64(n)
+	return n, err
+}
+
+// expire bounds the next step of the dialogue.
+func (s *Sender) expire() error {
+	if err := s.conn.SetReadDeadline(time.Now().Add(s.times.Step)); err != nil {
+		return fmt.Errorf("set a time limit: %w", err)
+	}
+	return nil
+}

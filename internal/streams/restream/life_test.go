@@ -1,0 +1,230 @@
+package restream_test
+
+import (
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/base/id"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/streams/restream"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// rig is a stream with two targets.
+type rig struct {
+	*apitest.Server
+
+	owner    *apitest.Caller
+	caller   tenancy.Caller
+	st       api.Stream
+	one, two api.RestreamTarget
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	owner := s.Register(t)
+	owner.SetPlan(t, "PRO")
+	return &rig{s, owner, tenancy.Caller{TenantID: owner.TenantID, UserID: owner.UserID}, owner.Stream(t, map[string]any{"reconnectWindowSec": 60}),
+		owner.RestreamTarget(t, "rtmp://one.example/app/key-one"), owner.RestreamTarget(t, "rtmp://two.example/app/key-two")}
+}
+
+// air puts the stream on air on a server.
+func (r *rig) air(t *testing.T, s *apitest.Server) (conn string) {
+	t.Helper()
+	conn = id.New(id.Publisher)
+	_, err := s.Streams.Publish(t.Context(), stream.Attempt{PublisherID: conn, Source: stream.SourceRTMP, Key: r.st.StreamKey, RemoteIP: "192.0.2.1"})
+	require.NoError(t, err)
+	_, err = s.Streams.Started(t.Context(), conn)
+	require.NoError(t, err)
+	return conn
+}
+
+func (r *rig) attach(t *testing.T, targets ...api.RestreamTarget) {
+	t.Helper()
+	var ids []string
+	for _, target := range targets {
+		ids = append(ids, target.ID)
+	}
+	n, err := r.Restreams.AttachRestreamTargets(t.Context(), r.caller, r.st.ID, ids)
+	require.NoError(t, err)
+	require.Equal(t, len(ids), n)
+}
+
+// wanted returns the routes that a server forwards, by target.
+func (r *rig) wanted(t *testing.T, s *apitest.Server) map[string]restream.Want {
+	t.Helper()
+	list, err := s.Restreams.Wanted(t.Context(), r.st.ID)
+	require.NoError(t, err)
+	all, err := s.Restreams.WantedHere(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, list, all)
+	routes, err := r.Restreams.ListRestreamRoutes(t.Context(), r.caller, r.st.ID, nil, 50)
+	require.NoError(t, err)
+	byTarget := map[string]restream.Want{}
+	for _, w := range list {
+		for _, route := range routes {
+			if route.ID == w.RouteID {
+				byTarget[route.TargetID] = w
+			}
+		}
+	}
+	return byTarget
+}
+
+func (r *rig) statuses(t *testing.T) (list []string) {
+	t.Helper()
+	routes, err := r.Restreams.ListRestreamRoutes(t.Context(), r.caller, r.st.ID, nil, 50)
+	require.NoError(t, err)
+	for _, route := range routes {
+		list = append(list, route.TargetID+" "+route.Status)
+	}
+	return list
+}
+
+// events returns the stream's events of routes, in order, each with its data.
+func (r *rig) events(t *testing.T) (names []string, data []map[string]any) {
+	t.Helper()
+	rows, err := r.Pool.Query(t.Context(),
+		"SELECT event, payload FROM events WHERE tenant_id = $1 AND subject = $2 AND event LIKE 'restream.%' ORDER BY id", r.owner.TenantID, r.st.ID)
+	require.NoError(t, err)
+	var name string
+	var payload []byte
+	_, err = pgx.ForEachRow(rows, []any{&name, &payload}, func() error {
+		var e struct{ Data map[string]any }
+		names = append(names, name)
+		err := json.Unmarshal(payload, &e)
+		data = append(data, e.Data)
+		return err
+	})
+	require.NoError(t, err)
+	return names, data
+}
+
+func TestARouteFromAttachingToTheEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.attach(t, r.one, r.two)
+	require.Empty(t, r.wanted(t, r.Server), "the stream isn't on air")
+	conn := r.air(t, r.Server)
+	wanted := r.wanted(t, r.Server)
+	require.Len(t, wanted, 2)
+	one, two := wanted[r.one.ID], wanted[r.two.ID]
+	require.Equal(t, []any{"one.example:1935", "key-one", false}, []any{one.Address.Host, one.Address.Key, one.Reached})
+
+	for range 2 { // reports are repeated
+		require.NoError(t, r.Restreams.RouteLive(t.Context(), one.RouteID))
+	}
+	require.True(t, r.wanted(t, r.Server)[r.one.ID].Reached)
+	for range 2 {
+		require.NoError(t, r.Restreams.RouteFailed(t.Context(), two.RouteID, "the target refused the stream"))
+	}
+	require.NoError(t, r.Restreams.RouteLive(t.Context(), two.RouteID), "too late")
+	require.Len(t, r.wanted(t, r.Server), 1)
+	r.attach(t, r.two)
+	require.NotEqual(t, two.RouteID, r.wanted(t, r.Server)[r.two.ID].RouteID)
+
+	r.Clock.Advance(time.Minute)
+	require.NoError(t, r.Streams.Unpublish(t.Context(), conn))
+	require.Len(t, r.wanted(t, r.Server), 2, "the reconnect window belongs to the broadcast")
+	require.NoError(t, r.Streams.ForceStopStream(t.Context(), r.caller.Actor(), r.st.ID, "enough"))
+	require.Empty(t, r.wanted(t, r.Server))
+	require.Equal(t, []string{r.two.ID + " ended", r.two.ID + " failed", r.one.ID + " ended"}, r.statuses(t))
+	require.NoError(t, r.Restreams.RouteFailed(t.Context(), one.RouteID, "too late"))
+	names, data := r.events(t)
+	require.Equal(t, []string{"restream.started", "restream.failed", "restream.ended"}, names, "the second route to two was never live")
+	require.Equal(t, "the target refused the stream", data[1]["errorMessage"])
+	require.Nil(t, data[1]["startedAt"])
+	require.Equal(t, one.RouteID, data[2]["routeId"])
+	require.Equal(t, map[string]any{"name": "Our channel", "platform": "custom"}, data[0]["target"])
+}
+
+// TestAnotherNodeContinuesTheRoutes that takes the stream over, with the time since which a target isn't reached.
+func TestAnotherNodeContinuesTheRoutes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	other := apitest.New(t, apitest.Options{Pool: r.Pool})
+	r.attach(t, r.one)
+	r.air(t, r.Server)
+	route := r.wanted(t, r.Server)[r.one.ID]
+	require.NoError(t, r.Restreams.RouteLive(t.Context(), route.RouteID))
+	lost := r.Clock.Now().Add(-time.Minute)
+	require.NoError(t, r.Restreams.SaveHealth(t.Context(), []restream.Health{
+		{RouteID: route.RouteID, BitrateKbps: 2500, DroppedFrames: 3, Reconnects: 2, LastError: "the target closed the connection", LostAt: lost},
+	}))
+	r.air(t, other)
+	require.Empty(t, r.wanted(t, r.Server))
+	moved := r.wanted(t, other)[r.one.ID]
+	require.Equal(t, route.RouteID, moved.RouteID)
+	require.True(t, moved.Reached)
+	require.WithinDuration(t, lost, moved.LostAt, time.Millisecond)
+	var list []api.RestreamRoute
+	r.owner.Call(t, "GET", "/v1/me/restream/streams/"+r.st.ID, nil).Into(t, 200, &list)
+	h := list[0].Health.MustGet()
+	require.Equal(t, []any{2500, int64(3), int64(2), true}, []any{h.BitrateKbps, h.DroppedFrames, h.Reconnects, h.ConnectedAt.IsNull()})
+	require.Equal(t, "the target closed the connection", h.LastError.MustGet())
+	require.NoError(t, r.Restreams.SaveHealth(t.Context(), []restream.Health{{RouteID: route.RouteID, ConnectedAt: r.Clock.Now()}}))
+	require.True(t, r.wanted(t, other)[r.one.ID].LostAt.IsZero())
+	r.Clock.Advance(time.Minute)
+	r.owner.Call(t, "GET", "/v1/me/restream/streams/"+r.st.ID, nil).Into(t, 200, &list)
+	require.True(t, list[0].Health.IsNull(), "the node was killed")
+	names, _ := r.events(t)
+	require.Equal(t, []string{"restream.started"}, names)
+}
+
+func TestASuspendedTenantsRoutesEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.attach(t, r.one)
+	r.air(t, r.Server)
+	require.NoError(t, r.Restreams.RouteLive(t.Context(), r.wanted(t, r.Server)[r.one.ID].RouteID))
+	r.Admin(t, platform.SuperAdmin).Call(t, "POST", "/v1/admin/tenants/"+r.owner.TenantID+"/suspend", map[string]any{"reason": "abuse"}).Is(t, 201)
+	require.Empty(t, r.wanted(t, r.Server))
+	names, _ := r.events(t)
+	require.Equal(t, []string{"restream.started", "restream.ended"}, names)
+}
+
+// TestDeletingATargetRacesWithAttaching: no route stays open.
+func TestDeletingATargetRacesWithAttaching(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.air(t, r.Server)
+	for range 5 {
+		target := r.owner.RestreamTarget(t, "rtmp://race.example/app/key")
+		var work sync.WaitGroup
+		work.Go(func() {
+			_, _ = r.Restreams.AttachRestreamTargets(t.Context(), r.caller, r.st.ID, []string{r.two.ID, target.ID})
+		})
+		work.Go(func() {
+			_, err := r.Restreams.DeleteRestreamTarget(t.Context(), r.caller, target.ID)
+			require.NoError(t, err)
+		})
+		work.Wait()
+		require.NotContains(t, r.wanted(t, r.Server), target.ID)
+		require.NotContains(t, r.statuses(t), target.ID+" pending")
+	}
+}
+
+func TestOldRoutesAreDeleted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.attach(t, r.one, r.two)
+	_, err := r.Restreams.DeleteRestreamTarget(t.Context(), r.caller, r.one.ID)
+	require.NoError(t, err)
+	require.NoError(t, r.Restreams.DeleteOld(t.Context()))
+	require.Len(t, r.statuses(t), 2)
+	r.Clock.Advance(366 * 24 * time.Hour)
+	require.NoError(t, r.Restreams.DeleteOld(t.Context()))
+	require.Equal(t, []string{r.two.ID + " pending"}, r.statuses(t))
+}
