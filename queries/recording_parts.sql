@@ -1,8 +1,9 @@
 -- name: CreateSessionRecording :one
 -- The session is locked.
-INSERT INTO recordings (id, tenant_id, session_id, project_id, source, layout, separate_tracks, status, broadcast_at, started_at, node,
+INSERT INTO recordings (id, tenant_id, session_id, project_id, source, layout, separate_tracks, tracks_key, status, broadcast_at, started_at, node,
     wanted_at, metadata, created_at, updated_at)
-VALUES (@id, @tenant_id, @session_id::text, sqlc.narg('project_id'), 'session', @layout::text, @separate_tracks, 'RECORDING', @now, @now, '',
+VALUES (@id, @tenant_id, @session_id::text, sqlc.narg('project_id'), 'session', @layout::text, @separate_tracks,
+    sqlc.narg('tracks_key'), 'RECORDING', @now, @now, '',
     @now, @metadata, @now, @now) RETURNING *;
 
 -- name: ListSessionRecordings :many
@@ -66,9 +67,8 @@ WHERE recording_id = @recording_id AND part = @part AND finished_at IS NULL;
 
 -- name: FinishPart :exec
 -- @sqlc-vet-disable tenant
--- The recording is locked. A reason replaces the one that it has. A part that its room has not ended was written until the last
--- heartbeat at most.
-UPDATE recording_parts SET finished_at = @now::timestamptz, closed_at = coalesce(closed_at, seen_at),
+-- The recording is locked. A reason replaces the one that it has.
+UPDATE recording_parts SET finished_at = @now::timestamptz, closed_at = coalesce(closed_at, @now::timestamptz),
     reason = coalesce(sqlc.narg('reason'), reason)
 WHERE recording_id = @recording_id AND part = @part AND finished_at IS NULL;
 

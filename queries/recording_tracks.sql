@@ -17,9 +17,13 @@ SELECT coalesce(sum(size_bytes), 0)::bigint FROM recording_tracks WHERE recordin
 
 -- name: SetTrackStarts :exec
 -- The recording is locked. A part begins in the video where the takes before it end, since gaps are left out.
-UPDATE recording_tracks k SET start_ms = coalesce((
-    SELECT round(sum(s.duration_us) / 1000) FROM recording_segments s WHERE s.recording_id = k.recording_id AND s.take < k.part), 0)::bigint
-WHERE k.tenant_id = @tenant_id AND k.recording_id = @recording_id;
+UPDATE recording_tracks k SET start_ms = coalesce(p.start_ms, 0)::bigint
+FROM (
+    SELECT d.part, (
+        SELECT round(sum(s.duration_us) / 1000) FROM recording_segments s WHERE s.recording_id = @recording_id AND s.take < d.part) AS start_ms
+    FROM (SELECT DISTINCT t.part FROM recording_tracks t WHERE t.recording_id = @recording_id) d
+) p
+WHERE k.tenant_id = @tenant_id AND k.recording_id = @recording_id AND k.part = p.part;
 
 -- name: ListTracks :many
 -- The tracks of READY recordings, by participant and then by time.

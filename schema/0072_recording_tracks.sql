@@ -2,7 +2,10 @@
 SET LOCAL lock_timeout = '200ms'; -- or requests would wait behind the lock; Migrate repeats it
 
 -- Whether each participant's sound is also kept as a file of its own; only for recordings of sessions.
-ALTER TABLE recordings ADD COLUMN separate_tracks boolean NOT NULL DEFAULT false;
+ALTER TABLE recordings
+    ADD COLUMN separate_tracks boolean NOT NULL DEFAULT false,
+    -- A secret in the names of the tracks' files: who may play the video may not fetch each participant's sound. NULL without tracks.
+    ADD COLUMN tracks_key text CHECK ((tracks_key IS NOT NULL) = separate_tracks);
 
 -- The sound of one participant in one part of a recording. The file is as long as the part.
 CREATE TABLE recording_tracks (

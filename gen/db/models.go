@@ -501,6 +501,7 @@ type Recording struct {
 	ProjectID        *string
 	Layout           *string
 	SeparateTracks   bool
+	TracksKey        *string
 }
 
 type RecordingInit struct {

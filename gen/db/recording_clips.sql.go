@@ -27,7 +27,7 @@ const CreateClip = `-- name: CreateClip :one
 INSERT INTO recordings (id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, node, wanted_at, metadata,
     clip_of, clip_from_ms, clip_to_ms, created_at, updated_at)
 VALUES ($1, $2, $3::text, 'builtin', $4, 'PROCESSING', $5, $6, $7::timestamptz, '', $8, $9,
-    $10::text, $11::bigint, $12::bigint, $8, $8) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks
+    $10::text, $11::bigint, $12::bigint, $8, $8) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key
 `
 
 type CreateClipParams struct {
@@ -101,6 +101,7 @@ func (q *Queries) CreateClip(ctx context.Context, arg CreateClipParams) (Recordi
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }

@@ -85,10 +85,11 @@ func (q *Queries) ClosePart(ctx context.Context, arg ClosePartParams) error {
 }
 
 const CreateSessionRecording = `-- name: CreateSessionRecording :one
-INSERT INTO recordings (id, tenant_id, session_id, project_id, source, layout, separate_tracks, status, broadcast_at, started_at, node,
+INSERT INTO recordings (id, tenant_id, session_id, project_id, source, layout, separate_tracks, tracks_key, status, broadcast_at, started_at, node,
     wanted_at, metadata, created_at, updated_at)
-VALUES ($1, $2, $3::text, $4, 'session', $5::text, $6, 'RECORDING', $7, $7, '',
-    $7, $8, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks
+VALUES ($1, $2, $3::text, $4, 'session', $5::text, $6,
+    $7, 'RECORDING', $8, $8, '',
+    $8, $9, $8, $8) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key
 `
 
 type CreateSessionRecordingParams struct {
@@ -98,6 +99,7 @@ type CreateSessionRecordingParams struct {
 	ProjectID      *string
 	Layout         string
 	SeparateTracks bool
+	TracksKey      *string
 	Now            time.Time
 	Metadata       json.RawMessage
 }
@@ -111,6 +113,7 @@ func (q *Queries) CreateSessionRecording(ctx context.Context, arg CreateSessionR
 		arg.ProjectID,
 		arg.Layout,
 		arg.SeparateTracks,
+		arg.TracksKey,
 		arg.Now,
 		arg.Metadata,
 	)
@@ -154,12 +157,13 @@ func (q *Queries) CreateSessionRecording(ctx context.Context, arg CreateSessionR
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
 
 const FinishPart = `-- name: FinishPart :exec
-UPDATE recording_parts SET finished_at = $1::timestamptz, closed_at = coalesce(closed_at, seen_at),
+UPDATE recording_parts SET finished_at = $1::timestamptz, closed_at = coalesce(closed_at, $1::timestamptz),
     reason = coalesce($2, reason)
 WHERE recording_id = $3 AND part = $4 AND finished_at IS NULL
 `
@@ -172,8 +176,7 @@ type FinishPartParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The recording is locked. A reason replaces the one that it has. A part that its room has not ended was written until the last
-// heartbeat at most.
+// The recording is locked. A reason replaces the one that it has.
 func (q *Queries) FinishPart(ctx context.Context, arg FinishPartParams) error {
 	_, err := q.db.Exec(ctx, FinishPart,
 		arg.Now,
@@ -323,7 +326,7 @@ func (q *Queries) ListPartsOfNode(ctx context.Context, node string) ([]ListParts
 }
 
 const ListSessionRecordings = `-- name: ListSessionRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings
 WHERE tenant_id = $1 AND session_id = $2::text AND status <> 'DELETED'
     AND ($3::text IS NULL OR id < $3::text)
 ORDER BY id DESC LIMIT $4
@@ -389,6 +392,7 @@ func (q *Queries) ListSessionRecordings(ctx context.Context, arg ListSessionReco
 			&i.ProjectID,
 			&i.Layout,
 			&i.SeparateTracks,
+			&i.TracksKey,
 		); err != nil {
 			return nil, err
 		}

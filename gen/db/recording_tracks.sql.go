@@ -97,9 +97,13 @@ func (q *Queries) ListTracks(ctx context.Context, arg ListTracksParams) ([]Recor
 }
 
 const SetTrackStarts = `-- name: SetTrackStarts :exec
-UPDATE recording_tracks k SET start_ms = coalesce((
-    SELECT round(sum(s.duration_us) / 1000) FROM recording_segments s WHERE s.recording_id = k.recording_id AND s.take < k.part), 0)::bigint
-WHERE k.tenant_id = $1 AND k.recording_id = $2
+UPDATE recording_tracks k SET start_ms = coalesce(p.start_ms, 0)::bigint
+FROM (
+    SELECT d.part, (
+        SELECT round(sum(s.duration_us) / 1000) FROM recording_segments s WHERE s.recording_id = $2 AND s.take < d.part) AS start_ms
+    FROM (SELECT DISTINCT t.part FROM recording_tracks t WHERE t.recording_id = $2) d
+) p
+WHERE k.tenant_id = $1 AND k.recording_id = $2 AND k.part = p.part
 `
 
 type SetTrackStartsParams struct {

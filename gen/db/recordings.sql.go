@@ -82,7 +82,7 @@ func (q *Queries) CreateImport(ctx context.Context, arg CreateImportParams) (str
 
 const CreateRecording = `-- name: CreateRecording :one
 INSERT INTO recordings (id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, node, wanted_at, metadata, created_at, updated_at)
-VALUES ($1, $2, $3::text, $4, $5, 'RECORDING', $6, $7, $8, $7, $9, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks
+VALUES ($1, $2, $3::text, $4, $5, 'RECORDING', $6, $7, $8, $7, $9, $7, $7) RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key
 `
 
 type CreateRecordingParams struct {
@@ -149,6 +149,7 @@ func (q *Queries) CreateRecording(ctx context.Context, arg CreateRecordingParams
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
@@ -178,7 +179,7 @@ func (q *Queries) DeleteRecording(ctx context.Context, arg DeleteRecordingParams
 
 const EndRecording = `-- name: EndRecording :one
 UPDATE recordings SET status = 'PROCESSING', ended_at = $1, incomplete_reason = $2, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks
+WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key
 `
 
 type EndRecordingParams struct {
@@ -238,12 +239,13 @@ func (q *Queries) EndRecording(ctx context.Context, arg EndRecordingParams) (Rec
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
 
 const FindPlayableRecording = `-- name: FindPlayableRecording :one
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout, r.separate_tracks FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = $1 AND t.status NOT IN ('SUSPENDED', 'CANCELLED')
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout, r.separate_tracks, r.tracks_key FROM recordings r JOIN tenants t ON t.id = r.tenant_id WHERE r.id = $1 AND t.status NOT IN ('SUSPENDED', 'CANCELLED')
 `
 
 // @sqlc-vet-disable tenant
@@ -290,12 +292,13 @@ func (q *Queries) FindPlayableRecording(ctx context.Context, id string) (Recordi
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
 
 const FindRecording = `-- name: FindRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings WHERE id = $1
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -342,12 +345,13 @@ func (q *Queries) FindRecording(ctx context.Context, id string) (Recording, erro
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
 
 const GetActiveRecording = `-- name: GetActiveRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings WHERE tenant_id = $1 AND stream_id = $2::text AND status = 'RECORDING'
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings WHERE tenant_id = $1 AND stream_id = $2::text AND status = 'RECORDING'
 `
 
 type GetActiveRecordingParams struct {
@@ -397,12 +401,13 @@ func (q *Queries) GetActiveRecording(ctx context.Context, arg GetActiveRecording
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
 
 const GetAdminRecording = `-- name: GetAdminRecording :one
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout, r.separate_tracks, t.name AS tenant_name, s.name AS stream_name
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout, r.separate_tracks, r.tracks_key, t.name AS tenant_name, s.name AS stream_name
 FROM recordings r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id WHERE r.id = $1
 `
 
@@ -456,6 +461,7 @@ func (q *Queries) GetAdminRecording(ctx context.Context, id string) (GetAdminRec
 		&i.Recording.ProjectID,
 		&i.Recording.Layout,
 		&i.Recording.SeparateTracks,
+		&i.Recording.TracksKey,
 		&i.TenantName,
 		&i.StreamName,
 	)
@@ -463,7 +469,7 @@ func (q *Queries) GetAdminRecording(ctx context.Context, id string) (GetAdminRec
 }
 
 const GetNewestReplay = `-- name: GetNewestReplay :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings
 WHERE tenant_id = $1 AND stream_id = $2::text AND status = 'READY' AND clip_of IS NULL AND broadcast_at >= $3
 ORDER BY id DESC LIMIT 1
 `
@@ -517,12 +523,13 @@ func (q *Queries) GetNewestReplay(ctx context.Context, arg GetNewestReplayParams
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
 
 const GetRecording = `-- name: GetRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings WHERE tenant_id = $1 AND id = $2
 `
 
 type GetRecordingParams struct {
@@ -572,6 +579,7 @@ func (q *Queries) GetRecording(ctx context.Context, arg GetRecordingParams) (Rec
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
@@ -639,7 +647,7 @@ func (q *Queries) ListAbandonedImports(ctx context.Context, before time.Time) ([
 }
 
 const ListAdminRecordings = `-- name: ListAdminRecordings :many
-SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout, r.separate_tracks, t.name AS tenant_name, s.name AS stream_name
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout, r.separate_tracks, r.tracks_key, t.name AS tenant_name, s.name AS stream_name
 FROM recordings r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id
 WHERE ($1::text IS NULL OR r.tenant_id = $1::text)
     AND ($2::text IS NULL OR r.status = $2::text)
@@ -714,6 +722,7 @@ func (q *Queries) ListAdminRecordings(ctx context.Context, arg ListAdminRecordin
 			&i.Recording.ProjectID,
 			&i.Recording.Layout,
 			&i.Recording.SeparateTracks,
+			&i.Recording.TracksKey,
 			&i.TenantName,
 			&i.StreamName,
 		); err != nil {
@@ -773,7 +782,7 @@ func (q *Queries) ListIdleRecordings(ctx context.Context, before time.Time) ([]L
 }
 
 const ListRecordings = `-- name: ListRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings
 WHERE tenant_id = $1 AND status <> 'DELETED' AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
 `
@@ -832,6 +841,7 @@ func (q *Queries) ListRecordings(ctx context.Context, arg ListRecordingsParams) 
 			&i.ProjectID,
 			&i.Layout,
 			&i.SeparateTracks,
+			&i.TracksKey,
 		); err != nil {
 			return nil, err
 		}
@@ -877,7 +887,7 @@ func (q *Queries) ListStrandedRecordings(ctx context.Context) ([]ListStrandedRec
 }
 
 const ListStreamRecordings = `-- name: ListStreamRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings
 WHERE tenant_id = $1 AND stream_id = $2::text AND status <> 'DELETED'
     AND ($3::text IS NULL OR id < $3::text)
 ORDER BY id DESC LIMIT $4
@@ -943,6 +953,7 @@ func (q *Queries) ListStreamRecordings(ctx context.Context, arg ListStreamRecord
 			&i.ProjectID,
 			&i.Layout,
 			&i.SeparateTracks,
+			&i.TracksKey,
 		); err != nil {
 			return nil, err
 		}
@@ -1069,7 +1080,7 @@ func (q *Queries) ListWantedRecordings(ctx context.Context, node string) ([]List
 }
 
 const LockActiveRecording = `-- name: LockActiveRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings WHERE tenant_id = $1 AND stream_id = $2::text AND status = 'RECORDING' FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings WHERE tenant_id = $1 AND stream_id = $2::text AND status = 'RECORDING' FOR UPDATE
 `
 
 type LockActiveRecordingParams struct {
@@ -1120,12 +1131,13 @@ func (q *Queries) LockActiveRecording(ctx context.Context, arg LockActiveRecordi
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
 
 const LockExpiredRecordings = `-- name: LockExpiredRecordings :many
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings
 WHERE status IN ('READY', 'FAILED') AND NOT legal_hold AND retain_until < $1::timestamptz
 ORDER BY retain_until LIMIT $2 FOR UPDATE SKIP LOCKED
 `
@@ -1185,6 +1197,7 @@ func (q *Queries) LockExpiredRecordings(ctx context.Context, arg LockExpiredReco
 			&i.ProjectID,
 			&i.Layout,
 			&i.SeparateTracks,
+			&i.TracksKey,
 		); err != nil {
 			return nil, err
 		}
@@ -1197,7 +1210,7 @@ func (q *Queries) LockExpiredRecordings(ctx context.Context, arg LockExpiredReco
 }
 
 const LockRecording = `-- name: LockRecording :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -1244,12 +1257,13 @@ func (q *Queries) LockRecording(ctx context.Context, id string) (Recording, erro
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
 
 const LockRecordingOfTenant = `-- name: LockRecordingOfTenant :one
-SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks FROM recordings WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockRecordingOfTenantParams struct {
@@ -1299,6 +1313,7 @@ func (q *Queries) LockRecordingOfTenant(ctx context.Context, arg LockRecordingOf
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
@@ -1306,7 +1321,7 @@ func (q *Queries) LockRecordingOfTenant(ctx context.Context, arg LockRecordingOf
 const SetRecordingAssets = `-- name: SetRecordingAssets :one
 UPDATE recordings SET assets_at = $1::timestamptz, has_poster = $2, has_storyboard = $3, has_mp4 = $4,
     size_bytes = size_bytes + $5::bigint, updated_at = $1
-WHERE tenant_id = $6 AND id = $7 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks
+WHERE tenant_id = $6 AND id = $7 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key
 `
 
 type SetRecordingAssetsParams struct {
@@ -1370,13 +1385,14 @@ func (q *Queries) SetRecordingAssets(ctx context.Context, arg SetRecordingAssets
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
 
 const SetRecordingFailed = `-- name: SetRecordingFailed :one
 UPDATE recordings SET status = 'FAILED', ended_at = $1, error = $2, retain_until = $3, updated_at = $4
-WHERE tenant_id = $5 AND id = $6 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks
+WHERE tenant_id = $5 AND id = $6 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key
 `
 
 type SetRecordingFailedParams struct {
@@ -1438,6 +1454,7 @@ func (q *Queries) SetRecordingFailed(ctx context.Context, arg SetRecordingFailed
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }
@@ -1471,7 +1488,7 @@ const SetRecordingReady = `-- name: SetRecordingReady :one
 UPDATE recordings SET status = 'READY', started_at = $1, ended_at = $2, duration_ms = $3, size_bytes = $4,
     incomplete_reason = $5, playlist_url = $6, product_timeline = $7,
     retain_until = $8, updated_at = $9
-WHERE tenant_id = $10 AND id = $11 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks
+WHERE tenant_id = $10 AND id = $11 RETURNING id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key
 `
 
 type SetRecordingReadyParams struct {
@@ -1543,6 +1560,7 @@ func (q *Queries) SetRecordingReady(ctx context.Context, arg SetRecordingReadyPa
 		&i.ProjectID,
 		&i.Layout,
 		&i.SeparateTracks,
+		&i.TracksKey,
 	)
 	return i, err
 }

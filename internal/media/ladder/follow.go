@@ -22,6 +22,8 @@ type follower struct {
 	pause   time.Duration // before the next start, after a failure
 	until   time.Time     // when that pause ends
 	yield   atomic.Bool   // another tenant needs the place
+
+	pictured time.Time // when the last picture came
 }
 
 // follow reads the stream to its end.
@@ -43,8 +45,13 @@ func (f *follower) follow(ctx context.Context, r *hub.Reader) error {
 			}
 			continue
 		}
-		if u.Track.Codec.Video() {
+		switch {
+		case u.Track.Codec.Video():
+			f.pictured = u.Arrived
 			f.take(ctx, u)
+		case f.encoder == nil:
+		case f.yield.Load(), u.Arrived.Sub(f.pictured) > f.ladder.config.idle: // sound alone
+			f.end(hub.LadderStarting)
 		}
 	}
 }
@@ -81,7 +88,7 @@ func (f *follower) start(ctx context.Context, u *hub.Unit) bool {
 	case len(sizes) == 0:
 		f.stream.SetLadder(hub.LadderUnsuitable)
 		return false
-	case !f.ladder.places.take(f):
+	case !f.ladder.places.take(f, u.Arrived):
 		f.stream.SetLadder(hub.LadderNoRoom)
 		return false
 	}

@@ -1,6 +1,12 @@
 package ladder
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
+
+// promiseTime is how long a place that was given back waits for the tenant for whom it was: longer than the distance of key pictures.
+const promiseTime = 30 * time.Second
 
 // places are the encoders that the server can run at a time. Tenants share them: while there is no free place, a tenant with more places
 // than another one would have gives the one back that it took last.
@@ -9,6 +15,9 @@ type places struct {
 
 	mu      sync.Mutex
 	holders []*follower // in the order in which they took their places
+	// promised is the tenant for whom the next free place is, until a time.
+	promised string
+	until    time.Time
 }
 
 func newPlaces(most int) *places { return &places{most: most} }
@@ -19,11 +28,18 @@ func (p *places) taken() int {
 	return len(p.holders)
 }
 
-// take takes a place; false if there is none now.
-func (p *places) take(f *follower) bool {
+// take takes a place; false if there is none now. now is the clock of units' Arrived.
+func (p *places) take(f *follower, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	promised := now.Before(p.until)
+	if promised && p.promised != f.stream.TenantID {
+		return false
+	}
 	if len(p.holders) < p.most {
+		if promised {
+			p.until = time.Time{}
+		}
 		f.yield.Store(false)
 		p.holders = append(p.holders, f)
 		return true
@@ -43,6 +59,7 @@ func (p *places) take(f *follower) bool {
 	}
 	if richest != nil && of[richest.stream.TenantID] > of[f.stream.TenantID]+1 {
 		richest.yield.Store(true)
+		p.promised, p.until = f.stream.TenantID, now.Add(promiseTime)
 	}
 	return false
 }

@@ -33,10 +33,10 @@ const (
 // Sheet is the name of sheet n of the storyboard, from 1.
 func Sheet(n int) string { return "storyboard-" + strconv.Itoa(n) + ".jpg" }
 
-// SeparateTrack is the name of the file with the sound of one participant in a part of a session's recording, such as 1-track2.m4a. Both
-// numbers are from 1.
-func SeparateTrack(part, number int) string {
-	return strconv.Itoa(part) + "-" + trackPrefix + strconv.Itoa(number) + trackExtension
+// SeparateTrack is the name of the file with the sound of one participant in a part of a session's recording, such as 1-track2-KEY.m4a. Both
+// numbers are from 1. key is the recording's secret of letters and digits: the name can't be guessed from the video's URL.
+func SeparateTrack(part, number int, key string) string {
+	return strconv.Itoa(part) + "-" + trackPrefix + strconv.Itoa(number) + "-" + key + trackExtension
 }
 
 // TextFolder is the folder of a version of a text track.
@@ -143,8 +143,9 @@ func IsAsset(name string) bool {
 		return true
 	}
 	if part, rest, ok := strings.Cut(name, "-"+trackPrefix); ok {
-		number, ok := strings.CutSuffix(rest, trackExtension)
-		return ok && isNumber(part) && isNumber(number)
+		number, key, _ := strings.Cut(rest, "-")
+		key, ok := strings.CutSuffix(key, trackExtension)
+		return ok && isNumber(part) && isNumber(number) && isAlphanumeric(key)
 	}
 	digits, ok := strings.CutPrefix(name, "storyboard-")
 	if !ok {
@@ -221,4 +222,10 @@ func isNumber(s string) bool {
 		}
 	}
 	return true
+}
+
+func isAlphanumeric(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
 }

@@ -18,12 +18,12 @@ func TestNames(t *testing.T) {
 		require.True(t, recordfile.IsMedia(recordfile.Init(1, 1, of)))
 		require.True(t, recordfile.IsMedia(recordfile.Segment(12, 100_000, of)))
 	}
-	for _, name := range []string{recordfile.Poster, recordfile.Storyboard, recordfile.MP4, recordfile.Sheet(12), recordfile.SeparateTrack(2, 31)} {
+	for _, name := range []string{recordfile.Poster, recordfile.Storyboard, recordfile.MP4, recordfile.Sheet(12), recordfile.SeparateTrack(2, 31, "KEY7")} {
 		require.True(t, recordfile.IsAsset(name), name)
 		require.False(t, recordfile.IsMedia(name), name)
 	}
-	require.Equal(t, "2-track31.m4a", recordfile.SeparateTrack(2, 31))
-	for _, name := range []string{"track1.m4a", "0-track1.m4a", "1-track.m4a", "1-track01.m4a", "1-track1.mp4", "1-1-track1.m4a", "1-track1-track1.m4a"} {
+	require.Equal(t, "2-track31-KEY7.m4a", recordfile.SeparateTrack(2, 31, "KEY7"))
+	for _, name := range []string{"1-track1.m4a", "1-track1-.m4a", "0-track1-K.m4a", "1-track-K.m4a", "1-track01-K.m4a", "1-track1-K.mp4", "1-1-track1-K.m4a", "1-track1-K-K.m4a", "1-track1-../K.m4a"} {
 		require.False(t, recordfile.IsAsset(name), name)
 	}
 	require.True(t, recordfile.IsText(recordfile.Text("txt_1", 12)))

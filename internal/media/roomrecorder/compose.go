@@ -158,15 +158,15 @@ func (r *Recorder) Remove(p Part) error {
 	}
 	// A process that is killed between the two leaves a folder that the next start removes, and not half of a part.
 	gone := r.folder(p) + ".gone" + workSuffix
-	if err := os.Rename(r.folder(p), gone); err != nil {
+	if err := os.Rename(r.folder(p), gone); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove a part of a recording: %w", err)
+	}
+	if err := errors.Join(os.RemoveAll(gone), os.RemoveAll(r.folder(p)+workSuffix)); err != nil {
 		return fmt.Errorf("remove a part of a recording: %w", err)
 	}
 	r.mu.Lock()
 	delete(r.ended, p)
 	r.mu.Unlock()
-	if err := errors.Join(os.RemoveAll(gone), os.RemoveAll(r.folder(p)+workSuffix)); err != nil {
-		return fmt.Errorf("remove a part of a recording: %w", err)
-	}
 	_ = os.Remove(filepath.Dir(r.folder(p))) // fails while the recording has other parts
 	return nil
 }

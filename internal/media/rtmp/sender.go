@@ -119,7 +119,7 @@ func (s *Sender) Serve() error {
 			return err
 		}
 		if c, ok := parseCommand(m.kind, m.body); ok && isCommand(m.kind) {
-			if err := refusal(c); err != nil {
+			if err := refusal(c); err != nil && !isIgnored(c) {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -104,8 +105,25 @@ func (a Address) Redact(text string) string {
 func (a Address) secrets() []string {
 	bare, _ := cutQuery(a.Key)
 	list := []string{a.URL + "/" + a.Key, a.App + "/" + a.Key, a.Key, bare}
-	if decoded, err := url.PathUnescape(bare); err == nil {
-		list = append(list, decoded)
+	if strings.ContainsAny(a.App, "/?") {
+		list = append(list, a.App)
+	}
+	for _, part := range []string{a.App, a.Key} {
+		path, query := cutQuery(part)
+		list = append(list, query)
+		for _, value := range strings.Split(query, "&") {
+			_, value, _ = strings.Cut(value, "=")
+			list = append(list, value)
+		}
+		if part == a.App {
+			_, path, _ = strings.Cut(path, "/") // the first part is the application's name
+		}
+		list = append(list, strings.Split(path, "/")...)
+	}
+	for _, one := range list {
+		if decoded, err := url.PathUnescape(one); err == nil {
+			list = append(list, decoded)
+		}
 	}
 	var secrets []string
 	for _, s := range append(list, a.URL, a.Host, a.Name()) {
@@ -113,5 +131,6 @@ func (a Address) secrets() []string {
 			secrets = append(secrets, s)
 		}
 	}
+	slices.SortStableFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	return secrets
 }

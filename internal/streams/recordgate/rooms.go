@@ -352,7 +352,7 @@ func (r *Rooms) compose(ctx context.Context, claim recording.Claim) (composed bo
 	})
 	switch {
 	case err == nil:
-		return true, r.finish(ctx, claim.PartID, made)
+		return true, r.finish(ctx, claim, made)
 	case errors.Is(err, compose.ErrNothing):
 		return composed, nil
 	case errors.Is(err, compose.ErrNoEncoder):

@@ -12,7 +12,8 @@ import (
 )
 
 // finish stores the separate tracks of a part whose video is stored, and finishes the part. Their keys are the same at each attempt.
-func (r *Rooms) finish(ctx context.Context, id recording.PartID, made compose.Result) error {
+func (r *Rooms) finish(ctx context.Context, of recording.Claim, made compose.Result) error {
+	id := of.PartID
 	free, err := r.Gate.recordings().FreeTracks(ctx, id.RecordingID)
 	if err != nil {
 		return err
@@ -28,7 +29,7 @@ func (r *Rooms) finish(ctx context.Context, id recording.PartID, made compose.Re
 			made.LeftFiles++
 			continue
 		}
-		size, err := r.Gate.PutFile(ctx, recordfile.Key(id.RecordingID, recordfile.SeparateTrack(id.Part, n+1)), v.Path)
+		size, err := r.Gate.PutFile(ctx, recordfile.Key(id.RecordingID, recordfile.SeparateTrack(id.Part, n+1, of.TracksKey)), v.Path)
 		if err != nil {
 			return fmt.Errorf("store a participant's track: %w", err)
 		}

@@ -137,6 +137,8 @@ type Claim struct {
 	Layout string
 	// Separate: each participant's sound is also kept as a file of its own.
 	Separate bool
+	// TracksKey is the secret in the names of those files; "" without them.
+	TracksKey string
 	// Start is where the part begins on the recording's timeline, and later than the end of each part before it.
 	Start  time.Duration
 	number int32
@@ -162,11 +164,15 @@ func (s *Service) ClaimPart(ctx context.Context, busy []PartID) (c Claim, ok boo
 	if err != nil {
 		return c, false, fmt.Errorf("find recording: %w", err)
 	}
-	return Claim{
+	c = Claim{
 		PartID: PartID{row.RecordingID, int(row.Part)}, Layout: *r.Layout, Separate: r.SeparateTracks, number: row.Attempt, closed: *row.ClosedAt,
 		// A second for each part is more than the length of its sound exceeds that of its pictures.
 		Start: max(row.OpenedAt.Sub(r.CreatedAt), 0) + time.Duration(row.Part)*time.Second,
-	}, true, nil
+	}
+	if r.TracksKey != nil {
+		c.TracksKey = *r.TracksKey
+	}
+	return c, true, nil
 }
 
 // PartError is a fault of a part's media, which another attempt doesn't change. Its text is for the tenant.
@@ -233,10 +239,15 @@ func (s *Service) OpenTakeOfPart(ctx context.Context, id PartID, key string) (ta
 // FinishPart notes that a part is composed, or why it is not. The last part of an ended recording has it finalized. Repeating it has no
 // effect.
 func (s *Service) FinishPart(ctx context.Context, id PartID, reason string) error {
+	return s.finishPartIf(ctx, id, reason, func(db.RecordingPart) bool { return true })
+}
+
+// finishPartIf does the same if the locked part meets a condition.
+func (s *Service) finishPartIf(ctx context.Context, id PartID, reason string, condition func(db.RecordingPart) bool) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		r, part, err := lockPart(ctx, q, id)
-		if problem.Is(err, "not_found") || err == nil && part.FinishedAt != nil {
+		if problem.Is(err, "not_found") || err == nil && (part.FinishedAt != nil || !condition(part)) {
 			return nil
 		}
 		if err != nil {
@@ -312,13 +323,16 @@ func (s *Service) loseParts(ctx context.Context) error {
 	if !s.config.Steady(now) {
 		return nil // as in closeSilent
 	}
-	rows, err := db.New(s.config.Pool).ListLostParts(ctx, now.Add(-lostAfter))
+	before := now.Add(-lostAfter)
+	rows, err := db.New(s.config.Pool).ListLostParts(ctx, before)
 	if err != nil {
 		return fmt.Errorf("list lost parts: %w", err)
 	}
 	var errs []error
 	for _, r := range rows {
-		errs = append(errs, s.FinishPart(ctx, PartID{r.RecordingID, int(r.Part)}, reasonLost))
+		errs = append(errs, s.finishPartIf(ctx, PartID{r.RecordingID, int(r.Part)}, reasonLost, func(p db.RecordingPart) bool {
+			return p.SeenAt.Before(before)
+		}))
 	}
 	return errors.Join(errs...)
 }

@@ -126,7 +126,7 @@ func TestASilentNodeContinuesItsParts(t *testing.T) {
 	require.Empty(t, sessionID)
 }
 
-// TestAnIdleRecordingOfASession ends an hour after the last part was written, not after it was found to be lost.
+// TestAnIdleRecordingOfASession ends an hour after its last part was lost: until then the part may come back.
 func TestAnIdleRecordingOfASession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -136,6 +136,9 @@ func TestAnIdleRecordingOfASession(t *testing.T) {
 	r.sweep(t)
 	require.Equal(t, recording.Recording, r.get(t, recordingID).Status)
 	r.pass(t, time.Second)
+	r.sweep(t) // it is lost
+	require.Equal(t, recording.Recording, r.get(t, recordingID).Status)
+	r.pass(t, time.Hour+time.Second)
 	r.sweep(t)
 	v := r.get(t, recordingID)
 	require.Equal(t, recording.Processing, v.Status)

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -32,6 +33,9 @@ type Sessions interface {
 // the session.
 func (s *Service) CreateOfSessionTx(ctx context.Context, tx pgx.Tx, p db.CreateSessionRecordingParams) (db.Recording, error) {
 	p.Now = s.config.Now()
+	if p.SeparateTracks {
+		p.TracksKey = new(rand.Text())
+	}
 	r, err := db.New(tx).CreateSessionRecording(ctx, p)
 	if err != nil {
 		return r, fmt.Errorf("create a session's recording: %w", err)

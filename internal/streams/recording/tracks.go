@@ -122,12 +122,12 @@ func placeTracks(ctx context.Context, q *db.Queries, r db.Recording) (bytes int6
 
 // tracks returns the tracks of those of the tenant's recordings that are READY and have separate ones, in lists that aren't nil.
 func (s *Service) tracks(ctx context.Context, tenantID string, expires time.Time, rows ...db.Recording) (map[string][]TrackURL, error) {
-	lists, folders := map[string][]TrackURL{}, map[string]string{}
+	lists, folders, keys := map[string][]TrackURL{}, map[string]string{}, map[string]string{}
 	p := db.ListTracksParams{TenantID: tenantID}
 	for _, r := range rows {
 		if r.Status == Ready && r.SeparateTracks {
 			p.Ids = append(p.Ids, r.ID)
-			lists[r.ID], folders[r.ID] = []TrackURL{}, s.signedFolder(r.ID, expires)
+			lists[r.ID], folders[r.ID], keys[r.ID] = []TrackURL{}, s.signedFolder(r.ID, expires), *r.TracksKey
 		}
 	}
 	if p.Ids == nil {
@@ -139,8 +139,9 @@ func (s *Service) tracks(ctx context.Context, tenantID string, expires time.Time
 	}
 	for _, t := range stored {
 		x := TrackURL{
-			UserID: t.UserID, Name: t.Name, URL: folders[t.RecordingID] + recordfile.SeparateTrack(int(t.Part), int(t.Number)), ExpiresAt: expires,
-			Length: time.Duration(t.DurationMs) * time.Millisecond, Bytes: t.SizeBytes,
+			UserID: t.UserID, Name: t.Name, URL: folders[t.RecordingID] + recordfile.SeparateTrack(int(t.Part), int(t.Number), keys[t.RecordingID]),
+			ExpiresAt: expires,
+			Length:    time.Duration(t.DurationMs) * time.Millisecond, Bytes: t.SizeBytes,
 		}
 		if t.StartMs != nil {
 			x.Start = time.Duration(*t.StartMs) * time.Millisecond

@@ -36,7 +36,7 @@ func (r *rig) take(t *testing.T, p recording.PartID) {
 // putTrack stores the file of a track, of 5 bytes, and returns its path.
 func (r *rig) putTrack(t *testing.T, p recording.PartID, number int) (path string) {
 	t.Helper()
-	key := recordfile.Key(p.RecordingID, recordfile.SeparateTrack(p.Part, number))
+	key := recordfile.Key(p.RecordingID, recordfile.SeparateTrack(p.Part, number, "KEY"))
 	info, err := r.store.Put(t.Context(), key, strings.NewReader("sound"), 5)
 	require.NoError(t, err)
 	require.Equal(t, "audio/mp4", info.ContentType)
