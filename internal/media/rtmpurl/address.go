@@ -111,7 +111,7 @@ func (a Address) secrets() []string {
 	for _, part := range []string{a.App, a.Key} {
 		path, query := cutQuery(part)
 		list = append(list, query)
-		for _, value := range strings.Split(query, "&") {
+		for value := range strings.SplitSeq(query, "&") {
 			_, value, _ = strings.Cut(value, "=")
 			list = append(list, value)
 		}
