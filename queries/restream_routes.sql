@@ -7,6 +7,12 @@ FROM (SELECT unnest(@ids::text[]) AS id, unnest(@target_ids::text[]) AS target_i
 -- The targets of a locked stream's pending and live routes.
 SELECT target_id FROM restream_routes WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND status IN ('pending', 'live');
 
+-- name: FindFullRestreamTarget :one
+-- One of these targets that has the most open routes; no row if there is none. The tenant's plan is locked.
+SELECT target_id FROM restream_routes
+WHERE tenant_id = @tenant_id AND target_id = ANY (@target_ids::text[]) AND status IN ('pending', 'live')
+GROUP BY target_id HAVING count(*) >= @most::integer LIMIT 1;
+
 -- name: ListRestreamRoutes :many
 SELECT sqlc.embed(r), t.name AS target_name, t.platform AS target_platform
 FROM restream_routes r JOIN restream_targets t ON t.id = r.target_id
@@ -66,13 +72,19 @@ ORDER BY r.id;
 
 -- name: SaveRestreamHealth :exec
 -- @sqlc-vet-disable tenant
--- A node reports on its routes, of all tenants. A zero time and an empty text stand for NULL.
+-- A node reports on the routes of streams that are on air on it, of all tenants. A zero time and an empty text stand for NULL. Routes that
+-- another transaction has locked are left for the next report.
+WITH free AS (
+    SELECT o.id FROM restream_routes o JOIN streams s ON s.id = o.stream_id
+    WHERE o.id = ANY (@ids::text[]) AND o.status IN ('pending', 'live') AND s.node = @node::text
+    ORDER BY o.id FOR UPDATE OF o SKIP LOCKED
+)
 UPDATE restream_routes r SET bitrate_kbps = b.bitrate_kbps, dropped_frames = b.dropped_frames, reconnects = b.reconnects,
     last_error = nullif(b.last_error, ''), connected_at = nullif(b.connected_at, '0001-01-01 00:00:00Z'), lost_at = nullif(b.lost_at, '0001-01-01 00:00:00Z'), health_at = @now::timestamptz
 FROM (SELECT unnest(@ids::text[]) AS id, unnest(@bitrates::integer[]) AS bitrate_kbps, unnest(@dropped::bigint[]) AS dropped_frames,
         unnest(@reconnects::bigint[]) AS reconnects, unnest(@last_errors::text[]) AS last_error,
         unnest(@connected::timestamptz[]) AS connected_at, unnest(@lost::timestamptz[]) AS lost_at) b
-WHERE r.id = b.id AND r.status IN ('pending', 'live');
+WHERE r.id = b.id AND r.id IN (SELECT f.id FROM free f);
 
 -- name: DeleteRestreamRoutesBefore :execrows
 -- @sqlc-vet-disable tenant

@@ -2689,7 +2689,8 @@ type ClientInterface interface {
 	//   is failed after 10 minutes without success.
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
-	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
+	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
+	// more than 100. 404 `not_found`, `stream not found`
 	// or `restream target not found`. In both cases no target is attached.
 	//
 	// Takes any type of body and a specified content type.
@@ -2710,7 +2711,8 @@ type ClientInterface interface {
 	//   is failed after 10 minutes without success.
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
-	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
+	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
+	// more than 100. 404 `not_found`, `stream not found`
 	// or `restream target not found`. In both cases no target is attached.
 	//
 	// Takes a body of the `application/json` content type.
@@ -9255,7 +9257,8 @@ func (c *Client) ListRestreamRoutes(ctx context.Context, streamID StreamID, para
 //     is failed after 10 minutes without success.
 //   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
-// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
+// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
+// more than 100. 404 `not_found`, `stream not found`
 // or `restream target not found`. In both cases no target is attached.
 //
 // Takes any type of body and a specified content type.
@@ -9286,7 +9289,8 @@ func (c *Client) AttachRestreamTargetsWithBody(ctx context.Context, streamID Str
 //     is failed after 10 minutes without success.
 //   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
-// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
+// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
+// more than 100. 404 `not_found`, `stream not found`
 // or `restream target not found`. In both cases no target is attached.
 //
 // Takes a body of the `application/json` content type.
@@ -27797,7 +27801,8 @@ type ClientWithResponsesInterface interface {
 	//   is failed after 10 minutes without success.
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
-	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
+	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
+	// more than 100. 404 `not_found`, `stream not found`
 	// or `restream target not found`. In both cases no target is attached.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -27818,7 +27823,8 @@ type ClientWithResponsesInterface interface {
 	//   is failed after 10 minutes without success.
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
-	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
+	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
+	// more than 100. 404 `not_found`, `stream not found`
 	// or `restream target not found`. In both cases no target is attached.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -47076,7 +47082,8 @@ func (c *ClientWithResponses) ListRestreamRoutesWithResponse(ctx context.Context
 //     is failed after 10 minutes without success.
 //   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
-// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
+// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
+// more than 100. 404 `not_found`, `stream not found`
 // or `restream target not found`. In both cases no target is attached.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -47103,7 +47110,8 @@ func (c *ClientWithResponses) AttachRestreamTargetsWithBodyWithResponse(ctx cont
 //     is failed after 10 minutes without success.
 //   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
-// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
+// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
+// more than 100. 404 `not_found`, `stream not found`
 // or `restream target not found`. In both cases no target is attached.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

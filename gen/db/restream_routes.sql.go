@@ -198,6 +198,26 @@ func (q *Queries) FailRestreamRoute(ctx context.Context, arg FailRestreamRoutePa
 	return i, err
 }
 
+const FindFullRestreamTarget = `-- name: FindFullRestreamTarget :one
+SELECT target_id FROM restream_routes
+WHERE tenant_id = $1 AND target_id = ANY ($2::text[]) AND status IN ('pending', 'live')
+GROUP BY target_id HAVING count(*) >= $3::integer LIMIT 1
+`
+
+type FindFullRestreamTargetParams struct {
+	TenantID  string
+	TargetIds []string
+	Most      int32
+}
+
+// One of these targets that has the most open routes; no row if there is none. The tenant's plan is locked.
+func (q *Queries) FindFullRestreamTarget(ctx context.Context, arg FindFullRestreamTargetParams) (string, error) {
+	row := q.db.QueryRow(ctx, FindFullRestreamTarget, arg.TenantID, arg.TargetIds, arg.Most)
+	var target_id string
+	err := row.Scan(&target_id)
+	return target_id, err
+}
+
 const FindRestreamRoute = `-- name: FindRestreamRoute :one
 SELECT stream_id, tenant_id FROM restream_routes WHERE id = $1
 `
@@ -456,12 +476,17 @@ func (q *Queries) ListWantedRestreamRoutes(ctx context.Context, arg ListWantedRe
 }
 
 const SaveRestreamHealth = `-- name: SaveRestreamHealth :exec
+WITH free AS (
+    SELECT o.id FROM restream_routes o JOIN streams s ON s.id = o.stream_id
+    WHERE o.id = ANY ($2::text[]) AND o.status IN ('pending', 'live') AND s.node = $9::text
+    ORDER BY o.id FOR UPDATE OF o SKIP LOCKED
+)
 UPDATE restream_routes r SET bitrate_kbps = b.bitrate_kbps, dropped_frames = b.dropped_frames, reconnects = b.reconnects,
     last_error = nullif(b.last_error, ''), connected_at = nullif(b.connected_at, '0001-01-01 00:00:00Z'), lost_at = nullif(b.lost_at, '0001-01-01 00:00:00Z'), health_at = $1::timestamptz
 FROM (SELECT unnest($2::text[]) AS id, unnest($3::integer[]) AS bitrate_kbps, unnest($4::bigint[]) AS dropped_frames,
         unnest($5::bigint[]) AS reconnects, unnest($6::text[]) AS last_error,
         unnest($7::timestamptz[]) AS connected_at, unnest($8::timestamptz[]) AS lost_at) b
-WHERE r.id = b.id AND r.status IN ('pending', 'live')
+WHERE r.id = b.id AND r.id IN (SELECT f.id FROM free f)
 `
 
 type SaveRestreamHealthParams struct {
@@ -473,10 +498,12 @@ type SaveRestreamHealthParams struct {
 	LastErrors []string
 	Connected  []time.Time
 	Lost       []time.Time
+	Node       string
 }
 
 // @sqlc-vet-disable tenant
-// A node reports on its routes, of all tenants. A zero time and an empty text stand for NULL.
+// A node reports on the routes of streams that are on air on it, of all tenants. A zero time and an empty text stand for NULL. Routes that
+// another transaction has locked are left for the next report.
 func (q *Queries) SaveRestreamHealth(ctx context.Context, arg SaveRestreamHealthParams) error {
 	_, err := q.db.Exec(ctx, SaveRestreamHealth,
 		arg.Now,
@@ -487,6 +514,7 @@ func (q *Queries) SaveRestreamHealth(ctx context.Context, arg SaveRestreamHealth
 		arg.LastErrors,
 		arg.Connected,
 		arg.Lost,
+		arg.Node,
 	)
 	return err
 }

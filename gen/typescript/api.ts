@@ -3782,7 +3782,8 @@ export interface paths {
          *       is failed after 10 minutes without success.
          *     - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
          *
-         *     400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
+         *     400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
+         *     more than 100. 404 `not_found`, `stream not found`
          *     or `restream target not found`. In both cases no target is attached.
          */
         post: operations["attachRestreamTargets"];

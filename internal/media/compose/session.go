@@ -173,8 +173,8 @@ func (s *session) observeTrack(ctx context.Context, path string) (left bool, err
 	if err := in.observe(ctx, &s.base); err != nil {
 		return false, err
 	}
-	s.byPath[path] = in
 	if in.seen && !known {
+		s.byPath[path] = in // a track without packets is read again, and takes no memory
 		s.add(in)
 	}
 	s.length = max(s.length, in.to)

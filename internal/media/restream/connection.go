@@ -17,7 +17,8 @@ type connection struct {
 	sender    *rtmp.Sender
 	reader    *hub.Reader
 	accepted  atomic.Bool
-	counted   uint64 // bytes that the forwarder knows
+	flows     chan struct{} // closed when the first media is sent
+	counted   uint64        // bytes that the forwarder knows
 
 	start    start
 	clock    timeline
@@ -41,7 +42,7 @@ func (f *forwarder) connect() (accepted bool, err error) {
 	if err != nil {
 		return false, &connectionError{err: err, asked: asked}
 	}
-	c := &connection{forwarder: f, sender: sender}
+	c := &connection{forwarder: f, sender: sender, flows: make(chan struct{})}
 	c.reader = f.stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Recent: true})
 	defer c.reader.Close()
 	err = c.run()
@@ -105,8 +106,13 @@ func (c *connection) awaitReason(ended <-chan struct{}) {
 	c.sender.Close()
 }
 
-// prove waits until the target has acknowledged media, or has kept the connection open for a while.
+// prove waits until the target has acknowledged media, or has kept the connection open for a while in which it got some.
 func (c *connection) prove(ctx context.Context) {
+	select {
+	case <-c.flows:
+	case <-ctx.Done():
+		return
+	}
 	timer := time.NewTimer(c.forwarder.engine.config.Limits.Proof)
 	defer timer.Stop()
 	select {
@@ -124,6 +130,7 @@ var errOver = errors.New("the stream is over")
 
 // pump sends the units of the stream. It returns errOver at the end of the stream, and nil when ctx ends.
 func (c *connection) pump(ctx context.Context) error {
+	flows := false
 	for {
 		u, err := c.reader.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -141,6 +148,10 @@ func (c *connection) pump(ctx context.Context) error {
 		for _, u := range units {
 			if err := c.send(u); err != nil {
 				return err
+			}
+			if !flows {
+				flows = true
+				close(c.flows)
 			}
 		}
 		c.account()

@@ -110,7 +110,7 @@ func (f *forwarder) judge(err error, closes *int) (reason string, final bool) {
 	if _, refused := errors.AsType[*rtmp.RefusedError](err); refused && !reached {
 		return reason, true
 	}
-	if _, unsupported := errors.AsType[*unsupportedError](err); unsupported || isPermanent(err) {
+	if _, unsupported := errors.AsType[*unsupportedError](err); unsupported || isPermanent(err) && !reached {
 		return reason, true
 	}
 	if e, ok := errors.AsType[*connectionError](err); ok && e.asked && !e.accepted && !reached && isClosed(e.err) {

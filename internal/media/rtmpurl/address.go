@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -58,6 +59,9 @@ func Parse(raw string) (Address, error) {
 	if port == "" {
 		port = map[string]string{"rtmp": "1935", "rtmps": "443"}[scheme]
 	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return Address{}, ErrHost
+	}
 	return Address{
 		Host: net.JoinHostPort(u.Hostname(), port), Secure: scheme == "rtmps",
 		App: app, URL: scheme + "://" + authority + "/" + app, Key: key,
@@ -101,24 +105,28 @@ func (a Address) Redact(text string) string {
 	return text
 }
 
-// secrets returns the parts of the address that must not be shown, the longest first.
+// shortest is the length of the shortest part of a path or query that is hidden: shorter ones are in many words.
+const shortest = 4
+
+// secrets returns the parts of the address that must not be shown, the longest first: the whole key, the path behind the application's
+// name, its parts, and the names and values of the query, as they are and decoded.
 func (a Address) secrets() []string {
 	bare, _ := cutQuery(a.Key)
 	list := []string{a.URL + "/" + a.Key, a.App + "/" + a.Key, a.Key, bare}
-	if strings.ContainsAny(a.App, "/?") {
-		list = append(list, a.App)
+	name := strings.IndexAny(a.App, "/?")
+	if name < 0 {
+		name = len(a.App)
 	}
-	for _, part := range []string{a.App, a.Key} {
-		path, query := cutQuery(part)
-		list = append(list, query)
-		for value := range strings.SplitSeq(query, "&") {
-			_, value, _ = strings.Cut(value, "=")
-			list = append(list, value)
+	rest := a.App[name:]
+	parts := strings.FieldsFunc(rest+"/"+a.Key, func(r rune) bool { return strings.ContainsRune("/?&=", r) })
+	parts = append(parts, strings.TrimLeft(rest, "/?"))
+	if a.Key == "" {
+		parts = append(parts, a.App[:name]) // perhaps it is the key
+	}
+	for _, part := range parts {
+		if len(part) >= shortest {
+			list = append(list, part)
 		}
-		if part == a.App {
-			_, path, _ = strings.Cut(path, "/") // the first part is the application's name
-		}
-		list = append(list, strings.Split(path, "/")...)
 	}
 	for _, one := range list {
 		if decoded, err := url.PathUnescape(one); err == nil {

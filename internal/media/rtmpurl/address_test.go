@@ -29,10 +29,29 @@ func TestParse(t *testing.T) {
 	}
 	for raw, want := range map[string]error{
 		"http://h/a/b": ErrScheme, "rtmpt://h/a/b": ErrScheme, "": ErrScheme, "rtmp://u:p@h/a/b": ErrUser,
-		"rtmp:///a/b": ErrHost, "rtmp://h": ErrHost, "rtmp://h/": ErrHost, "rtmp://h//k": ErrHost, "rtmp://h:x/a/b": ErrHost,
+		"rtmp:///a/b": ErrHost, "rtmp://h": ErrHost, "rtmp://h/": ErrHost, "rtmp://h//k": ErrHost, "rtmp://h:x/a/b": ErrHost, "rtmp://h:0/a/b": ErrHost,
+		"rtmp://h:65536/a/b": ErrHost,
 	} {
 		_, err := Parse(raw)
 		require.ErrorIs(t, err, want, raw)
+	}
+}
+
+// TestRedact: servers repeat parts of the address, also decoded ones.
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	for raw, texts := range map[string][2]string{
+		"rtmp://h.example/live/inst-4f9q/key%2Done?txSecret=s3cr3t&t=66F0": {
+			"app live/inst-4f9q: no key-one, s3cr3t of inst-4f9q is bad, 66F0 is over, live", "app live/***: no ***, *** of *** is bad, *** is over, live",
+		},
+		"rtmp://h.example/KEY-4f9q":             {"application KEY-4f9q", "application ***"}, // there is no key: perhaps the application is it
+		"rtmp://h.example/app/KEY-4f9q/":        {"application app/KEY-4f9q", "application app/***"},
+		"rtmp://h.example/app?token=4f9q2x":     {"app?token=4f9q2x, 4f9q2x", "app?***, ***"},
+		"rtmp://h.example/live/a?user=b/c=4f9q": {"4f9q", "***"},
+	} {
+		a, err := Parse(raw)
+		require.NoError(t, err)
+		require.Equal(t, texts[1], a.Redact(texts[0]))
 	}
 }
 

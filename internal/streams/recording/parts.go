@@ -27,6 +27,8 @@ const (
 	partStorageTime = 24 * time.Hour
 	// partPause is the pause after the first attempt; it is doubled with each further one that counts.
 	partPause = 30 * time.Second
+	// partPauseMost is the longest pause after an attempt that doesn't count: a tenth of the time since the part's end until then.
+	partPauseMost = 30 * time.Minute
 )
 
 // Reasons for which a part is incomplete.
@@ -194,7 +196,8 @@ func (s *Service) EndAttempt(ctx context.Context, c Claim, err error, uncounted,
 	case uncounted && s.config.Now().Sub(c.closed) > partStorageTime:
 		return s.FinishPart(ctx, c.PartID, reasonStorage)
 	case uncounted:
-		return s.postponePart(ctx, c, partPause, 1)
+		age := s.config.Now().Sub(c.closed) // each attempt composes the whole part again
+		return s.postponePart(ctx, c, min(max(partPause, age/10), partPauseMost), 1)
 	case c.number >= partAttempts:
 		return s.FinishPart(ctx, c.PartID, reasonComposer)
 	default:

@@ -2,6 +2,7 @@ package restream_test
 
 import (
 	"encoding/json"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/internal/base/id"
+	"showfloor/internal/base/problem"
 	"showfloor/internal/console/platform"
 	"showfloor/internal/streams/restream"
 	"showfloor/internal/streams/stream"
@@ -174,13 +176,38 @@ func TestAnotherNodeContinuesTheRoutes(t *testing.T) {
 	h := list[0].Health.MustGet()
 	require.Equal(t, []any{2500, int64(3), int64(2), true}, []any{h.BitrateKbps, h.DroppedFrames, h.Reconnects, h.ConnectedAt.IsNull()})
 	require.Equal(t, "the target closed the connection", h.LastError.MustGet())
-	require.NoError(t, r.Restreams.SaveHealth(t.Context(), []restream.Health{{RouteID: route.RouteID, ConnectedAt: r.Clock.Now()}}))
+	late := []restream.Health{{RouteID: route.RouteID, ConnectedAt: r.Clock.Now()}}
+	require.NoError(t, r.Restreams.SaveHealth(t.Context(), late))
+	require.False(t, r.wanted(t, other)[r.one.ID].LostAt.IsZero(), "the stream isn't here any more")
+	require.NoError(t, other.Restreams.SaveHealth(t.Context(), late))
 	require.True(t, r.wanted(t, other)[r.one.ID].LostAt.IsZero())
 	r.Clock.Advance(time.Minute)
 	r.owner.Call(t, "GET", "/v1/me/restream/streams/"+r.st.ID, nil).Into(t, 200, &list)
 	require.True(t, list[0].Health.IsNull(), "the node was killed")
 	names, _ := r.events(t)
 	require.Equal(t, []string{"restream.started"}, names)
+}
+
+// TestATargetsOpenRoutesAreBounded over all streams, also under a race for the last one.
+func TestATargetsOpenRoutesAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	attach := func(streamID string) error {
+		_, err := r.Restreams.AttachRestreamTargets(t.Context(), r.caller, streamID, []string{r.one.ID})
+		return err
+	}
+	for range 99 {
+		require.NoError(t, attach(r.owner.Stream(t, nil).ID))
+	}
+	answers := make(chan error, 2)
+	for range 2 {
+		go func(streamID string) { answers <- attach(streamID) }(r.owner.Stream(t, nil).ID)
+	}
+	first, second := <-answers, <-answers
+	require.NotEqual(t, first == nil, second == nil, "%v, %v", first, second)
+	require.True(t, problem.Is(errors.Join(first, second), "too_many_routes"))
+	_, err := r.Restreams.DeleteRestreamTarget(t.Context(), r.caller, r.one.ID)
+	require.NoError(t, err)
 }
 
 func TestASuspendedTenantsRoutesEnd(t *testing.T) {

@@ -31,6 +31,9 @@ const (
 // maxRoutes is the maximum number of a stream's pending and live routes.
 const maxRoutes = 8
 
+// maxOpenRoutes bounds the pending and live routes of a target, over all streams.
+const maxOpenRoutes = 100
+
 // Quotas enforces the limits of plans.
 type Quotas interface {
 	CheckTx(ctx context.Context, tx pgx.Tx, tenantID string, limit quota.Limit, wanted int64,

@@ -68,7 +68,7 @@ func (s *Service) SaveHealth(ctx context.Context, list []Health) error {
 	if len(list) == 0 {
 		return nil
 	}
-	p := db.SaveRestreamHealthParams{Now: s.config.Now()}
+	p := db.SaveRestreamHealthParams{Node: s.config.Node, Now: s.config.Now()}
 	for _, h := range list {
 		p.Ids, p.Bitrates = append(p.Ids, h.RouteID), append(p.Bitrates, int32(h.BitrateKbps))
 		p.Dropped, p.Reconnects = append(p.Dropped, int64(h.DroppedFrames)), append(p.Reconnects, int64(h.Reconnects))
