@@ -378,7 +378,7 @@ func tableExceptions() []tableException {
 		},
 		{
 			pkg: "internal/streams/restream", why: "a node forwards the streams that are on air on it, found in one query",
-			queries: map[string]string{"streams": "ListWantedRestreamRoutes"},
+			queries: map[string]string{"streams": "ListWantedRestreamRoutes SaveRestreamHealth"},
 		},
 		{
 			pkg: "internal/streams/stream",
