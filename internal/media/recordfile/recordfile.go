@@ -34,7 +34,8 @@ const (
 func Sheet(n int) string { return "storyboard-" + strconv.Itoa(n) + ".jpg" }
 
 // SeparateTrack is the name of the file with the sound of one participant in a part of a session's recording, such as
-// 1-track2-KEY.m4a. Both numbers are from 1. key is the recording's secret of letters and digits: the name can't be guessed from the video's URL.
+// 1-track2-KEY.m4a. Both numbers are from 1. key is the recording's secret of letters and digits: the name
+// can't be guessed from the video's URL.
 func SeparateTrack(part, number int, key string) string {
 	return strconv.Itoa(part) + "-" + trackPrefix + strconv.Itoa(number) + "-" + key + trackExtension
 }
