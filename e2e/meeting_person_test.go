@@ -27,7 +27,7 @@ type person struct {
 // so far, the loudest level since it was set to 0, and the share of sound packets that
 // were discarded because they had already arrived, as with RED (the statistics name the
 // codec inside of it). It also records who left, and the ciphers of published and
-// received media.
+// received media, and keeps the last statistics.
 const watchRoom = `(() => {
 	const page = (globalThis.watched = { seen: {}, left: [] });
 	globalThis.room = () => showfloorRoom.meeting?.room;
@@ -37,7 +37,7 @@ const watchRoom = `(() => {
 		if (!now) return;
 		if (listens !== now) now.on('left', ({ userId, reason }) => reason !== 'replaced' && page.left.push(userId));
 		listens = now;
-		const { publish, subscribe } = await now.stats();
+		const { publish, subscribe } = (page.stats = await now.stats());
 		page.ciphers = [publish, subscribe].map((of) => [...(of?.values() ?? [])].find((s) => s.type === 'transport')?.srtpCipher);
 		subscribe?.forEach((s) => {
 			if (s.type !== 'inbound-rtp') return;
@@ -52,6 +52,11 @@ const watchRoom = `(() => {
 		});
 	}, 100);
 })(); undefined`
+
+// mediaState returns the last statistics of a page's media as JSON, a line for each track and connection.
+const mediaState = `Object.entries(globalThis.watched?.stats ?? {}).flatMap(([of, report]) => [...(report?.values() ?? [])]
+	.filter(({ type }) => ['inbound-rtp', 'outbound-rtp', 'media-source', 'candidate-pair'].includes(type))
+	.map((s) => of + ' ' + JSON.stringify(s))).join('\n')`
 
 // paintedScreen is a replacement for a shared screen, because headless browsers have no screen.
 const paintedScreen = `navigator.mediaDevices.getDisplayMedia = async () => {
@@ -87,6 +92,11 @@ func open(t testing.TB, s *server, room, id, token string, more ...string) *pers
 	p := &person{t: t, id: id}
 	p.tab = browsertest.NewWithDevices(t)
 	p.log = browsertest.Watch(t, p.tab)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("media of %s:\n%s", id, browsertest.Value[string](t, p.tab, mediaState))
+		}
+	})
 	browsertest.Look(t, p.tab, 1280, 800, false)
 	p.run(chromedp.Navigate(s.url + "/scenarios/conference/?room=" + room + "&token=" + token + strings.Join(more, "")))
 	return p

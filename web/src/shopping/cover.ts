@@ -12,7 +12,7 @@ export class Cover {
     const { video, canvas } = this;
     const pen = canvas.getContext('2d');
     if (!pen) return;
-    if (video.readyState > 1 && video.videoWidth > 0) {
+    if (this.#shows()) {
       canvas.width = video.videoWidth;
       canvas.height = video.videoHeight;
       pen.drawImage(video, 0, 0);
@@ -24,8 +24,11 @@ export class Cover {
   /** Removes the picture as soon as the video shows one. Call it after the change. */
   lift(): void {
     const mine = this.#holds;
+    // The call may come for a last picture of the old source, and before the video has the new picture's size.
     const lifted = (): void => {
-      if (mine === this.#holds) this.canvas.hidden = true; // otherwise the source has changed again
+      if (mine !== this.#holds) return; // the source has changed again
+      if (this.#shows()) this.canvas.hidden = true;
+      else requestAnimationFrame(lifted);
     };
     if ('requestVideoFrameCallback' in this.video) this.video.requestVideoFrameCallback(lifted);
     else (this.video as HTMLVideoElement).addEventListener('playing', lifted, { once: true });
@@ -35,5 +38,9 @@ export class Cover {
   remove(): void {
     this.#holds++;
     this.canvas.hidden = true;
+  }
+
+  #shows(): boolean {
+    return this.video.readyState > 1 && this.video.videoWidth > 0;
   }
 }

@@ -99,7 +99,11 @@ export class LivePlayback implements Playback {
   #playHls(): void {
     this.#kind = 'hls';
     const { source } = this.options;
-    this.#hls = new HlsPlayback(this.video, { source, live: true, changed: (state) => this.#hlsChanged(state) });
+    const restarts = (): void => {
+      this.#cover.hold();
+      this.#cover.lift();
+    };
+    this.#hls = new HlsPlayback(this.video, { source, live: true, restarts, changed: (state) => this.#hlsChanged(state) });
     this.#hls.start();
   }
 

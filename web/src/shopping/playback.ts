@@ -37,6 +37,8 @@ export interface HlsOptions {
   live: boolean;
   /** The second at which a recording starts. */
   second?: number;
+  /** Called before the video element loses its source and its picture, to start again after a failure. */
+  restarts?: () => void;
   changed: (state: PlaybackState) => void;
 }
 
@@ -127,8 +129,9 @@ export class HlsPlayback implements Playback {
     this.#hls = hls;
     hls.on(Engine.Events.ERROR, (_, { fatal, type }) => {
       if (!fatal) return;
-      if (type === Engine.ErrorTypes.MEDIA_ERROR && this.#recoveries++ < 2) hls.recoverMediaError();
-      else this.#again();
+      if (type !== Engine.ErrorTypes.MEDIA_ERROR || this.#recoveries++ >= 2) return this.#again();
+      this.options.restarts?.();
+      hls.recoverMediaError();
     });
     hls.loadSource(current.url);
     hls.attachMedia(this.video);
@@ -145,6 +148,7 @@ export class HlsPlayback implements Playback {
   #again(): void {
     if (this.#stopped) return;
     if (!this.options.live && this.video.currentTime > 0) this.#second = this.video.currentTime;
+    this.options.restarts?.();
     this.#release();
     this.options.changed(this.#backoff.attempts > 2 ? 'failed' : 'waiting');
     clearTimeout(this.#timer);
