@@ -46,6 +46,7 @@ require (
 	github.com/Eyevinn/mp4ff v0.56.0
 	github.com/centrifugal/centrifuge v0.40.1
 	github.com/centrifugal/centrifuge-go v0.10.11
+	github.com/clipperhouse/uax29/v2 v2.7.0
 	github.com/coder/websocket v1.8.15
 	github.com/minio/minio-go/v7 v7.4.1
 	github.com/pion/dtls/v3 v3.1.8
@@ -59,6 +60,7 @@ require (
 	github.com/pion/transport/v4 v4.1.0
 	github.com/pion/turn/v5 v5.1.0
 	github.com/pion/webrtc/v4 v4.2.20
+	github.com/sashabaranov/go-openai v1.43.0
 	github.com/stripe/stripe-mock v0.203.0
 	golang.org/x/sync v0.24.0
 )

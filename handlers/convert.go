@@ -70,6 +70,14 @@ func timeOrNull(t *time.Time) nullable.Nullable[timestamp.Time] {
 	return nullable.NewNullableWithValue(timestamp.From(*t))
 }
 
+// timeOrNil converts a time of a request that may be missing.
+func timeOrNil(t *timestamp.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return &t.Time
+}
+
 func intOrNull(n *int32) nullable.Nullable[int] {
 	if n == nil {
 		return nullable.NewNullNullable[int]()

@@ -67,6 +67,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"deleteCaptureUrlByHead": captureURL.Token,
 		"getStream":              st.ID, "updateStream": st.ID, "rotateStreamKey": st.ID, "createPlaybackUrl": st.ID, "dropDiscount": st.ID, "createSfuToken": st.ID,
 		"getSession": session.ID, "updateSession": session.ID, "createSessionToken": session.ID, "getSessionSummary": session.ID,
+		"publishCaption": session.ID, "listTranscriptLines": session.ID, "getTranscriptVtt": session.ID,
 		"endSession":            ended.ID,
 		"startSessionRecording": session.ID, "stopSessionRecording": taping.ID + "/" + meeting.ID, "listSessionRecordings": taping.ID,
 		"listSessionParticipants": session.ID, "updateSessionParticipant": ben, "kickSessionParticipant": cleo, "admitSessionParticipant": ben,

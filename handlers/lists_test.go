@@ -88,9 +88,11 @@ func TestListsPage(t *testing.T) {
 		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}
 	// These lists have tests of their own that follow the pages: members and participants have no ids and another order, and
-	// there are more than n events. Those of shows take participants' tokens, and page like listOrders.
+	// there are more than n events. Lines of
+	// transcripts come oldest first. Those of shows take participants' tokens, and page like listOrders.
 	elsewhere := map[string]bool{
 		"listChannelMembers": true, "listSessionParticipants": true, "listEvents": true, "listShowOrders": true, "listShowSales": true,
+		"listTranscriptLines": true,
 	}
 	unbuilt := unbuiltOperations()
 	for _, op := range operations(t) {

@@ -102,8 +102,10 @@ func (s *Server) GetSessionSummary(ctx context.Context, r api.GetSessionSummaryR
 	}
 	out := api.GetSessionSummary200JSONResponse{
 		Ready: sum.Text != nil, GeneratedAt: timeOrNull(sum.At), Summary: nullable.NewNullNullable[api.SummaryText](),
+		Engine: nullable.NewNullNullable[api.SummaryEngine](),
 	}
 	if sum.Text != nil {
+		out.Engine = nullable.NewNullableWithValue(api.SummaryEngine(sum.Engine))
 		out.Summary = nullable.NewNullableWithValue(api.SummaryText{
 			Tldr: sum.Text.TLDR, Highlights: sum.Text.Highlights, ActionItems: sum.Text.ActionItems, Decisions: sum.Text.Decisions,
 		})

@@ -228,29 +228,6 @@ func publishedTypes(s *apitest.Server) (types []string) {
 	return types
 }
 
-func TestGetSessionSummary(t *testing.T) {
-	t.Parallel()
-	s := apitest.New(t, apitest.Options{})
-	owner := s.Register(t)
-	st := owner.Session(t, map[string]any{"transcriptionEnabled": true})
-	path := sessionsPath + "/" + st.ID
-	for range 2 { // before and after its end
-		var got api.SessionSummary
-		owner.Call(t, "GET", path+"/summary", nil).Into(t, 200, &got)
-		require.False(t, got.Ready)
-		require.True(t, got.GeneratedAt.IsNull() && got.Summary.IsNull())
-		owner.Call(t, "POST", path+"/end", nil).Is(t, 201)
-	}
-	_, err := s.Pool.Exec(t.Context(), `UPDATE sessions SET summary_at = $2,
-		summary = '{"tldr":"Short.","highlights":["a","b"],"actionItems":[],"decisions":["c"]}' WHERE id = $1`, st.ID, s.Clock.Now())
-	require.NoError(t, err)
-	var got api.SessionSummary
-	owner.Call(t, "GET", path+"/summary", nil).Into(t, 200, &got)
-	require.True(t, got.Ready)
-	require.Equal(t, s.Clock.Now(), got.GeneratedAt.MustGet().Time)
-	require.Equal(t, api.SummaryText{Tldr: "Short.", Highlights: []string{"a", "b"}, ActionItems: []string{}, Decisions: []string{"c"}}, got.Summary.MustGet())
-}
-
 func TestCreateSfuToken(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

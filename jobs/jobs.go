@@ -21,6 +21,8 @@ import (
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/rooms/session"
+	"showfloor/internal/rooms/summary"
 	"showfloor/internal/tenancy/mail"
 )
 
@@ -109,12 +111,13 @@ func (c Config) River() *river.Config {
 	// alternative is the driver's interface, which may change with each version.
 	config.Test.Time = riverTime{clock{c.Now}}
 	config.Queues = map[string]river.QueueConfig{
-		river.QueueDefault: {MaxWorkers: defaultWorkers},
-		webhook.Queue:      {MaxWorkers: webhook.Workers},
-		mail.Queue:         {MaxWorkers: mail.Workers},
-		order.Queue:        {MaxWorkers: order.Workers},
-		processor.Queue:    {MaxWorkers: processor.Workers},
-		retentionQueue:     {MaxWorkers: 1},
+		river.QueueDefault:   {MaxWorkers: defaultWorkers},
+		webhook.Queue:        {MaxWorkers: webhook.Workers},
+		mail.Queue:           {MaxWorkers: mail.Workers},
+		order.Queue:          {MaxWorkers: order.Workers},
+		processor.Queue:      {MaxWorkers: processor.Workers},
+		retentionQueue:       {MaxWorkers: 1},
+		session.SummaryQueue: {MaxWorkers: summary.Workers},
 	}
 	if c.Areas.Recordings != nil {
 		for name, workers := range c.Areas.Recordings.Queues() {
@@ -153,6 +156,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Areas.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams, clock: clock})
 	river.AddWorker(workers, &closeDueBreakouts{sessions: c.Areas.Sessions})
+	river.AddWorker(workers, &summarize{summaries: c.Areas.Summaries, clock: clock})
 	river.AddWorker(workers, &rotateKeys{keys: c.Areas.Keys})
 	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails, clock: clock})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Areas.Accounts})

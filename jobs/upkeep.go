@@ -69,6 +69,7 @@ func chores(a *areas.Areas, pool *pgxpool.Pool) []chore {
 		{"end streams of dead nodes", 3, a.Streams.EndStranded},
 		{"end sessions of dead nodes", 3, a.Sessions.EndStranded},
 		{"close overdue breakout rooms", 3, a.Sessions.CloseOverdueBreakouts},
+		{"write overdue summaries", 6, a.Sessions.EnqueueSummaries},
 		{"end overdue ringing", 3, a.Calls.MissOverdue},
 		{"settle overdue auctions", 3, a.Auctions.SettleOverdue},
 		{"check due orders", 1, a.Orders.EnqueueDue},

@@ -82,3 +82,16 @@ SELECT s.tenant_id, s.id FROM sessions s
 WHERE s.type = 'call' AND s.state = 'live' AND s.started_at < @before::timestamptz AND s.present = 0
   AND NOT EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND (p.left_at >= @before OR p.seat_until >= @now::timestamptz))
 ORDER BY s.started_at LIMIT @max_rows;
+
+-- name: SaveSummary :exec
+-- The caller holds the session's lock.
+UPDATE sessions SET summary = @summary, summary_engine = @engine, summary_at = @now::timestamptz
+WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: ListOverdueSummaries :many
+-- @sqlc-vet-disable tenant
+-- Sessions of all tenants whose summary should have been written: those that ended from @since on and before @before.
+SELECT tenant_id, id FROM sessions
+WHERE transcription_enabled AND state = 'ended' AND summary_at IS NULL
+  AND ended_at >= @since::timestamptz AND ended_at < @before::timestamptz
+ORDER BY ended_at LIMIT @max_rows;

@@ -10,9 +10,10 @@ import (
 // config; the type is exported because the library that parses config ignores
 // unexported embedded structs.
 type RetentionSettings struct {
-	RetentionAuditDays    string `env:"RETENTION_AUDIT_DAYS" envDefault:"0"`
-	RetentionMessagesDays string `env:"RETENTION_MESSAGES_DAYS" envDefault:"0"`
-	RetentionSessionsDays string `env:"RETENTION_SESSIONS_DAYS" envDefault:"0"`
+	RetentionAuditDays       string `env:"RETENTION_AUDIT_DAYS" envDefault:"0"`
+	RetentionMessagesDays    string `env:"RETENTION_MESSAGES_DAYS" envDefault:"0"`
+	RetentionSessionsDays    string `env:"RETENTION_SESSIONS_DAYS" envDefault:"0"`
+	RetentionTranscriptsDays string `env:"RETENTION_TRANSCRIPTS_DAYS" envDefault:"0"`
 }
 
 // maxDays is the longest retention in days: about a hundred years.
@@ -27,6 +28,7 @@ func (c *config) readRetention() error {
 		{"RETENTION_AUDIT_DAYS", c.RetentionAuditDays, &c.areas.KeepAudit},
 		{"RETENTION_MESSAGES_DAYS", c.RetentionMessagesDays, &c.areas.KeepMessages},
 		{"RETENTION_SESSIONS_DAYS", c.RetentionSessionsDays, &c.areas.KeepSessions},
+		{"RETENTION_TRANSCRIPTS_DAYS", c.RetentionTranscriptsDays, &c.areas.KeepTranscripts},
 	} {
 		days, err := strconv.ParseUint(setting.text, 10, 32)
 		if err != nil || days > maxDays {

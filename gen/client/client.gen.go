@@ -2876,6 +2876,40 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
 	CloseBreakouts(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PublishCaptionWithBody Publish a caption
+	//
+	// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
+	// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
+	// `key`. Your own server can do this for any participant.
+	//
+	// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
+	// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
+	// room with the permission to speak.
+	//
+	// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/captions (the `PublishCaption` operationId).
+	PublishCaptionWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublishCaption Publish a caption
+	//
+	// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
+	// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
+	// `key`. Your own server can do this for any participant.
+	//
+	// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
+	// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
+	// room with the permission to speak.
+	//
+	// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/captions (the `PublishCaption` operationId).
+	PublishCaption(ctx context.Context, id ID, body PublishCaptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// EndSession End a session
 	//
 	// Disconnects all participants, closes the breakout rooms and stops a recording. Sends `session.ended`. With transcription
@@ -3127,6 +3161,7 @@ type ClientInterface interface {
 	// GetSessionSummary Get a session's summary
 	//
 	// `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
+	// The summary is of the transcript and the chat. If there is too little text for a summary, `tldr` says so.
 	//
 	// Corresponds with GET /v1/me/sessions/{id}/summary (the `GetSessionSummary` operationId).
 	GetSessionSummary(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3186,6 +3221,21 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
 	CreateSessionToken(ctx context.Context, id ID, body CreateSessionTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTranscriptLines List the lines of a transcript
+	//
+	// Lists the final captions of a session with transcription, by the time at which they were said. The list grows while
+	// the session is live. It is empty if transcription was off or there were no captions.
+	//
+	// Corresponds with GET /v1/me/sessions/{id}/transcript (the `ListTranscriptLines` operationId).
+	ListTranscriptLines(ctx context.Context, id ID, params *ListTranscriptLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTranscriptVtt Get a transcript as WebVTT
+	//
+	// Returns all lines of the transcript as WebVTT, with the speakers as voices. Times count from the start of the session.
+	//
+	// Corresponds with GET /v1/me/sessions/{id}/transcript.vtt (the `GetTranscriptVtt` operationId).
+	GetTranscriptVtt(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateShowAuctionWithBody Start an auction in a show
 	//
@@ -9604,6 +9654,60 @@ func (c *Client) CloseBreakouts(ctx context.Context, id ID, reqEditors ...Reques
 	return c.Client.Do(req)
 }
 
+// PublishCaptionWithBody Publish a caption
+//
+// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
+// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
+// `key`. Your own server can do this for any participant.
+//
+// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
+// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
+// room with the permission to speak.
+//
+// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/captions (the `PublishCaption` operationId).
+func (c *Client) PublishCaptionWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublishCaptionRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublishCaption Publish a caption
+//
+// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
+// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
+// `key`. Your own server can do this for any participant.
+//
+// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
+// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
+// room with the permission to speak.
+//
+// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/captions (the `PublishCaption` operationId).
+func (c *Client) PublishCaption(ctx context.Context, id ID, body PublishCaptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublishCaptionRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // EndSession End a session
 //
 // Disconnects all participants, closes the breakout rooms and stops a recording. Sends `session.ended`. With transcription
@@ -10075,6 +10179,7 @@ func (c *Client) ListSessionRecordings(ctx context.Context, id ID, params *ListS
 // GetSessionSummary Get a session's summary
 //
 // `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
+// The summary is of the transcript and the chat. If there is too little text for a summary, `tldr` says so.
 //
 // Corresponds with GET /v1/me/sessions/{id}/summary (the `GetSessionSummary` operationId).
 func (c *Client) GetSessionSummary(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10155,6 +10260,41 @@ func (c *Client) CreateSessionTokenWithBody(ctx context.Context, id ID, contentT
 // Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
 func (c *Client) CreateSessionToken(ctx context.Context, id ID, body CreateSessionTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateSessionTokenRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTranscriptLines List the lines of a transcript
+//
+// Lists the final captions of a session with transcription, by the time at which they were said. The list grows while
+// the session is live. It is empty if transcription was off or there were no captions.
+//
+// Corresponds with GET /v1/me/sessions/{id}/transcript (the `ListTranscriptLines` operationId).
+func (c *Client) ListTranscriptLines(ctx context.Context, id ID, params *ListTranscriptLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTranscriptLinesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTranscriptVtt Get a transcript as WebVTT
+//
+// Returns all lines of the transcript as WebVTT, with the speakers as voices. Times count from the start of the session.
+//
+// Corresponds with GET /v1/me/sessions/{id}/transcript.vtt (the `GetTranscriptVtt` operationId).
+func (c *Client) GetTranscriptVtt(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTranscriptVttRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -20935,6 +21075,53 @@ func NewCloseBreakoutsRequest(server string, id ID) (*http.Request, error) {
 	return req, nil
 }
 
+// NewPublishCaptionRequest calls the generic PublishCaption builder with application/json body
+func NewPublishCaptionRequest(server string, id ID, body PublishCaptionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublishCaptionRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewPublishCaptionRequestWithBody constructs an http.Request for the PublishCaption method, with any body, and a specified content type
+func NewPublishCaptionRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/captions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewEndSessionRequest constructs an http.Request for the EndSession method
 func NewEndSessionRequest(server string, id ID) (*http.Request, error) {
 	var err error
@@ -21698,6 +21885,113 @@ func NewCreateSessionTokenRequestWithBody(server string, id ID, contentType stri
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListTranscriptLinesRequest constructs an http.Request for the ListTranscriptLines method
+func NewListTranscriptLinesRequest(server string, id ID, params *ListTranscriptLinesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/transcript", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetTranscriptVttRequest constructs an http.Request for the GetTranscriptVtt method
+func NewGetTranscriptVttRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/transcript.vtt", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -28000,6 +28294,40 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
 	CloseBreakoutsWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CloseBreakoutsResponse, error)
 
+	// PublishCaptionWithBodyWithResponse Publish a caption
+	//
+	// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
+	// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
+	// `key`. Your own server can do this for any participant.
+	//
+	// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
+	// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
+	// room with the permission to speak.
+	//
+	// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/captions (the `PublishCaption` operationId).
+	PublishCaptionWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublishCaptionResponse, error)
+
+	// PublishCaptionWithResponse Publish a caption
+	//
+	// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
+	// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
+	// `key`. Your own server can do this for any participant.
+	//
+	// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
+	// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
+	// room with the permission to speak.
+	//
+	// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/captions (the `PublishCaption` operationId).
+	PublishCaptionWithResponse(ctx context.Context, id ID, body PublishCaptionJSONRequestBody, reqEditors ...RequestEditorFn) (*PublishCaptionResponse, error)
+
 	// EndSessionWithResponse End a session
 	//
 	// Disconnects all participants, closes the breakout rooms and stops a recording. Sends `session.ended`. With transcription
@@ -28263,6 +28591,7 @@ type ClientWithResponsesInterface interface {
 	// GetSessionSummaryWithResponse Get a session's summary
 	//
 	// `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
+	// The summary is of the transcript and the chat. If there is too little text for a summary, `tldr` says so.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28324,6 +28653,25 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/sessions/{id}/token (the `CreateSessionToken` operationId).
 	CreateSessionTokenWithResponse(ctx context.Context, id ID, body CreateSessionTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSessionTokenResponse, error)
+
+	// ListTranscriptLinesWithResponse List the lines of a transcript
+	//
+	// Lists the final captions of a session with transcription, by the time at which they were said. The list grows while
+	// the session is live. It is empty if transcription was off or there were no captions.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/sessions/{id}/transcript (the `ListTranscriptLines` operationId).
+	ListTranscriptLinesWithResponse(ctx context.Context, id ID, params *ListTranscriptLinesParams, reqEditors ...RequestEditorFn) (*ListTranscriptLinesResponse, error)
+
+	// GetTranscriptVttWithResponse Get a transcript as WebVTT
+	//
+	// Returns all lines of the transcript as WebVTT, with the speakers as voices. Times count from the start of the session.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/sessions/{id}/transcript.vtt (the `GetTranscriptVtt` operationId).
+	GetTranscriptVttWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetTranscriptVttResponse, error)
 
 	// CreateShowAuctionWithBodyWithResponse Start an auction in a show
 	//
@@ -38474,6 +38822,54 @@ func (r CloseBreakoutsResponse) ContentType() string {
 	return ""
 }
 
+type PublishCaptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Caption
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PublishCaptionResponse) GetJSON201() *Caption {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PublishCaptionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PublishCaptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublishCaptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublishCaptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublishCaptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type EndSessionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -39250,6 +39646,102 @@ func (r CreateSessionTokenResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateSessionTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListTranscriptLinesResponse200Headers the declared response headers of an HTTP 200 response for ListTranscriptLines
+type ListTranscriptLinesResponse200Headers struct {
+	Link *string
+}
+
+type ListTranscriptLinesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TranscriptLineList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListTranscriptLinesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTranscriptLinesResponse) GetJSON200() *TranscriptLineList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListTranscriptLinesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTranscriptLinesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTranscriptLinesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTranscriptLinesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTranscriptLinesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetTranscriptVttResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetTranscriptVttResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTranscriptVttResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTranscriptVttResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTranscriptVttResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTranscriptVttResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -47377,6 +47869,52 @@ func (c *ClientWithResponses) CloseBreakoutsWithResponse(ctx context.Context, id
 	return ParseCloseBreakoutsResponse(rsp)
 }
 
+// PublishCaptionWithBodyWithResponse Publish a caption
+//
+// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
+// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
+// `key`. Your own server can do this for any participant.
+//
+// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
+// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
+// room with the permission to speak.
+//
+// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/captions (the `PublishCaption` operationId).
+func (c *ClientWithResponses) PublishCaptionWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublishCaptionResponse, error) {
+	rsp, err := c.PublishCaptionWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublishCaptionResponse(rsp)
+}
+
+// PublishCaptionWithResponse Publish a caption
+//
+// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
+// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
+// `key`. Your own server can do this for any participant.
+//
+// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
+// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
+// room with the permission to speak.
+//
+// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/captions (the `PublishCaption` operationId).
+func (c *ClientWithResponses) PublishCaptionWithResponse(ctx context.Context, id ID, body PublishCaptionJSONRequestBody, reqEditors ...RequestEditorFn) (*PublishCaptionResponse, error) {
+	rsp, err := c.PublishCaption(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublishCaptionResponse(rsp)
+}
+
 // EndSessionWithResponse End a session
 //
 // Disconnects all participants, closes the breakout rooms and stops a recording. Sends `session.ended`. With transcription
@@ -47772,6 +48310,7 @@ func (c *ClientWithResponses) ListSessionRecordingsWithResponse(ctx context.Cont
 // GetSessionSummaryWithResponse Get a session's summary
 //
 // `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
+// The summary is of the transcript and the chat. If there is too little text for a summary, `tldr` says so.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -47850,6 +48389,37 @@ func (c *ClientWithResponses) CreateSessionTokenWithResponse(ctx context.Context
 		return nil, err
 	}
 	return ParseCreateSessionTokenResponse(rsp)
+}
+
+// ListTranscriptLinesWithResponse List the lines of a transcript
+//
+// Lists the final captions of a session with transcription, by the time at which they were said. The list grows while
+// the session is live. It is empty if transcription was off or there were no captions.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/sessions/{id}/transcript (the `ListTranscriptLines` operationId).
+func (c *ClientWithResponses) ListTranscriptLinesWithResponse(ctx context.Context, id ID, params *ListTranscriptLinesParams, reqEditors ...RequestEditorFn) (*ListTranscriptLinesResponse, error) {
+	rsp, err := c.ListTranscriptLines(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTranscriptLinesResponse(rsp)
+}
+
+// GetTranscriptVttWithResponse Get a transcript as WebVTT
+//
+// Returns all lines of the transcript as WebVTT, with the speakers as voices. Times count from the start of the session.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/sessions/{id}/transcript.vtt (the `GetTranscriptVtt` operationId).
+func (c *ClientWithResponses) GetTranscriptVttWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetTranscriptVttResponse, error) {
+	rsp, err := c.GetTranscriptVtt(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTranscriptVttResponse(rsp)
 }
 
 // CreateShowAuctionWithBodyWithResponse Start an auction in a show
@@ -55897,6 +56467,39 @@ func ParseCloseBreakoutsResponse(rsp *http.Response) (*CloseBreakoutsResponse, e
 	return response, nil
 }
 
+// ParsePublishCaptionResponse parses an HTTP response from a PublishCaptionWithResponse call
+func ParsePublishCaptionResponse(rsp *http.Response) (*PublishCaptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublishCaptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Caption
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseEndSessionResponse parses an HTTP response from a EndSessionWithResponse call
 func ParseEndSessionResponse(rsp *http.Response) (*EndSessionResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -56439,6 +57042,78 @@ func ParseCreateSessionTokenResponse(rsp *http.Response) (*CreateSessionTokenRes
 		}
 		response.JSON201 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListTranscriptLinesResponse parses an HTTP response from a ListTranscriptLinesWithResponse call
+func ParseListTranscriptLinesResponse(rsp *http.Response) (*ListTranscriptLinesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTranscriptLinesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TranscriptLineList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListTranscriptLinesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetTranscriptVttResponse parses an HTTP response from a GetTranscriptVttWithResponse call
+func ParseGetTranscriptVttResponse(rsp *http.Response) (*GetTranscriptVttResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTranscriptVttResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {

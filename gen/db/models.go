@@ -675,6 +675,7 @@ type Session struct {
 	Metadata             json.RawMessage
 	ClosesAt             *time.Time
 	RecordingID          *string
+	SummaryEngine        *string
 }
 
 type Setting struct {
@@ -785,6 +786,20 @@ type Tenant struct {
 	PrimaryColor           *string
 	AccentColor            *string
 	EmbedOrigins           []string
+}
+
+type TranscriptLine struct {
+	ID        string
+	TenantID  string
+	SessionID string
+	UserID    string
+	Speaker   string
+	Body      string
+	Language  *string
+	Key       string
+	StartedAt time.Time
+	EndedAt   time.Time
+	CreatedAt time.Time
 }
 
 type User struct {

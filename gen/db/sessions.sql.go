@@ -18,7 +18,7 @@ INSERT INTO sessions (id, tenant_id, type, name, project_id, host_id, capacity, 
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
     $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
     $19)
-RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id
+RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine
 `
 
 type CreateSessionParams struct {
@@ -95,12 +95,13 @@ func (q *Queries) CreateSession(ctx context.Context, arg CreateSessionParams) (S
 		&i.Metadata,
 		&i.ClosesAt,
 		&i.RecordingID,
+		&i.SummaryEngine,
 	)
 	return i, err
 }
 
 const GetSession = `-- name: GetSession :one
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id FROM sessions WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine FROM sessions WHERE tenant_id = $1 AND id = $2
 `
 
 type GetSessionParams struct {
@@ -140,12 +141,13 @@ func (q *Queries) GetSession(ctx context.Context, arg GetSessionParams) (Session
 		&i.Metadata,
 		&i.ClosesAt,
 		&i.RecordingID,
+		&i.SummaryEngine,
 	)
 	return i, err
 }
 
 const GetSessionForEntry = `-- name: GetSessionForEntry :one
-SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, s.closes_at, s.recording_id, t.status AS tenant_status,
+SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, s.closes_at, s.recording_id, s.summary_engine, t.status AS tenant_status,
     EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.seat = 'held' AND p.seat_until <= $1::timestamptz) AS seats_expired
 FROM sessions s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.tenant_id = $2 AND s.id = $3
@@ -196,6 +198,7 @@ func (q *Queries) GetSessionForEntry(ctx context.Context, arg GetSessionForEntry
 		&i.Session.Metadata,
 		&i.Session.ClosesAt,
 		&i.Session.RecordingID,
+		&i.Session.SummaryEngine,
 		&i.TenantStatus,
 		&i.SeatsExpired,
 	)
@@ -403,8 +406,48 @@ func (q *Queries) ListOverdueBreakouts(ctx context.Context, arg ListOverdueBreak
 	return items, nil
 }
 
+const ListOverdueSummaries = `-- name: ListOverdueSummaries :many
+SELECT tenant_id, id FROM sessions
+WHERE transcription_enabled AND state = 'ended' AND summary_at IS NULL
+  AND ended_at >= $1::timestamptz AND ended_at < $2::timestamptz
+ORDER BY ended_at LIMIT $3
+`
+
+type ListOverdueSummariesParams struct {
+	Since   time.Time
+	Before  time.Time
+	MaxRows int32
+}
+
+type ListOverdueSummariesRow struct {
+	TenantID string
+	ID       string
+}
+
+// @sqlc-vet-disable tenant
+// Sessions of all tenants whose summary should have been written: those that ended from @since on and before @before.
+func (q *Queries) ListOverdueSummaries(ctx context.Context, arg ListOverdueSummariesParams) ([]ListOverdueSummariesRow, error) {
+	rows, err := q.db.Query(ctx, ListOverdueSummaries, arg.Since, arg.Before, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListOverdueSummariesRow{}
+	for rows.Next() {
+		var i ListOverdueSummariesRow
+		if err := rows.Scan(&i.TenantID, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListSessions = `-- name: ListSessions :many
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id FROM sessions
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine FROM sessions
 WHERE tenant_id = $1
   AND ($2::text IS NULL OR type = $2)
   AND ($3::text IS NULL OR id < $3)
@@ -461,6 +504,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 			&i.Metadata,
 			&i.ClosesAt,
 			&i.RecordingID,
+			&i.SummaryEngine,
 		); err != nil {
 			return nil, err
 		}
@@ -473,7 +517,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 }
 
 const LockOpenBreakouts = `-- name: LockOpenBreakouts :many
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id FROM sessions
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine FROM sessions
 WHERE tenant_id = $1 AND parent_session_id = $2 AND state = 'live'
 ORDER BY id FOR UPDATE
 `
@@ -521,6 +565,7 @@ func (q *Queries) LockOpenBreakouts(ctx context.Context, arg LockOpenBreakoutsPa
 			&i.Metadata,
 			&i.ClosesAt,
 			&i.RecordingID,
+			&i.SummaryEngine,
 		); err != nil {
 			return nil, err
 		}
@@ -533,7 +578,7 @@ func (q *Queries) LockOpenBreakouts(ctx context.Context, arg LockOpenBreakoutsPa
 }
 
 const LockSession = `-- name: LockSession :one
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockSessionParams struct {
@@ -573,6 +618,7 @@ func (q *Queries) LockSession(ctx context.Context, arg LockSessionParams) (Sessi
 		&i.Metadata,
 		&i.ClosesAt,
 		&i.RecordingID,
+		&i.SummaryEngine,
 	)
 	return i, err
 }
@@ -627,6 +673,31 @@ func (q *Queries) SaveSession(ctx context.Context, arg SaveSessionParams) error 
 		arg.StartedAt,
 		arg.EndedAt,
 		arg.UpdatedAt,
+		arg.TenantID,
+		arg.ID,
+	)
+	return err
+}
+
+const SaveSummary = `-- name: SaveSummary :exec
+UPDATE sessions SET summary = $1, summary_engine = $2, summary_at = $3::timestamptz
+WHERE tenant_id = $4 AND id = $5
+`
+
+type SaveSummaryParams struct {
+	Summary  json.RawMessage
+	Engine   *string
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+// The caller holds the session's lock.
+func (q *Queries) SaveSummary(ctx context.Context, arg SaveSummaryParams) error {
+	_, err := q.db.Exec(ctx, SaveSummary,
+		arg.Summary,
+		arg.Engine,
+		arg.Now,
 		arg.TenantID,
 		arg.ID,
 	)

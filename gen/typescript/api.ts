@@ -3985,6 +3985,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/sessions/{id}/captions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish a caption
+         * @description Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
+         *     recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
+         *     `key`. Your own server can do this for any participant.
+         *
+         *     If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
+         *     request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
+         *     room with the permission to speak.
+         *
+         *     409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+         */
+        post: operations["publishCaption"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/sessions/{id}/end": {
         parameters: {
             query?: never;
@@ -4345,6 +4376,7 @@ export interface paths {
         /**
          * Get a session's summary
          * @description `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
+         *     The summary is of the transcript and the chat. If there is too little text for a summary, `tldr` says so.
          */
         get: operations["getSessionSummary"];
         put?: never;
@@ -4391,6 +4423,53 @@ export interface paths {
          *     call.
          */
         post: operations["createSessionToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/sessions/{id}/transcript": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the lines of a transcript
+         * @description Lists the final captions of a session with transcription, by the time at which they were said. The list grows while
+         *     the session is live. It is empty if transcription was off or there were no captions.
+         */
+        get: operations["listTranscriptLines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/sessions/{id}/transcript.vtt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a transcript as WebVTT
+         * @description Returns all lines of the transcript as WebVTT, with the speakers as voices. Times count from the start of the session.
+         */
+        get: operations["getTranscriptVtt"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -7606,6 +7685,83 @@ export interface components {
             tenantId: string;
             /** @example Acme Live */
             tenantName: string;
+        };
+        /** @description A sentence that was said in a session. */
+        Caption: {
+            /**
+             * Format: date-time
+             * @description When the speaker ended.
+             */
+            endedAt: string;
+            /** @description Whether the sentence is complete. */
+            final: boolean;
+            /**
+             * @description Captions of one user with the same key replace each other.
+             * @example ben-17
+             */
+            key: string;
+            /**
+             * @description The language as a tag of BCP 47; null if it is not known.
+             * @example en-GB
+             */
+            language: string | null;
+            /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxe */
+            sessionId: string;
+            /**
+             * @description The speaker's name; the user id if there is none.
+             * @example Ben Sato
+             */
+            speaker: string;
+            /**
+             * Format: date-time
+             * @description When the speaker began.
+             */
+            startedAt: string;
+            /** @example I book the studio for Thursday. */
+            text: string;
+            /**
+             * @description Your own id of the speaker.
+             * @example ben
+             */
+            userId: string;
+        };
+        /** @description A sentence that was said. */
+        CaptionInput: {
+            /**
+             * Format: date-time
+             * @description When the speaker ended; now by default and at the latest.
+             */
+            endedAt?: string;
+            /**
+             * @description Whether the sentence is complete. Only final captions are stored.
+             * @default true
+             */
+            final?: boolean;
+            /**
+             * @description Your own name of the sentence, unique for its speaker in the session. Captions with the same key replace each other.
+             * @example ben-17
+             */
+            key: string;
+            /**
+             * @description The language as a tag of BCP 47.
+             * @example en-GB
+             */
+            language?: string;
+            /**
+             * Format: date-time
+             * @description When the speaker began; `endedAt` by default. Times before the start of the session, or more than 5 minutes ago with a participant token, count as these.
+             */
+            startedAt?: string;
+            /**
+             * @description What was said, up to now.
+             * @example I book the studio for Thursday.
+             */
+            text: string;
+            /**
+             * @description Your own id of the speaker, a participant of the session; with a participant token, the token's own user.
+             * @example ben
+             */
+            userId: string;
         };
         /** @description A captured request. */
         Capture: {
@@ -11533,7 +11689,7 @@ export interface components {
             endsAt: string;
         };
         /** @description The data of the publication; `type` says which of these schemas it has. */
-        RealtimeData: components["schemas"]["ChatMessageCreatedData"] | components["schemas"]["ChatMessageEditedData"] | components["schemas"]["ChatMessageDeletedData"] | components["schemas"]["RealtimeProductPin"] | components["schemas"]["RealtimeStockTick"] | components["schemas"]["RealtimeHearts"] | components["schemas"]["RealtimeDiscountDrop"] | components["schemas"]["RealtimeAuctionBid"] | components["schemas"]["RealtimeAuction"] | components["schemas"]["RealtimeShow"] | components["schemas"]["RealtimeProducts"] | components["schemas"]["SessionStartedData"] | components["schemas"]["SessionEndedData"] | components["schemas"]["SessionUpdatedData"] | components["schemas"]["SessionParticipantUpdatedData"] | components["schemas"]["SessionParticipantKickedData"] | components["schemas"]["SessionParticipantMutedData"] | components["schemas"]["SessionParticipantPromotedData"] | components["schemas"]["SessionHandraiseRaisedData"] | components["schemas"]["SessionHandraiseLoweredData"] | components["schemas"]["SessionSpotlightData"] | components["schemas"]["SessionMutedAllData"] | components["schemas"]["SessionRecordingStartedData"] | components["schemas"]["SessionRecordingStoppedData"] | components["schemas"]["SessionBreakoutsCreatedData"] | components["schemas"]["SessionBreakoutsClosedData"] | components["schemas"]["SessionSummaryReadyData"];
+        RealtimeData: components["schemas"]["ChatMessageCreatedData"] | components["schemas"]["ChatMessageEditedData"] | components["schemas"]["ChatMessageDeletedData"] | components["schemas"]["RealtimeProductPin"] | components["schemas"]["RealtimeStockTick"] | components["schemas"]["RealtimeHearts"] | components["schemas"]["RealtimeDiscountDrop"] | components["schemas"]["RealtimeAuctionBid"] | components["schemas"]["RealtimeAuction"] | components["schemas"]["RealtimeShow"] | components["schemas"]["RealtimeProducts"] | components["schemas"]["SessionStartedData"] | components["schemas"]["SessionEndedData"] | components["schemas"]["SessionUpdatedData"] | components["schemas"]["SessionParticipantUpdatedData"] | components["schemas"]["SessionParticipantKickedData"] | components["schemas"]["SessionParticipantMutedData"] | components["schemas"]["SessionParticipantPromotedData"] | components["schemas"]["SessionHandraiseRaisedData"] | components["schemas"]["SessionHandraiseLoweredData"] | components["schemas"]["SessionSpotlightData"] | components["schemas"]["SessionMutedAllData"] | components["schemas"]["SessionRecordingStartedData"] | components["schemas"]["SessionRecordingStoppedData"] | components["schemas"]["SessionBreakoutsCreatedData"] | components["schemas"]["SessionBreakoutsClosedData"] | components["schemas"]["SessionSummaryReadyData"] | components["schemas"]["Caption"];
         /** @description A discount code with a short validity. */
         RealtimeDiscountDrop: {
             /** @example FLASH20 */
@@ -11612,10 +11768,10 @@ export interface components {
          *     chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
          *     stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
          *     RealtimeAuctionBid. auction-started, auction-ended: RealtimeAuction. show-updated: RealtimeShow. products-updated:
-         *     RealtimeProducts. New types may be added; ignore those that you don't know.
+         *     RealtimeProducts. session.caption: Caption. New types may be added; ignore those that you don't know.
          * @enum {string}
          */
-        RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "auction-started" | "auction-ended" | "show-updated" | "products-updated" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready";
+        RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "auction-started" | "auction-ended" | "show-updated" | "products-updated" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "session.caption";
         /** @description The latest changes. */
         RecentActivity: {
             /** @description The latest 20 audit entries of all tenants and of the platform, latest first. */
@@ -12656,7 +12812,7 @@ export interface components {
              */
             startedAt: string | null;
             state: components["schemas"]["SessionState"];
-            /** @description Whether a summary is written after the session has ended. */
+            /** @description Whether captions are kept as a transcript, and a summary is written after the session has ended. */
             transcriptionEnabled: boolean;
             type: components["schemas"]["SessionType"];
             /** Format: date-time */
@@ -12961,7 +13117,7 @@ export interface components {
              */
             recordingEnabled?: boolean;
             /**
-             * @description Whether a summary is written after the session has ended.
+             * @description Whether captions are kept as a transcript, and a summary is written after the session has ended.
              * @default false
              */
             transcriptionEnabled?: boolean;
@@ -13518,6 +13674,11 @@ export interface components {
         SessionState: "waiting" | "live" | "ended" | "cancelled";
         /** @description A written summary of a session. */
         SessionSummary: {
+            /**
+             * @description What wrote the summary; null before that.
+             * @enum {string|null}
+             */
+            engine: components["schemas"]["SummaryEngine"] | null;
             /**
              * Format: date-time
              * @description When the summary was written; null before that.
@@ -14766,6 +14927,12 @@ export interface components {
             /** @example 0 */
             unpaid: number;
         };
+        /**
+         * @description extractive: the summary quotes the most important sentences, by counting words, and sentences with the words of decisions
+         *     and tasks in English and German. model: a language model wrote it.
+         * @enum {string}
+         */
+        SummaryEngine: "extractive" | "model";
         /** @description The parts of a summary. */
         SummaryText: {
             actionItems: string[];
@@ -15682,6 +15849,45 @@ export interface components {
              */
             width: number;
         };
+        /** @description A sentence of a transcript. */
+        TranscriptLine: {
+            /**
+             * Format: date-time
+             * @description When the speaker ended.
+             */
+            endedAt: string;
+            /** @example line_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * @description The language as a tag of BCP 47; null if it is not known.
+             * @example en-GB
+             */
+            language: string | null;
+            /**
+             * @description The speaker's name at that time; the user id if there was none.
+             * @example Ben Sato
+             */
+            speaker: string;
+            /**
+             * Format: double
+             * @description Seconds from the start of the session until the speaker began.
+             * @example 74.2
+             */
+            startSec: number;
+            /**
+             * Format: date-time
+             * @description When the speaker began.
+             */
+            startedAt: string;
+            /** @example I book the studio for Thursday. */
+            text: string;
+            /**
+             * @description Your own id of the speaker.
+             * @example ben
+             */
+            userId: string;
+        };
+        TranscriptLineList: components["schemas"]["TranscriptLine"][];
         /** @description The extension of a trial. */
         TrialExtensionInput: {
             /**
@@ -16182,6 +16388,8 @@ export type CallKind = components['schemas']['CallKind'];
 export type CallPartyInput = components['schemas']['CallPartyInput'];
 export type CallbackReceipt = components['schemas']['CallbackReceipt'];
 export type CallingTenant = components['schemas']['CallingTenant'];
+export type Caption = components['schemas']['Caption'];
+export type CaptionInput = components['schemas']['CaptionInput'];
 export type Capture = components['schemas']['Capture'];
 export type CaptureList = components['schemas']['CaptureList'];
 export type CaptureReceipt = components['schemas']['CaptureReceipt'];
@@ -16579,6 +16787,7 @@ export type StreamStartedEvent = components['schemas']['StreamStartedEvent'];
 export type StreamStatus = components['schemas']['StreamStatus'];
 export type SubscriptionStatus = components['schemas']['SubscriptionStatus'];
 export type SubscriptionStatusCounts = components['schemas']['SubscriptionStatusCounts'];
+export type SummaryEngine = components['schemas']['SummaryEngine'];
 export type SummaryText = components['schemas']['SummaryText'];
 export type SuspensionInput = components['schemas']['SuspensionInput'];
 export type SystemHealth = components['schemas']['SystemHealth'];
@@ -16624,6 +16833,8 @@ export type TranscodeInput = components['schemas']['TranscodeInput'];
 export type TranscodeJobEvent = components['schemas']['TranscodeJobEvent'];
 export type TranscodeJobOutput = components['schemas']['TranscodeJobOutput'];
 export type TranscodeOutput = components['schemas']['TranscodeOutput'];
+export type TranscriptLine = components['schemas']['TranscriptLine'];
+export type TranscriptLineList = components['schemas']['TranscriptLineList'];
 export type TrialExtensionInput = components['schemas']['TrialExtensionInput'];
 export type UsageMeter = components['schemas']['UsageMeter'];
 export type User = components['schemas']['User'];
@@ -21880,6 +22091,41 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    publishCaption: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CaptionInput"];
+            };
+        };
+        responses: {
+            /** @description The caption as it was shown. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Caption"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     endSession: {
         parameters: {
             query?: never;
@@ -22392,6 +22638,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionToken"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listTranscriptLines: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description An opaque cursor from the `Link` header of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines, the earliest first. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TranscriptLineList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getTranscriptVtt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The transcript. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/vtt": string;
                 };
             };
             default: components["responses"]["Problem"];

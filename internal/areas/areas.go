@@ -35,6 +35,8 @@ import (
 	"showfloor/internal/rooms/call"
 	"showfloor/internal/rooms/chat"
 	"showfloor/internal/rooms/session"
+	"showfloor/internal/rooms/summary"
+	"showfloor/internal/rooms/transcript"
 	"showfloor/internal/shows/shop"
 	"showfloor/internal/shows/show"
 	"showfloor/internal/streams/analytics"
@@ -99,6 +101,8 @@ type Settings struct {
 	// KeepAudit, KeepMessages and KeepSessions are how long audit entries, messages, and
 	// sessions after their end are kept; 0 means forever.
 	KeepAudit, KeepMessages, KeepSessions time.Duration
+	// KeepTranscripts is how long lines of transcripts are kept; 0 means as long as their session.
+	KeepTranscripts time.Duration
 	// UsageKeep is how long intervals of usage are kept; usage.DefaultKeep if it is 0.
 	UsageKeep time.Duration
 	// PlatformFee is the platform's share of each checkout, until an admin sets another one.
@@ -150,6 +154,9 @@ type Config struct {
 	Processor *processor.Client
 	// Realtime publishes to clients of rooms; if nil, publications are dropped.
 	Realtime realtime.Publisher
+
+	// SummaryModel is the language model that writes summaries of sessions; without it, they are extractive.
+	SummaryModel summary.Model
 
 	// CheckEvent returns an error for an envelope that must not be emitted. Tests check
 	// envelopes against the API document with it. nil accepts all.
@@ -216,6 +223,9 @@ type Areas struct {
 	Sessions *session.Service
 	Chat     *chat.Service
 	Calls    *call.Service
+	// Transcripts are what was said in sessions, Summaries what mattered of it.
+	Transcripts *transcript.Service
+	Summaries   *summary.Service
 	// Shows and Shop are what viewers and buyers see of streams and recordings.
 	Shows *show.Service
 	Shop  *shop.Service
@@ -434,7 +444,13 @@ func (a *Areas) openRooms(c Config) {
 	a.Calls = call.New(call.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Sessions: a.Sessions, RingTimeout: c.RingTimeout, Now: c.Now,
 	})
-	a.SessionRetention = session.NewRetention(c.Pool, c.KeepSessions, c.Now, a.Chat, a.Calls)
+	a.Transcripts = transcript.New(transcript.Config{
+		Pool: c.Pool, Sessions: a.Sessions, Realtime: c.Realtime, Keep: c.KeepTranscripts, Now: c.Now,
+	})
+	a.Summaries = summary.New(summary.Config{
+		Pool: c.Pool, Sessions: a.Sessions, Transcripts: a.Transcripts, Chat: a.Chat, Model: c.SummaryModel, Log: c.Log, Now: c.Now,
+	})
+	a.SessionRetention = session.NewRetention(c.Pool, c.KeepSessions, c.Now, a.Chat, a.Calls, a.Transcripts, a.Summaries)
 	a.Pushes = push.New(c.Pool, c.Now)
 }
 

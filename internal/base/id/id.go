@@ -57,6 +57,8 @@ const (
 	Message    Prefix = "msg"
 	Moderation Prefix = "mod"
 	Pin        Prefix = "pin"
+	// Line is a sentence of a session's transcript.
+	Line Prefix = "line"
 	// RestreamTarget is another platform's address, RestreamRoute the forwarding of a broadcast to it.
 	RestreamTarget Prefix = "rt"
 	RestreamRoute  Prefix = "rr"
@@ -97,15 +99,30 @@ func After(p Prefix, last string) string {
 	return string(next)
 }
 
+// At makes an id that sorts among others by this time, in milliseconds. Ids of the same millisecond are in no order.
+func At(p Prefix, at time.Time) string {
+	u, err := uuid.NewV7()
+	if err != nil {
+		panic(fmt.Sprintf("make an id: %v", err)) // as in New
+	}
+	putTime(&u, at)
+	return string(p) + "_" + encode(u)
+}
+
 // Earliest returns an id that sorts before all ids that are made at this time or later,
 // by the clock of the process that makes them.
 func Earliest(p Prefix, at time.Time) string {
 	var u uuid.UUID
+	putTime(&u, at)
+	return string(p) + "_" + encode(u)
+}
+
+// putTime writes the time into a UUIDv7 (RFC 9562, section 5.7).
+func putTime(u *uuid.UUID, at time.Time) {
 	ms := uint64(max(at.UnixMilli(), 0))
 	for i := range 6 {
 		u[i] = byte(ms >> (40 - 8*i))
 	}
-	return string(p) + "_" + encode(u)
 }
 
 // Matches reports whether text has the form of an id with this prefix.

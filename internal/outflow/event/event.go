@@ -55,6 +55,7 @@ const (
 	SessionMutedAll            = "session.muted-all"
 	SessionBreakoutsCreated    = "session.breakouts.created"
 	SessionBreakoutsClosed     = "session.breakouts.closed"
+	SessionSummaryReady        = "session.summary.ready"
 	CallInvited                = "call.invited"
 	CallAnswered               = "call.answered"
 	CallDeclined               = "call.declined"

@@ -50,6 +50,7 @@ const (
 	SessionBreakoutsCreated    = "session.breakouts.created"
 	SessionBreakoutsClosed     = "session.breakouts.closed"
 	SessionSummaryReady        = "session.summary.ready"
+	SessionCaption             = "session.caption"
 )
 
 // Publisher delivers publications to browsers.

@@ -127,6 +127,9 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, row db.Session, e Ending, 
 	if err := ChangedTx(ctx, tx, row.ID, ""); err != nil {
 		return row, err
 	}
+	if err := s.scheduleSummary(ctx, tx, row); err != nil {
+		return row, err
+	}
 	return row, saveSession(ctx, tx, row)
 }
 

@@ -78,7 +78,8 @@ func checkPublication(name string, raw []byte) error {
 		"session.handraise.lowered": "SessionHandraiseLoweredData", "session.spotlight": "SessionSpotlightData",
 		"session.muted-all": "SessionMutedAllData", "session.recording.started": "SessionRecordingStartedData",
 		"session.recording.stopped": "SessionRecordingStoppedData", "session.breakouts.created": "SessionBreakoutsCreatedData",
-		"session.breakouts.closed": "SessionBreakoutsClosedData",
+		"session.breakouts.closed": "SessionBreakoutsClosedData", "session.summary.ready": "SessionSummaryReadyData",
+		realtime.SessionCaption: "Caption",
 	}[name]]
 	if data == nil {
 		return errors.New("its type is not known here")

@@ -39,6 +39,7 @@ import (
 	"showfloor/internal/media/metering"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/webvtt"
+	"showfloor/internal/rooms/summary"
 	"showfloor/internal/streams/mediagate"
 	"showfloor/internal/streams/packaging"
 	"showfloor/internal/streams/playtoken"
@@ -104,6 +105,8 @@ type Options struct {
 	// SFU starts an SFU on loopback; SFUURL is its address then. The database is one that
 	// no other test uses.
 	SFU bool
+	// SummaryModel writes the summaries of sessions; they are extractive by default.
+	SummaryModel summary.Model
 	// Production refuses deliveries to private addresses, and has no mailbox.
 	Production bool
 	// Limits are the rate limits; nothing is limited by default.
@@ -287,7 +290,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		Files: cmp.Or[areas.Files](o.Files, noFiles{}), RecordingClips: o.Clips,
 		Renditions: o.Renditions, TranscodeWorkers: 1, Packages: o.Packages,
 		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
-		Processor:      s.Sandbox.Client, Realtime: &s.published, CheckEvent: eventCheck(t),
+		Processor:      s.Sandbox.Client, Realtime: &s.published, SummaryModel: o.SummaryModel, CheckEvent: eventCheck(t),
 		PasswordMemory: cmp.Or(o.PasswordMemory, 64),
 	})
 	must(t, err)

@@ -1,0 +1,93 @@
+package summary
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"showfloor/gen/db"
+	"showfloor/internal/rooms/chat"
+	"showfloor/internal/rooms/session"
+	"showfloor/internal/rooms/summary/extractive"
+)
+
+const (
+	// maxMessages is how many messages of the chat are a part of the conversation: the first ones.
+	maxMessages = 5000
+	// pageMessages is how many of them are read at a time.
+	pageMessages = 500
+)
+
+// conversation is what was said and written in a session, in the order of time.
+type conversation struct {
+	lines []extractive.Line
+	// spoken and written are how many of them are of the transcript and of the chat.
+	spoken, written int
+}
+
+// read reads the conversation of a session.
+func (s *Service) read(ctx context.Context, row db.Session) (conversation, error) {
+	type utterance struct {
+		at time.Time
+		extractive.Line
+	}
+	var all []utterance
+	spoken, err := s.config.Transcripts.Lines(ctx, row)
+	if err != nil {
+		return conversation{}, err
+	}
+	for _, l := range spoken {
+		all = append(all, utterance{l.StartedAt, extractive.Line{Speaker: l.Speaker, Text: l.Body}})
+	}
+	written, err := s.messages(ctx, row)
+	if err != nil {
+		return conversation{}, err
+	}
+	for _, m := range written {
+		if m.Body != nil {
+			all = append(all, utterance{m.CreatedAt, extractive.Line{Speaker: m.AuthorName, Text: *m.Body}})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b utterance) int { return a.at.Compare(b.at) })
+	c := conversation{spoken: len(spoken), written: len(written)}
+	for _, u := range all {
+		c.lines = append(c.lines, u.Line)
+	}
+	return c, nil
+}
+
+// messages reads the messages of the session's chat.
+func (s *Service) messages(ctx context.Context, row db.Session) (all []db.ChannelMessage, err error) {
+	var after chat.Place
+	for len(all) < maxMessages {
+		page, err := s.config.Chat.ListKeptMessages(ctx, row.TenantID, row.ID, session.Beginning(row), s.config.Now(), after, pageMessages)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < pageMessages {
+			break
+		}
+		after = chat.Place{MessageID: page[len(page)-1].ID}
+	}
+	return all, nil
+}
+
+// chunks returns the conversation as text, a line for each utterance, in parts of at most maxBytes. A longer line is cut.
+func (c conversation) chunks(maxBytes int) (list []string) {
+	var text strings.Builder
+	for _, l := range c.lines {
+		line := strings.Join(strings.Fields(l.Speaker+": "+l.Text), " ") + "\n"
+		line = strings.ToValidUTF8(line[:min(len(line), maxBytes)], "")
+		if text.Len() > 0 && text.Len()+len(line) > maxBytes {
+			list = append(list, text.String())
+			text.Reset()
+		}
+		text.WriteString(line)
+	}
+	if text.Len() > 0 {
+		list = append(list, text.String())
+	}
+	return list
+}

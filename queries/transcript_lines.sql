@@ -1,0 +1,34 @@
+-- name: CreateTranscriptLine :one
+-- Returns no row if the user has a line with this key.
+INSERT INTO transcript_lines (id, tenant_id, session_id, user_id, speaker, body, language, key, started_at, ended_at, created_at)
+VALUES (@id, @tenant_id, @session_id, @user_id, @speaker, @body, @language, @key, @started_at, @ended_at, @now)
+ON CONFLICT (session_id, user_id, key) DO NOTHING
+RETURNING *;
+
+-- name: GetTranscriptLineByKey :one
+SELECT * FROM transcript_lines WHERE tenant_id = @tenant_id AND session_id = @session_id AND user_id = @user_id AND key = @key;
+
+-- name: CountTranscriptLine :execrows
+-- Counts one line more; no row changes if the session has @most lines.
+INSERT INTO transcripts AS t (session_id, tenant_id, lines) VALUES (@session_id, @tenant_id, 1)
+ON CONFLICT (session_id) DO UPDATE SET lines = t.lines + 1 WHERE t.lines < @most::integer;
+
+-- name: ListTranscriptLines :many
+SELECT * FROM transcript_lines WHERE tenant_id = @tenant_id AND session_id = @session_id AND id > @after::text ORDER BY id LIMIT @max_rows;
+
+-- name: DeleteTranscriptLinesBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention covers all tenants.
+DELETE FROM transcript_lines WHERE id IN (
+    SELECT l.id FROM transcript_lines l WHERE l.created_at < @before::timestamptz ORDER BY l.created_at LIMIT @max_rows);
+
+-- name: DeleteTranscriptLinesOfSessions :execrows
+-- @sqlc-vet-disable tenant
+DELETE FROM transcript_lines WHERE id IN (
+    SELECT l.id FROM transcript_lines l WHERE l.session_id = ANY (@ids::text[]) LIMIT @max_rows);
+
+-- name: DeleteTranscriptsOfSessions :exec
+-- @sqlc-vet-disable tenant
+-- The sessions are locked.
+WITH lines AS (DELETE FROM transcript_lines WHERE session_id = ANY (@ids::text[]))
+DELETE FROM transcripts WHERE session_id = ANY (@ids::text[]);
