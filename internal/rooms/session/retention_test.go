@@ -36,7 +36,7 @@ func newKept(t *testing.T) *kept {
 // session opens a session that has been used, with a breakout room.
 func (k *kept) session(t *testing.T) (ids []string) {
 	t.Helper()
-	made := k.owner.Session(t, map[string]any{"inviteUserIds": []string{"ben"}})
+	made := k.owner.Session(t, map[string]any{"inviteUserIds": []string{"ben"}, "transcriptionEnabled": true})
 	k.used(t, made.ID)
 	var rooms []api.Session
 	k.owner.Call(t, "POST", "/v1/me/sessions/"+made.ID+"/breakouts", map[string]any{"count": 1, "assignments": map[string]any{"1": []string{"ben"}}}).
@@ -51,6 +51,10 @@ func (k *kept) used(t *testing.T, roomID string) {
 	k.owner.Join(t, roomID, "ada", nil)
 	k.owner.Say(t, roomID, "ada", "hello").Is(t, 201)
 	k.owner.Call(t, "POST", "/v1/me/channels/"+roomID+"/moderate/mute", map[string]any{"target": "ben", "by": "ada"}).Is(t, 201)
+	k.owner.Call(t, "POST", "/v1/me/sessions/"+roomID+"/captions", map[string]any{"userId": "ada", "key": "1", "text": "hello"}).Is(t, 201)
+	require.NoError(t, db.New(k.Pool).SaveSummaryPart(t.Context(), db.SaveSummaryPartParams{
+		SessionID: roomID, TenantID: k.owner.TenantID, Answer: []byte("{}"), Now: k.Clock.Now(),
+	}))
 	require.NoError(t, db.New(k.Pool).CreatePin(t.Context(), db.CreatePinParams{
 		ID: "pin_" + roomID, TenantID: k.owner.TenantID, RoomID: roomID, ProductID: "prod_1", PinnedBy: "ada", Now: k.Clock.Now(),
 	}))
@@ -82,7 +86,7 @@ func (k *kept) rows(t *testing.T) (list []string) {
 func (k *kept) retain(t *testing.T, keep, later time.Duration) {
 	t.Helper()
 	now := func() time.Time { return k.Clock.Now().Add(later) }
-	require.NoError(t, session.NewRetention(k.Pool, keep, now, k.Chat, k.Calls).DeleteOld(t.Context()))
+	require.NoError(t, session.NewRetention(k.Pool, keep, now, k.Chat, k.Calls, k.Transcripts, k.Summaries).DeleteOld(t.Context()))
 }
 
 // naming returns the rows that contain the id of one of the sessions.
@@ -194,7 +198,7 @@ func TestRetentionLeavesNoChannelBehind(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		now := func() time.Time { return k.Clock.Now().Add(2 * retentionMonth) }
-		done <- session.NewRetention(k.Pool, retentionMonth, now, k.Chat, k.Calls).DeleteOld(t.Context())
+		done <- session.NewRetention(k.Pool, retentionMonth, now, k.Chat, k.Calls, k.Transcripts, k.Summaries).DeleteOld(t.Context())
 	}()
 	(&rig{Server: k.Server}).behind(t, tx, 1)
 	require.NoError(t, tx.Commit(t.Context()))
