@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 
@@ -111,11 +110,9 @@ func check(router routers.Router, r *http.Request, got *recorder) error {
 	if r.Method == http.MethodHead {
 		return nil // the handler's answer can't be checked
 	}
-	var body any = got.body.String()
-	if !strings.HasPrefix(got.Header().Get("Content-Type"), "text/") {
-		if body, err = schematest.Decode(got.body.Bytes()); err != nil {
-			return err
-		}
+	body, err := schematest.DecodeBody(got.Header().Get("Content-Type"), got.body.Bytes())
+	if err != nil {
+		return err
 	}
 	return errors.Join(schematest.CheckAnswer(schematest.Answer{
 		Method: route.Method, Path: route.Path, Status: got.status, ContentType: got.Header().Get("Content-Type"), Value: body,

@@ -86,6 +86,14 @@ func Decode(text []byte) (any, error) {
 	return value, nil
 }
 
+// DecodeBody reads the body of an answer: a text as a string, all else as JSON.
+func DecodeBody(contentType string, body []byte) (any, error) {
+	if strings.HasPrefix(contentType, "text/") {
+		return string(body), nil
+	}
+	return Decode(body)
+}
+
 // validate checks a value against the schema at a place in the document.
 func (d *Document) validate(value any, place []string) error {
 	schema, err := d.schema(place)

@@ -2,6 +2,7 @@ import { type Room, canShareScreen, listDevices } from '../rooms/index.js';
 import { type Item, byId, el, icon, openMenu } from './dom.js';
 import { choose, chosen } from './memory.js';
 import type { Layout } from './arrange.js';
+import type { Captions } from './captions.js';
 import type { RecordingSwitch } from './recording.js';
 import type { OwnTile } from './stage.js';
 
@@ -20,6 +21,7 @@ export interface ControlsHost {
   /** Copies the link with which others are invited; undefined if the user may not invite or there is no such link. */
   readonly copyInvite: (() => void) | undefined;
   readonly recording: RecordingSwitch;
+  readonly captions: Captions;
   leave(): void;
   endForAll(): void;
 }
@@ -144,6 +146,7 @@ export class Controls {
     }
     items.push({ label: 'Settings' });
     if (host.recording.offered) items.push({ label: host.recording.label, icon: host.recording.records ? 'stop' : 'record', run: () => void host.recording.toggle() });
+    if (host.captions.heard) items.push({ label: 'Captions', checked: !host.captions.hidden, run: () => (host.captions.hidden = !host.captions.hidden) });
     if (host.copyInvite) items.push({ label: 'Copy the invite link', icon: 'link', run: host.copyInvite });
     if (host.float) items.push({ label: document.pictureInPictureElement ? 'Leave picture in picture' : 'Picture in picture', icon: 'float', run: host.float });
     const { more } = this.#buttons;

@@ -4,6 +4,7 @@ import {
 import { readBrand, titled } from '../brand/page.js';
 import type { Layout } from './arrange.js';
 import { type Breakout, BreakoutsDialog, ask } from './breakouts.js';
+import { Captions } from './captions.js';
 import { Chat } from './chat.js';
 import { Controls } from './controls.js';
 import { byId, closeMenu, el, icon } from './dom.js';
@@ -56,6 +57,7 @@ export class Meeting {
   #breakoutNews = 0; // the number of changes that the realtime channel reported
   #offered: string | undefined;
   #timeLeft: TimeLeft | undefined;
+  readonly #captions = new Captions();
   #goTo: string | undefined;
   readonly #known = new Map<string, string>(); // names of the participants in the room, by user id
 
@@ -64,8 +66,10 @@ export class Meeting {
     this.room = new Room({ url, token, room: roomId });
     this.#realtime = new Realtime({ token, room: roomId });
     if (session) {
-      const { layout, locked, waitingRoom, spotlightUserId, name, type, hostId, parentSessionId, recordingEnabled, recordingId, state } = session;
-      this.room.learn({ layout, locked, waitingRoom, spotlightUserId, name, type, hostId, parentSessionId, recordingEnabled, recordingId, state });
+      const { layout, locked, waitingRoom, spotlightUserId, name, type, hostId, parentSessionId, recordingEnabled, transcriptionEnabled, recordingId, state } = session;
+      this.room.learn({
+        layout, locked, waitingRoom, spotlightUserId, name, type, hostId, parentSessionId, recordingEnabled, transcriptionEnabled, recordingId, state,
+      });
     }
   }
 
@@ -179,6 +183,7 @@ export class Meeting {
         if (self) void act(self.handRaised ? api.lowerHand(room.id, self.userId) : api.raiseHand(room.id, self.userId));
       },
       recording,
+      captions: this.#captions,
       sendHeart: () => this.#channel?.sendHearts(),
       togglePanel: (name) => this.#panel?.toggle(name),
       get layout(): Layout | undefined {
@@ -304,7 +309,8 @@ export class Meeting {
   #hearChannel(channel: RealtimeRoom): void {
     const { room } = this;
     channel.on('heart', ({ count }) => showHearts(count));
-    channel.on('session.updated', ({ layout, locked, waitingRoom }) => room.learn({ layout, locked, waitingRoom }));
+    channel.on('session.updated', ({ layout, locked, waitingRoom, transcriptionEnabled }) => room.learn({ layout, locked, waitingRoom, transcriptionEnabled }));
+    channel.on('session.caption', (caption) => this.#captions.show(caption));
     channel.on('session.spotlight', ({ userId }) => room.learn({ spotlightUserId: userId }));
     channel.on('session.started', ({ state }) => room.learn({ state }));
     channel.on('subscribed', ({ recovered }) => recovered || void this.#findBreakouts().catch(() => undefined));
@@ -426,6 +432,7 @@ export class Meeting {
     const badges = [
       session.recording && el('span', { class: 'badge-rec' }, 'Recording'),
       !session.recording && session.recordingEnabled && el('span', { class: 'badge-rec' }, 'Recorded'),
+      session.transcriptionEnabled && el('span', { class: 'badge-text', title: 'A transcript is kept, and a summary is written after the end.' }, 'Transcript'),
       session.locked && el('span', { class: 'badge-lock' }, icon('lock'), el('span', { class: 'unseen' }, 'Locked')),
       kind === 'stream' && el('span', { class: 'badge-rec' }, 'Live'),
     ].filter((b): b is HTMLSpanElement => b !== false && b !== undefined);
@@ -450,6 +457,7 @@ export class Meeting {
   #clean(): void {
     clearInterval(this.#countdown);
     this.#timeLeft?.stop();
+    this.#captions.close();
     cancelAnimationFrame(this.#frame);
     closeMenu();
     for (const dialog of document.querySelectorAll('dialog')) dialog.remove();

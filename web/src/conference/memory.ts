@@ -40,6 +40,15 @@ export function setOwnTile(is: OwnTile): void {
   write(() => localStorage, 'showfloor.own-tile', { is });
 }
 
+/** Whether the user doesn't want captions. */
+export function captionsHidden(): boolean {
+  return read<{ hidden: boolean }>(() => localStorage, 'showfloor.captions')?.hidden ?? false;
+}
+
+export function setCaptionsHidden(hidden: boolean): void {
+  write(() => localStorage, 'showfloor.captions', { hidden });
+}
+
 // Browsers may block storage. Then nothing is stored.
 function read<Value>(storage: () => Storage, key: string): Value | undefined {
   try {

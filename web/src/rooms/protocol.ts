@@ -62,6 +62,8 @@ export interface SessionState {
   waitingRoom?: boolean;
   spotlightUserId?: string | null;
   recordingEnabled?: boolean;
+  /** A transcript is kept, and a summary is written after the end. */
+  transcriptionEnabled?: boolean;
   /** The room is being recorded at the moment. */
   recording?: boolean;
   /** The recording that is being made; the room writes to it while participants are in it. */

@@ -2,7 +2,7 @@ import { Centrifuge, State, type Subscription } from 'centrifuge';
 
 import { Emitter } from './emitter.js';
 import type {
-  ChatMessageCreatedData, ChatMessageDeletedData, ChatMessageEditedData, RealtimeAuction, RealtimeAuctionBid, RealtimeDiscountDrop,
+  Caption, ChatMessageCreatedData, ChatMessageDeletedData, ChatMessageEditedData, RealtimeAuction, RealtimeAuctionBid, RealtimeDiscountDrop,
   RealtimeHearts, RealtimeProductPin, RealtimeProducts, RealtimeShow, RealtimeStockTick, SessionBreakoutsClosedData, SessionBreakoutsCreatedData, SessionEndedData,
   SessionHandraiseLoweredData, SessionHandraiseRaisedData, SessionMutedAllData, SessionParticipantKickedData,
   SessionParticipantMutedData, SessionParticipantPromotedData, SessionParticipantUpdatedData, SessionRecordingStartedData, SessionRecordingStoppedData,
@@ -39,6 +39,7 @@ export interface Publications {
   'session.breakouts.created': SessionBreakoutsCreatedData;
   'session.breakouts.closed': SessionBreakoutsClosedData;
   'session.summary.ready': SessionSummaryReadyData;
+  'session.caption': Caption;
 }
 
 const aliveMs = 3000; // the longest wait for an answer of a connection that works
