@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestCaptions(t *testing.T) {
 	require.Equal(t, got, again)
 
 	// The tenant's server names the speaker. Its words may arrive late, and the lines are in the order in which they were said.
-	m.owner.Call(t, "POST", path, caption("1", "Who books it?", "userId", "ada", "startedAt", began.Add(-5*time.Second).Format(time.RFC3339Nano),
+	m.owner.Call(t, "POST", path, caption("1", "May I book it?", "userId", "ada", "startedAt", began.Add(-5*time.Second).Format(time.RFC3339Nano),
 		"endedAt", began.Add(-3*time.Second).Format(time.RFC3339Nano))).Is(t, 201)
 	m.owner.Call(t, "POST", path, caption("2", "x", "userId", "eve")).Problem(t, 404, "not_found")
 	m.owner.Call(t, "POST", path, caption("2", "x", "userId", "dan")).Problem(t, 403, "forbidden")
@@ -64,11 +65,11 @@ func TestCaptions(t *testing.T) {
 	m.dan.Call(t, "POST", path, caption("2", "x", "userId", "dan")).Problem(t, 403, "forbidden")
 	m.owner.Ticket(t, m.session.ID, "zoe", map[string]any{"role": "guest"}).Call(t, "POST", path, caption("2", "x", "userId", "zoe")).Problem(t, 403, "forbidden")
 
-	require.Equal(t, []string{"Ben Sato: I book", "Ben Sato: I book the studio.", "ada: Who books it?"}, m.captionsOf())
+	require.Equal(t, []string{"Ben Sato: I book", "Ben Sato: I book the studio.", "ada: May I book it?"}, m.captionsOf())
 	var lines []api.TranscriptLine
 	m.owner.Call(t, "GET", m.path+"/transcript", nil).Into(t, 200, &lines)
 	require.Len(t, lines, 2)
-	require.Equal(t, []string{"Who books it?", "I book the studio."}, []string{lines[0].Text, lines[1].Text})
+	require.Equal(t, []string{"May I book it?", "I book the studio."}, []string{lines[0].Text, lines[1].Text})
 	require.InDelta(t, 55, lines[0].StartSec, 0.01)
 	require.InDelta(t, 60, lines[1].StartSec, 0.01)
 
@@ -94,7 +95,7 @@ func TestCaptionTimesAreOfTheSession(t *testing.T) {
 		{m.owner, -50 * time.Minute, -40 * time.Minute, -50 * time.Minute, -40 * time.Minute},
 		{m.owner, -50 * time.Hour, -40 * time.Hour, -time.Hour, -time.Hour},
 	} {
-		c.by.Call(t, "POST", m.path+"/captions", caption(fmt.Sprint(i), "x", "startedAt", now.Add(c.started).Format(time.RFC3339Nano),
+		c.by.Call(t, "POST", m.path+"/captions", caption(strconv.Itoa(i), "x", "startedAt", now.Add(c.started).Format(time.RFC3339Nano),
 			"endedAt", now.Add(c.ended).Format(time.RFC3339Nano))).Into(t, 201, &got)
 		require.WithinDuration(t, now.Add(c.wantStarted), got.StartedAt.Time, time.Second, i)
 		require.WithinDuration(t, now.Add(c.wantEnded), got.EndedAt.Time, time.Second, i)

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What was said in sessions with transcription: final captions, from clients or from the tenant's server.
+-- Lines of transcripts: final captions of sessions with transcription, from clients or from the tenant's server.
 CREATE TABLE transcript_lines (
     -- Begins with the time of started_at, so that ids are in the order of the conversation.
     id         text PRIMARY KEY,
@@ -41,7 +41,7 @@ CREATE TABLE summary_parts (
     PRIMARY KEY (session_id, part)
 );
 
--- What wrote the summary: extractive or model.
+-- The engine that wrote the summary.
 ALTER TABLE sessions ADD COLUMN summary_engine text CHECK (summary_engine IN ('extractive', 'model'));
 UPDATE sessions SET summary_engine = 'extractive' WHERE summary_at IS NOT NULL;
 -- Ended sessions without a summary.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 
-	"showfloor/internal/rooms/summary"
 	"showfloor/internal/rooms/summary/model"
 )
 
@@ -35,7 +34,7 @@ func (c *config) checkAI() error {
 }
 
 // summaryModel is the language model; nil if none is set.
-func (c *config) summaryModel() summary.Model {
+func (c *config) summaryModel() *model.Client {
 	if c.AIURL == "" {
 		return nil
 	}

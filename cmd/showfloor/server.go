@@ -231,7 +231,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	}
 	s.openProcessor()
 	s.realtime = realtime.New(realtime.Config{RedisURL: s.config.RedisURL, Log: s.log, Now: s.clock.Now})
-	s.areas, err = areas.Open(ctx, areas.Config{
+	config := areas.Config{
 		Settings: s.config.areas, Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
 		Engine: mediagate.Engine{Hub: s.hub}, Files: s.files, RecordingAssets: s.assets, RecordingImporter: s.importer,
 		Renditions: s.renditions, TranscodeWorkers: s.config.transcodeWorkers, Packages: s.packages,
@@ -239,8 +239,12 @@ func (s *server) openAreas(ctx context.Context) error {
 		Processor: s.processor, Realtime: s.realtime,
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
-		ObserveMediaJob: s.metrics.observeMediaJob, SummaryModel: s.config.summaryModel(),
-	})
+		ObserveMediaJob: s.metrics.observeMediaJob,
+	}
+	if m := s.config.summaryModel(); m != nil {
+		config.SummaryModel = m
+	}
+	s.areas, err = areas.Open(ctx, config)
 	if err != nil {
 		return err
 	}

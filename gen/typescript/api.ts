@@ -7753,7 +7753,7 @@ export interface components {
              */
             startedAt?: string;
             /**
-             * @description What was said, up to now.
+             * @description The words of the sentence, up to now.
              * @example I book the studio for Thursday.
              */
             text: string;
@@ -13675,7 +13675,7 @@ export interface components {
         /** @description A written summary of a session. */
         SessionSummary: {
             /**
-             * @description What wrote the summary; null before that.
+             * @description The engine that wrote the summary; null before that.
              * @enum {string|null}
              */
             engine: components["schemas"]["SummaryEngine"] | null;

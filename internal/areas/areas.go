@@ -223,7 +223,7 @@ type Areas struct {
 	Sessions *session.Service
 	Chat     *chat.Service
 	Calls    *call.Service
-	// Transcripts are what was said in sessions, Summaries what mattered of it.
+	// Transcripts are the words of sessions, and Summaries are made of them.
 	Transcripts *transcript.Service
 	Summaries   *summary.Service
 	// Shows and Shop are what viewers and buyers see of streams and recordings.

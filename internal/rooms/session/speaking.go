@@ -11,7 +11,9 @@ import (
 
 // GetSpeaker returns a live session and one of its participants who may speak, for words of this participant. A participant token is
 // for its own user only, who must be in the room; for another user the problem is forbidden.
-func (s *Service) GetSpeaker(ctx context.Context, q *db.Queries, c tenancy.Caller, sessionID, userID string) (db.Session, db.Participant, error) {
+func (s *Service) GetSpeaker(
+	ctx context.Context, q *db.Queries, c tenancy.Caller, sessionID, userID string,
+) (db.Session, db.Participant, error) {
 	row, err := get(ctx, q, c.TenantID, sessionID)
 	if err != nil {
 		return row, db.Participant{}, err

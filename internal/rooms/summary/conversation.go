@@ -19,7 +19,7 @@ const (
 	pageMessages = 500
 )
 
-// conversation is what was said and written in a session, in the order of time.
+// conversation holds the transcript and the chat of a session, in the order of time.
 type conversation struct {
 	lines []extractive.Line
 	// spoken and written are how many of them are of the transcript and of the chat.

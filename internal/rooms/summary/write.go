@@ -48,7 +48,7 @@ func (s *Service) WriteSummary(ctx context.Context, tenantID, sessionID string, 
 		var refused RefusedError
 		switch answer, err := s.ask(ctx, row, c); {
 		case errors.As(err, &refused):
-			s.config.Log.Warn("the language model refused a session's text; its summary is extractive", "session", sessionID, "reason", refused.Reason)
+			s.config.Log.Warn("the language model refused a session; its summary is extractive", "session", sessionID, "reason", refused.Reason)
 		case err != nil:
 			return 0, err
 		default:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -43,7 +44,7 @@ func newRig(t *testing.T, m summary.Model) *rig {
 func (r *rig) says(t *testing.T, user, text string) {
 	t.Helper()
 	r.s.Clock.Advance(time.Second)
-	key := fmt.Sprint(r.s.Clock.Now().UnixNano())
+	key := strconv.FormatInt(r.s.Clock.Now().UnixNano(), 10)
 	r.owner.Call(t, "POST", r.path+"/captions", map[string]any{"key": key, "userId": user, "text": text}).Is(t, 201)
 }
 
@@ -142,7 +143,16 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"error": {"message": "no"}}`)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": answer}}}})
+	_, _ = io.WriteString(w, `{"choices": [{"message": {"role": "assistant", "content": `+quoted(fmt.Sprint(answer))+`}}]}`)
+}
+
+// quoted is a text as JSON.
+func quoted(text string) string {
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(encoded)
 }
 
 func (e *endpoint) count() int {

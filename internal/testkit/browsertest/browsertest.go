@@ -30,7 +30,7 @@ import (
 
 const (
 	startTimeout = time.Minute
-	waitTimeout  = time.Minute
+	waitTimeout  = 2 * time.Minute
 	pollEvery    = 50 * time.Millisecond
 	windowWidth  = 1280
 	windowHeight = 800

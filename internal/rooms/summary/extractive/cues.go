@@ -2,7 +2,7 @@ package extractive
 
 import "strings"
 
-// isTask reports whether a sentence says what somebody is going to do.
+// isTask reports whether a sentence gives or takes a task.
 func isTask(s sentence) bool {
 	return has(s, fewWords, []string{
 		"i will", "i'll", "i’ll", "we will", "we'll", "we’ll", "you will", "please", "can you", "could you", "needs to", "need to",
@@ -14,7 +14,7 @@ func isTask(s sentence) bool {
 	}) && !strings.HasSuffix(s.text, "?")
 }
 
-// isDecision reports whether a sentence says what was decided.
+// isDecision reports whether a sentence states a decision.
 func isDecision(s sentence) bool {
 	return has(s, fewWords, []string{
 		"we decided", "we've decided", "we have decided", "it is decided", "it's decided", "decision", "we agreed", "we agree", "agreed that",

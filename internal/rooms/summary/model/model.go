@@ -118,7 +118,7 @@ func instructions(kind summary.TextKind) string {
 Answer with one JSON object with these fields, in the language of the conversation:
 "tldr": the whole conversation in one or two sentences.
 "highlights": at most 8 strings, the most important points.
-"actionItems": a string for each task, with who does what until when.
+"actionItems": a string for each task, with the person and the date.
 "decisions": a string for each decision.
 Leave an array empty rather than inventing entries.`
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// mostAgain is how many failed tests in real time run a second time. More failures have another reason than a busy machine.
+const mostAgain = 4
+
+// suspect is a run in which tests failed, perhaps because the machine was busy.
+type suspect struct {
+	binary binary
+	tests  []string
+	err    error
+}
+
+// realTime runs tests in real time. If some fail, it notes them for again instead of returning the error. A data race is an error at
+// once, and so is a run that ends without the name of a failed test, as after a panic.
+func (r *runner) realTime(ctx context.Context, b binary) error {
+	r.take(b.pkg)
+	err := r.binary(ctx, b, normal)
+	tests, raced := r.take(b.pkg)
+	if err == nil || len(tests) == 0 || raced || ctx.Err() != nil {
+		return err
+	}
+	r.suspects = append(r.suspects, suspect{b, tests, err})
+	return nil
+}
+
+// again runs the failed tests in real time once more, one after the other, when nothing else runs.
+func (r *runner) again(ctx context.Context) error {
+	count := 0
+	for _, s := range r.suspects {
+		count += len(s.tests)
+	}
+	var failures []error
+	for _, s := range r.suspects {
+		if count > mostAgain {
+			failures = append(failures, s.err)
+			continue
+		}
+		b := s.binary
+		b.args = []string{"-test.run=^(" + strings.Join(s.tests, "|") + ")$", "-test.parallel=1"}
+		fmt.Fprintf(os.Stderr, "testrun: %s: %s failed beside other tests; running again, alone\n", b.pkg, strings.Join(s.tests, ", "))
+		if err := r.binary(ctx, b, normal); err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "testrun: WARNING: %s: %s passed alone: the machine was too busy for it, or it fails at times\n",
+			b.pkg, strings.Join(s.tests, ", "))
+	}
+	return errors.Join(failures...)
+}
+
+// note remembers a failed test or a data race from a line of go test's JSON events.
+func (r *runner) note(line []byte) {
+	var event struct{ Action, Package, Test, Output string }
+	if json.Unmarshal(line, &event) != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case event.Action == "output" && strings.Contains(event.Output, "WARNING: DATA RACE"):
+		r.raced[event.Package] = true
+	case event.Action == "fail" && event.Test != "" && !strings.Contains(event.Test, "/"):
+		r.failed[event.Package] = append(r.failed[event.Package], event.Test)
+	}
+}
+
+// take returns the failed tests of a package, and whether it had a data race, and forgets both.
+func (r *runner) take(pkg string) (tests []string, raced bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tests, raced = r.failed[pkg], r.raced[pkg]
+	delete(r.failed, pkg)
+	delete(r.raced, pkg)
+	return tests, raced
+}
