@@ -86,5 +86,5 @@ func TestEmittedNamesAreConstants(t *testing.T) {
 	names, err := constants("../../internal/outflow/event/event.go")
 	require.NoError(t, err)
 	require.Contains(t, names, "stream.started")
-	require.NotContains(t, names, "session.summary.ready")
+	require.NotContains(t, names, "session.paused")
 }
