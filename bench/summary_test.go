@@ -21,7 +21,7 @@ const (
 
 // BenchmarkSummary summarizes the transcript of an hour without a language model. The baseline is the division into words by spaces.
 func BenchmarkSummary(b *testing.B) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the text needs no secrecy
+	random := rand.New(rand.NewPCG(1, 2))
 	frequent := rand.NewZipf(random, 1.1, 2, vocabulary-1)
 	lines := make([]extractive.Line, talkSentences)
 	for i := range lines {
