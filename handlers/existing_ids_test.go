@@ -89,7 +89,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"createPackage": encoded.ID, "getPackage": pkg.ID, "cancelPackage": pkg.ID,
 		"listRecordingTextTracks": made.ID, "putRecordingTextTrack": made.ID + "/en", "deleteRecordingTextTrack": made.ID + "/en",
 		"getStreamFunnel": st.ID, "listStreamRecordings": made.StreamID.MustGet(), "startRecording": onAir.ID, "stopRecording": taped.StreamID.MustGet() + "/" + taped.ID,
-		"deleteRestreamTarget": removable.ID, "listRestreamRoutes": st.ID, "attachRestreamTargets": st.ID, "detachRestreamTarget": st.ID + "/" + target.ID,
+		"deleteRestreamTarget": removable.ID, "updateRestreamTarget": target.ID, "listRestreamRoutes": st.ID, "attachRestreamTargets": st.ID, "detachRestreamTarget": st.ID + "/" + target.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 }

@@ -11,6 +11,15 @@ import (
 	"showfloor/internal/streams/restream"
 )
 
+// ListRestreamPresets lists the platforms for which a stream key is enough.
+func (s *Server) ListRestreamPresets(
+	context.Context, api.ListRestreamPresetsRequestObject,
+) (api.ListRestreamPresetsResponseObject, error) {
+	return api.ListRestreamPresets200JSONResponse(each(restream.Presets(), func(p restream.Preset) api.RestreamPreset {
+		return api.RestreamPreset{Platform: p.Platform, Name: p.Name, Address: p.Address}
+	})), nil
+}
+
 // ListRestreamTargets lists the tenant's targets.
 func (s *Server) ListRestreamTargets(
 	ctx context.Context, r api.ListRestreamTargetsRequestObject,
@@ -34,12 +43,25 @@ func (s *Server) ListRestreamTargets(
 func (s *Server) CreateRestreamTarget(
 	ctx context.Context, r api.CreateRestreamTargetRequestObject,
 ) (api.CreateRestreamTargetResponseObject, error) {
-	in := restream.TargetInput{Name: r.Body.Name, Platform: r.Body.Platform, RTMPURL: *r.Body.RtmpURL} // required
+	in := restream.TargetInput{Name: r.Body.Name, Platform: r.Body.Platform, RTMPURL: r.Body.RtmpURL, StreamKey: r.Body.StreamKey}
 	row, err := s.areas.Restreams.CreateRestreamTarget(ctx, request.Caller(ctx), in)
 	if err != nil {
 		return nil, err
 	}
 	return api.CreateRestreamTarget201JSONResponse(toRestreamTarget(row)), nil
+}
+
+// UpdateRestreamTarget changes a target.
+func (s *Server) UpdateRestreamTarget(
+	ctx context.Context, r api.UpdateRestreamTargetRequestObject,
+) (api.UpdateRestreamTargetResponseObject, error) {
+	row, err := s.areas.Restreams.UpdateRestreamTarget(ctx, request.Caller(ctx), r.ID, restream.TargetPatch{
+		Name: r.Body.Name, Platform: r.Body.Platform, RTMPURL: r.Body.RtmpURL, StreamKey: r.Body.StreamKey,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return api.UpdateRestreamTarget200JSONResponse(toRestreamTarget(row)), nil
 }
 
 // DeleteRestreamTarget removes a target and ends its routes.

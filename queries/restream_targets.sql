@@ -26,6 +26,10 @@ SELECT id FROM restream_targets WHERE tenant_id = @tenant_id AND id = ANY(@ids::
 UPDATE restream_targets SET address = NULL, deleted_at = @now, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL RETURNING *;
 
+-- name: UpdateRestreamTarget :one
+UPDATE restream_targets SET name = @name, platform = @platform, address = @address, address_end = @address_end, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL RETURNING *;
+
 -- name: LockRestreamTarget :one
 SELECT * FROM restream_targets WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL FOR UPDATE;
 

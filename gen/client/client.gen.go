@@ -2669,6 +2669,13 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/replays/{id}/chat (the `ListParticipantReplayMessages` operationId).
 	ListParticipantReplayMessages(ctx context.Context, id ID, params *ListParticipantReplayMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListRestreamPresets List known platforms
+	//
+	// Lists the platforms for which a stream key is enough to add a target.
+	//
+	// Corresponds with GET /v1/me/restream/presets (the `ListRestreamPresets` operationId).
+	ListRestreamPresets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListRestreamRoutes List a stream's restream routes
 	//
 	// Lists the routes of the current broadcast and of earlier ones.
@@ -2740,6 +2747,8 @@ type ClientInterface interface {
 	// Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 	// forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 	// the server allows it. Host names are checked again when the connection is made.
+	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+	// both fields or neither, and for a stream key of another platform.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2751,6 +2760,8 @@ type ClientInterface interface {
 	// Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 	// forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 	// the server allows it. Host names are checked again when the connection is made.
+	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+	// both fields or neither, and for a stream key of another platform.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2764,6 +2775,30 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
 	DeleteRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateRestreamTargetWithBody Change a restream target
+	//
+	// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+	// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+	// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+	// joined with the address of the given platform, or of the target's current one.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+	UpdateRestreamTargetWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateRestreamTarget Change a restream target
+	//
+	// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+	// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+	// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+	// joined with the address of the given platform, or of the target's current one.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+	UpdateRestreamTarget(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSessions List sessions
 	//
@@ -9227,6 +9262,23 @@ func (c *Client) ListParticipantReplayMessages(ctx context.Context, id ID, param
 	return c.Client.Do(req)
 }
 
+// ListRestreamPresets List known platforms
+//
+// Lists the platforms for which a stream key is enough to add a target.
+//
+// Corresponds with GET /v1/me/restream/presets (the `ListRestreamPresets` operationId).
+func (c *Client) ListRestreamPresets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRestreamPresetsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListRestreamRoutes List a stream's restream routes
 //
 // Lists the routes of the current broadcast and of earlier ones.
@@ -9348,6 +9400,8 @@ func (c *Client) ListRestreamTargets(ctx context.Context, params *ListRestreamTa
 // Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 // forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 // the server allows it. Host names are checked again when the connection is made.
+// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+// both fields or neither, and for a stream key of another platform.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9369,6 +9423,8 @@ func (c *Client) CreateRestreamTargetWithBody(ctx context.Context, contentType s
 // Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 // forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 // the server allows it. Host names are checked again when the connection is made.
+// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+// both fields or neither, and for a stream key of another platform.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9393,6 +9449,50 @@ func (c *Client) CreateRestreamTarget(ctx context.Context, body CreateRestreamTa
 // Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
 func (c *Client) DeleteRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteRestreamTargetRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateRestreamTargetWithBody Change a restream target
+//
+// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+// joined with the address of the given platform, or of the target's current one.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+func (c *Client) UpdateRestreamTargetWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateRestreamTargetRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateRestreamTarget Change a restream target
+//
+// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+// joined with the address of the given platform, or of the target's current one.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+func (c *Client) UpdateRestreamTarget(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateRestreamTargetRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -20354,6 +20454,33 @@ func NewListParticipantReplayMessagesRequest(server string, id ID, params *ListP
 	return req, nil
 }
 
+// NewListRestreamPresetsRequest constructs an http.Request for the ListRestreamPresets method
+func NewListRestreamPresetsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/presets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListRestreamRoutesRequest constructs an http.Request for the ListRestreamRoutes method
 func NewListRestreamRoutesRequest(server string, streamID StreamID, params *ListRestreamRoutesParams) (*http.Request, error) {
 	var err error
@@ -20651,6 +20778,53 @@ func NewDeleteRestreamTargetRequest(server string, id ID) (*http.Request, error)
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewUpdateRestreamTargetRequest calls the generic UpdateRestreamTarget builder with application/json body
+func NewUpdateRestreamTargetRequest(server string, id ID, body UpdateRestreamTargetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateRestreamTargetRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateRestreamTargetRequestWithBody constructs an http.Request for the UpdateRestreamTarget method, with any body, and a specified content type
+func NewUpdateRestreamTargetRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/targets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -27779,6 +27953,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/replays/{id}/chat (the `ListParticipantReplayMessages` operationId).
 	ListParticipantReplayMessagesWithResponse(ctx context.Context, id ID, params *ListParticipantReplayMessagesParams, reqEditors ...RequestEditorFn) (*ListParticipantReplayMessagesResponse, error)
 
+	// ListRestreamPresetsWithResponse List known platforms
+	//
+	// Lists the platforms for which a stream key is enough to add a target.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/restream/presets (the `ListRestreamPresets` operationId).
+	ListRestreamPresetsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRestreamPresetsResponse, error)
+
 	// ListRestreamRoutesWithResponse List a stream's restream routes
 	//
 	// Lists the routes of the current broadcast and of earlier ones.
@@ -27856,6 +28039,8 @@ type ClientWithResponsesInterface interface {
 	// Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 	// forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 	// the server allows it. Host names are checked again when the connection is made.
+	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+	// both fields or neither, and for a stream key of another platform.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27867,6 +28052,8 @@ type ClientWithResponsesInterface interface {
 	// Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 	// forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 	// the server allows it. Host names are checked again when the connection is made.
+	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+	// both fields or neither, and for a stream key of another platform.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27882,6 +28069,30 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
 	DeleteRestreamTargetWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeleteRestreamTargetResponse, error)
+
+	// UpdateRestreamTargetWithBodyWithResponse Change a restream target
+	//
+	// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+	// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+	// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+	// joined with the address of the given platform, or of the target's current one.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+	UpdateRestreamTargetWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateRestreamTargetResponse, error)
+
+	// UpdateRestreamTargetWithResponse Change a restream target
+	//
+	// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+	// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+	// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+	// joined with the address of the given platform, or of the target's current one.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+	UpdateRestreamTargetWithResponse(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRestreamTargetResponse, error)
 
 	// ListSessionsWithResponse List sessions
 	//
@@ -37877,6 +38088,54 @@ func (r ListParticipantReplayMessagesResponse) ContentType() string {
 	return ""
 }
 
+type ListRestreamPresetsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RestreamPresetList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRestreamPresetsResponse) GetJSON200() *RestreamPresetList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRestreamPresetsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRestreamPresetsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRestreamPresetsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRestreamPresetsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRestreamPresetsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListRestreamRoutesResponse200Headers the declared response headers of an HTTP 200 response for ListRestreamRoutes
 type ListRestreamRoutesResponse200Headers struct {
 	Link *string
@@ -38173,6 +38432,54 @@ func (r DeleteRestreamTargetResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DeleteRestreamTargetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateRestreamTargetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RestreamTarget
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateRestreamTargetResponse) GetJSON200() *RestreamTarget {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateRestreamTargetResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateRestreamTargetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateRestreamTargetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateRestreamTargetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateRestreamTargetResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -47054,6 +47361,21 @@ func (c *ClientWithResponses) ListParticipantReplayMessagesWithResponse(ctx cont
 	return ParseListParticipantReplayMessagesResponse(rsp)
 }
 
+// ListRestreamPresetsWithResponse List known platforms
+//
+// Lists the platforms for which a stream key is enough to add a target.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/restream/presets (the `ListRestreamPresets` operationId).
+func (c *ClientWithResponses) ListRestreamPresetsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRestreamPresetsResponse, error) {
+	rsp, err := c.ListRestreamPresets(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRestreamPresetsResponse(rsp)
+}
+
 // ListRestreamRoutesWithResponse List a stream's restream routes
 //
 // Lists the routes of the current broadcast and of earlier ones.
@@ -47161,6 +47483,8 @@ func (c *ClientWithResponses) ListRestreamTargetsWithResponse(ctx context.Contex
 // Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 // forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 // the server allows it. Host names are checked again when the connection is made.
+// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+// both fields or neither, and for a stream key of another platform.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47178,6 +47502,8 @@ func (c *ClientWithResponses) CreateRestreamTargetWithBodyWithResponse(ctx conte
 // Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 // forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 // the server allows it. Host names are checked again when the connection is made.
+// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+// both fields or neither, and for a stream key of another platform.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47204,6 +47530,42 @@ func (c *ClientWithResponses) DeleteRestreamTargetWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseDeleteRestreamTargetResponse(rsp)
+}
+
+// UpdateRestreamTargetWithBodyWithResponse Change a restream target
+//
+// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+// joined with the address of the given platform, or of the target's current one.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+func (c *ClientWithResponses) UpdateRestreamTargetWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateRestreamTargetResponse, error) {
+	rsp, err := c.UpdateRestreamTargetWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateRestreamTargetResponse(rsp)
+}
+
+// UpdateRestreamTargetWithResponse Change a restream target
+//
+// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+// joined with the address of the given platform, or of the target's current one.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+func (c *ClientWithResponses) UpdateRestreamTargetWithResponse(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRestreamTargetResponse, error) {
+	rsp, err := c.UpdateRestreamTarget(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateRestreamTargetResponse(rsp)
 }
 
 // ListSessionsWithResponse List sessions
@@ -55462,6 +55824,39 @@ func ParseListParticipantReplayMessagesResponse(rsp *http.Response) (*ListPartic
 	return response, nil
 }
 
+// ParseListRestreamPresetsResponse parses an HTTP response from a ListRestreamPresetsWithResponse call
+func ParseListRestreamPresetsResponse(rsp *http.Response) (*ListRestreamPresetsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRestreamPresetsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RestreamPresetList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListRestreamRoutesResponse parses an HTTP response from a ListRestreamRoutesWithResponse call
 func ParseListRestreamRoutesResponse(rsp *http.Response) (*ListRestreamRoutesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -55662,6 +56057,39 @@ func ParseDeleteRestreamTargetResponse(rsp *http.Response) (*DeleteRestreamTarge
 	}
 
 	response := &DeleteRestreamTargetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RestreamTarget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateRestreamTargetResponse parses an HTTP response from a UpdateRestreamTargetWithResponse call
+func ParseUpdateRestreamTargetResponse(rsp *http.Response) (*UpdateRestreamTargetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateRestreamTargetResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

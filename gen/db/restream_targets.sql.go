@@ -292,3 +292,43 @@ func (q *Queries) ShareRestreamTargets(ctx context.Context, arg ShareRestreamTar
 	}
 	return items, nil
 }
+
+const UpdateRestreamTarget = `-- name: UpdateRestreamTarget :one
+UPDATE restream_targets SET name = $1, platform = $2, address = $3, address_end = $4, updated_at = $5
+WHERE tenant_id = $6 AND id = $7 AND deleted_at IS NULL RETURNING id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at
+`
+
+type UpdateRestreamTargetParams struct {
+	Name       string
+	Platform   string
+	Address    []byte
+	AddressEnd string
+	Now        time.Time
+	TenantID   string
+	ID         string
+}
+
+func (q *Queries) UpdateRestreamTarget(ctx context.Context, arg UpdateRestreamTargetParams) (RestreamTarget, error) {
+	row := q.db.QueryRow(ctx, UpdateRestreamTarget,
+		arg.Name,
+		arg.Platform,
+		arg.Address,
+		arg.AddressEnd,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	var i RestreamTarget
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.Name,
+		&i.Platform,
+		&i.Address,
+		&i.AddressEnd,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.DeletedAt,
+	)
+	return i, err
+}

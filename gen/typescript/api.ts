@@ -3753,6 +3753,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/restream/presets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List known platforms
+         * @description Lists the platforms for which a stream key is enough to add a target.
+         */
+        get: operations["listRestreamPresets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/restream/streams/{streamId}": {
         parameters: {
             query?: never;
@@ -3837,6 +3857,8 @@ export interface paths {
          * @description Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
          *     forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
          *     the server allows it. Host names are checked again when the connection is made.
+         *     Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+         *     both fields or neither, and for a stream key of another platform.
          */
         post: operations["createRestreamTarget"];
         delete?: never;
@@ -3866,7 +3888,14 @@ export interface paths {
         delete: operations["deleteRestreamTarget"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a restream target
+         * @description Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+         *     live routes end their connection and connect to the new address. They stay live, with the same id and without another
+         *     event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+         *     joined with the address of the given platform, or of the target's current one.
+         */
+        patch: operations["updateRestreamTarget"];
         trace?: never;
     };
     "/v1/me/sessions": {
@@ -12254,6 +12283,12 @@ export interface components {
         };
         /** @description Messages, in the order of their seconds. */
         ReplayMessageList: components["schemas"]["ReplayMessage"][];
+        /**
+         * Format: uri
+         * @description The whole rtmp or rtmps address, including the stream key. It is stored encrypted and never logged.
+         * @example rtmps://live.platform.example/app/key-4f9q2x
+         */
+        RestreamAddress: string;
         /** @description The number of attached targets. */
         RestreamAttached: {
             /**
@@ -12367,6 +12402,26 @@ export interface components {
              */
             reconnects: number;
         };
+        /** @description A platform whose address this server knows, so that a stream key is enough for a target. */
+        RestreamPreset: {
+            /**
+             * @description The address before the stream key.
+             * @example rtmps://a.rtmps.youtube.com/live2
+             */
+            address: string;
+            /**
+             * @description The platform's name for people.
+             * @example YouTube
+             */
+            name: string;
+            /**
+             * @description The value for `platform`.
+             * @example youtube
+             */
+            platform: string;
+        };
+        /** @description The platforms by name. */
+        RestreamPresetList: components["schemas"]["RestreamPreset"][];
         /** @description The forwarding of one broadcast of a stream to one target. */
         RestreamRoute: {
             /**
@@ -12434,6 +12489,11 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
+        /**
+         * @description The stream key alone, for a platform whose address this server knows, instead of `rtmpUrl`. It is stored encrypted and never logged.
+         * @example key-4f9q2x
+         */
+        RestreamStreamKey: string;
         /** @description An address on another platform to which streams can be forwarded. */
         RestreamTarget: {
             /** @description Whether the target can be attached; false after it is removed. */
@@ -12455,7 +12515,7 @@ export interface components {
              */
             rtmpUrl: string;
         };
-        /** @description A new target. */
+        /** @description A new target, with exactly one of `rtmpUrl` and `streamKey`. */
         RestreamTargetInput: {
             /**
              * @description A name for people; up to 120 characters.
@@ -12463,19 +12523,30 @@ export interface components {
              */
             name: string;
             /**
-             * @description The platform's name, up to 40 characters; `custom` for any other RTMP or RTMPS server. Forwarding is the same for all platforms.
+             * @description The platform's name, up to 40 characters; `custom` for any other RTMP or RTMPS server. Forwarding is the same for all platforms. With `streamKey` it must be one that `listRestreamPresets` lists.
              * @example custom
              */
             platform: string;
-            /**
-             * Format: uri
-             * @description The whole rtmp or rtmps address, including the stream key. It is stored encrypted and never logged.
-             * @example rtmps://live.platform.example/app/key-4f9q2x
-             */
-            rtmpUrl: string;
+            rtmpUrl?: components["schemas"]["RestreamAddress"];
+            streamKey?: components["schemas"]["RestreamStreamKey"];
         };
         /** @description Targets, newest first. */
         RestreamTargetList: components["schemas"]["RestreamTarget"][];
+        /** @description The fields to change; at most one of `rtmpUrl` and `streamKey`. */
+        RestreamTargetPatch: {
+            /**
+             * @description A name for people; up to 120 characters.
+             * @example Our other channel
+             */
+            name?: string;
+            /**
+             * @description The platform's name, up to 40 characters. A new name alone doesn't change the address.
+             * @example youtube
+             */
+            platform?: string;
+            rtmpUrl?: components["schemas"]["RestreamAddress"];
+            streamKey?: components["schemas"]["RestreamStreamKey"];
+        };
         /** @description The total of the paid orders in one currency. */
         Revenue: {
             currency: components["schemas"]["Currency"];
@@ -16441,6 +16512,7 @@ export type Replay = components['schemas']['Replay'];
 export type ReplayGuestToken = components['schemas']['ReplayGuestToken'];
 export type ReplayMessage = components['schemas']['ReplayMessage'];
 export type ReplayMessageList = components['schemas']['ReplayMessageList'];
+export type RestreamAddress = components['schemas']['RestreamAddress'];
 export type RestreamAttached = components['schemas']['RestreamAttached'];
 export type RestreamAttachmentInput = components['schemas']['RestreamAttachmentInput'];
 export type RestreamEndedData = components['schemas']['RestreamEndedData'];
@@ -16448,15 +16520,19 @@ export type RestreamEndedEvent = components['schemas']['RestreamEndedEvent'];
 export type RestreamFailedData = components['schemas']['RestreamFailedData'];
 export type RestreamFailedEvent = components['schemas']['RestreamFailedEvent'];
 export type RestreamHealth = components['schemas']['RestreamHealth'];
+export type RestreamPreset = components['schemas']['RestreamPreset'];
+export type RestreamPresetList = components['schemas']['RestreamPresetList'];
 export type RestreamRoute = components['schemas']['RestreamRoute'];
 export type RestreamRouteList = components['schemas']['RestreamRouteList'];
 export type RestreamRouteStatus = components['schemas']['RestreamRouteStatus'];
 export type RestreamRouteTarget = components['schemas']['RestreamRouteTarget'];
 export type RestreamStartedData = components['schemas']['RestreamStartedData'];
 export type RestreamStartedEvent = components['schemas']['RestreamStartedEvent'];
+export type RestreamStreamKey = components['schemas']['RestreamStreamKey'];
 export type RestreamTarget = components['schemas']['RestreamTarget'];
 export type RestreamTargetInput = components['schemas']['RestreamTargetInput'];
 export type RestreamTargetList = components['schemas']['RestreamTargetList'];
+export type RestreamTargetPatch = components['schemas']['RestreamTargetPatch'];
 export type Revenue = components['schemas']['Revenue'];
 export type RevenueList = components['schemas']['RevenueList'];
 export type RevenueMonth = components['schemas']['RevenueMonth'];
@@ -21527,6 +21603,27 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listRestreamPresets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The platforms by name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamPresetList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listRestreamRoutes: {
         parameters: {
             query?: {
@@ -21690,6 +21787,34 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The removed target. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamTarget"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateRestreamTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RestreamTargetPatch"];
+            };
+        };
+        responses: {
+            /** @description The target as it is now, its address masked. */
             200: {
                 headers: {
                     [name: string]: unknown;

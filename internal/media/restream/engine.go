@@ -108,8 +108,8 @@ func New(c Config) *Engine {
 	return &Engine{config: c, forwarders: map[string]*forwarder{}}
 }
 
-// Set makes routes the only ones of a stream: new ones start, missing ones end. A running route gets its new address, which it uses from
-// its next connection on. A stream that isn't on air here has no routes.
+// Set makes routes the only ones of a stream: new ones start, missing ones end. A running route whose address has changed ends
+// its connection and connects to the new one. A stream that isn't on air here has no routes.
 func (e *Engine) Set(streamID string, routes []Route) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

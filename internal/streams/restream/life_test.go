@@ -255,3 +255,19 @@ func TestOldRoutesAreDeleted(t *testing.T) {
 	require.NoError(t, r.Restreams.DeleteOld(t.Context()))
 	require.Equal(t, []string{r.two.ID + " pending"}, r.statuses(t))
 }
+
+// TestAChangedAddressReachesTheForwarder of a live route, which stays the same route.
+func TestAChangedAddressReachesTheForwarder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.attach(t, r.one)
+	r.air(t, r.Server)
+	route := r.wanted(t, r.Server)[r.one.ID].RouteID
+	require.NoError(t, r.Restreams.RouteLive(t.Context(), route))
+	_, err := r.Restreams.UpdateRestreamTarget(t.Context(), r.caller, r.one.ID, restream.TargetPatch{RTMPURL: new("rtmp://three.example/app/key-three")})
+	require.NoError(t, err)
+	want := r.wanted(t, r.Server)[r.one.ID]
+	require.Equal(t, []any{route, "three.example:1935", "key-three"}, []any{want.RouteID, want.Address.Host, want.Address.Key})
+	names, _ := r.events(t)
+	require.Equal(t, []string{"restream.started"}, names)
+}
