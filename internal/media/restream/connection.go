@@ -37,7 +37,7 @@ func (f *forwarder) connect(now attempt) (accepted bool, err error) {
 		return false, err
 	}
 	to := rtmp.Destination{App: address.App, URL: address.URL, Key: address.Key}
-	sender, asked, err := rtmp.NewSender(now.ctx, conn, to, f.engine.config.Limits.times())
+	sender, asked, err := rtmp.NewSender(now.ctx, conn, to, f.engine.config.Limits.sender())
 	if err != nil {
 		return false, &connectionError{err: err, asked: asked}
 	}

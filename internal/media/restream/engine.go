@@ -55,8 +55,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func (l Limits) times() rtmp.SenderTimes {
-	return rtmp.SenderTimes{Step: l.Step, Write: l.Write, Finish: l.Finish}
+func (l Limits) sender() rtmp.SenderConfig {
+	return rtmp.SenderConfig{Step: l.Step, Write: l.Write, Finish: l.Finish}
 }
 
 // Config of an Engine.

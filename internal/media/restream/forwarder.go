@@ -133,13 +133,13 @@ func (f *forwarder) run() {
 }
 
 // judge returns the reason why a connection ended, and whether it is final. A refusal after a success isn't: the target may still hold
-// the lost connection.
+// the lost connection. A flood of data always is.
 func (f *forwarder) judge(now attempt, err error, closes *int) (reason string, final bool) {
 	f.mu.Lock()
 	reached := f.reached
 	f.mu.Unlock()
 	reason = describe(now.address, err)
-	if _, refused := errors.AsType[*rtmp.RefusedError](err); refused && !reached {
+	if _, refused := errors.AsType[*rtmp.RefusedError](err); refused && !reached || errors.Is(err, rtmp.ErrFlood) {
 		return reason, true
 	}
 	if _, unsupported := errors.AsType[*unsupportedError](err); unsupported || isPermanent(err) && !reached {

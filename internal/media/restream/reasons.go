@@ -36,6 +36,8 @@ func describe(a rtmpurl.Address, err error) string {
 	}
 	var network net.Error
 	switch err := e.err; {
+	case errors.Is(err, rtmp.ErrFlood):
+		return "the target sends more data than a server that receives a stream: check its address"
 	case isRefused(err):
 		r, _ := errors.AsType[*rtmp.RefusedError](err)
 		text := strings.Trim(strings.TrimSpace(r.Code)+": "+strings.TrimSpace(r.Description), ": ")

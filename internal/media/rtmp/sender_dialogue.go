@@ -38,7 +38,6 @@ func (s *Sender) handshake() error {
 	if err := s.write(out); err != nil {
 		return err
 	}
-	s.in.conn = s.conn
 	buffered := bufio.NewReaderSize(&s.in, 4<<10)
 	s.chunks = newChunkReader(buffered)
 	var s0 handshake.C0S0

@@ -101,6 +101,10 @@ func (s *Service) AttachRestreamTargets(
 		if err := q.CreateRestreamRoutes(ctx, p); err != nil {
 			return fmt.Errorf("create restream routes: %w", err)
 		}
+		err := q.DeleteOldestRestreamRoutes(ctx, db.DeleteOldestRestreamRoutesParams{TenantID: c.TenantID, StreamID: st.ID, Kept: keptRoutes})
+		if err != nil {
+			return fmt.Errorf("delete the stream's oldest restream routes: %w", err)
+		}
 		if err := s.notify(ctx, q, st.ID); err != nil {
 			return err
 		}

@@ -34,6 +34,9 @@ const maxRoutes = 8
 // maxOpenRoutes bounds the pending and live routes of a target, over all streams.
 const maxOpenRoutes = 100
 
+// keptRoutes is how many routes of a stream are kept. Attaching and detaching in a loop would make rows without end.
+const keptRoutes = 1000
+
 // Quotas enforces the limits of plans.
 type Quotas interface {
 	CheckTx(ctx context.Context, tx pgx.Tx, tenantID string, limit quota.Limit, wanted int64,
