@@ -75,6 +75,17 @@ func (s *Server) DeleteRestreamTarget(
 	return api.DeleteRestreamTarget200JSONResponse(toRestreamTarget(row)), nil
 }
 
+// TestRestreamTarget publishes to a target without media.
+func (s *Server) TestRestreamTarget(
+	ctx context.Context, r api.TestRestreamTargetRequestObject,
+) (api.TestRestreamTargetResponseObject, error) {
+	got, err := s.areas.Restreams.TestRestreamTarget(ctx, request.Caller(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.TestRestreamTarget201JSONResponse(toRestreamTargetTest(got)), nil
+}
+
 // ListRestreamRoutes lists the routes of one stream.
 func (s *Server) ListRestreamRoutes(
 	ctx context.Context, r api.ListRestreamRoutesRequestObject,
@@ -120,6 +131,18 @@ func toRestreamTarget(t db.RestreamTarget) api.RestreamTarget {
 	return api.RestreamTarget{
 		ID: t.ID, Name: t.Name, Platform: t.Platform, RtmpURL: restream.Mask(t.AddressEnd), Active: t.DeletedAt == nil,
 		CreatedAt: timestamp.From(t.CreatedAt),
+	}
+}
+
+func toRestreamTargetTest(p restream.Probed) api.RestreamTargetTest {
+	return api.RestreamTargetTest{
+		KeyAccepted: orNull(p.KeyAccepted), Message: p.Message, TargetAnswer: orNull(given(&p.Answer)), TookMs: int(p.Took.Milliseconds()),
+		Steps: each(p.Steps, func(s restream.ProbeStep) api.RestreamTestStep {
+			return api.RestreamTestStep{
+				Name: api.RestreamTestStepName(s.Name), Succeeded: s.Failure == "", TookMs: int(s.Took.Milliseconds()),
+				Failure: orNull(given(&s.Failure)),
+			}
+		}),
 	}
 }
 

@@ -2698,7 +2698,7 @@ type ClientInterface interface {
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 	// more than 100. 404 `not_found`, `stream not found`
-	// or `restream target not found`. In both cases no target is attached.
+	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2720,7 +2720,7 @@ type ClientInterface interface {
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 	// more than 100. 404 `not_found`, `stream not found`
-	// or `restream target not found`. In both cases no target is attached.
+	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2799,6 +2799,21 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
 	UpdateRestreamTarget(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestRestreamTarget Test a restream target
+	//
+	// Connects to the target, publishes a stream without media with its key, and ends the stream after 2 s. The answer has each
+	// step and its time, and says whether the target accepted the key. A target that can't be reached or refuses the stream is a result
+	// too, with 201. A test takes 10 s at most, and is not repeated.
+	//
+	// Platforms may show a test to viewers as the start of a stream, and may refuse the next publisher for some seconds.
+	// So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
+	// and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
+	// tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
+	// that is private or can't be read; change it first.
+	//
+	// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
+	TestRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSessions List sessions
 	//
@@ -9311,7 +9326,7 @@ func (c *Client) ListRestreamRoutes(ctx context.Context, streamID StreamID, para
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 // more than 100. 404 `not_found`, `stream not found`
-// or `restream target not found`. In both cases no target is attached.
+// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9343,7 +9358,7 @@ func (c *Client) AttachRestreamTargetsWithBody(ctx context.Context, streamID Str
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 // more than 100. 404 `not_found`, `stream not found`
-// or `restream target not found`. In both cases no target is attached.
+// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9493,6 +9508,31 @@ func (c *Client) UpdateRestreamTargetWithBody(ctx context.Context, id ID, conten
 // Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
 func (c *Client) UpdateRestreamTarget(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateRestreamTargetRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestRestreamTarget Test a restream target
+//
+// Connects to the target, publishes a stream without media with its key, and ends the stream after 2 s. The answer has each
+// step and its time, and says whether the target accepted the key. A target that can't be reached or refuses the stream is a result
+// too, with 201. A test takes 10 s at most, and is not repeated.
+//
+// Platforms may show a test to viewers as the start of a stream, and may refuse the next publisher for some seconds.
+// So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
+// and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
+// tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
+// that is private or can't be read; change it first.
+//
+// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
+func (c *Client) TestRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestRestreamTargetRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -20829,6 +20869,40 @@ func NewUpdateRestreamTargetRequestWithBody(server string, id ID, contentType st
 	return req, nil
 }
 
+// NewTestRestreamTargetRequest constructs an http.Request for the TestRestreamTarget method
+func NewTestRestreamTargetRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/targets/%s/test", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListSessionsRequest constructs an http.Request for the ListSessions method
 func NewListSessionsRequest(server string, params *ListSessionsParams) (*http.Request, error) {
 	var err error
@@ -27986,7 +28060,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 	// more than 100. 404 `not_found`, `stream not found`
-	// or `restream target not found`. In both cases no target is attached.
+	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28008,7 +28082,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 	// more than 100. 404 `not_found`, `stream not found`
-	// or `restream target not found`. In both cases no target is attached.
+	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28093,6 +28167,23 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
 	UpdateRestreamTargetWithResponse(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRestreamTargetResponse, error)
+
+	// TestRestreamTargetWithResponse Test a restream target
+	//
+	// Connects to the target, publishes a stream without media with its key, and ends the stream after 2 s. The answer has each
+	// step and its time, and says whether the target accepted the key. A target that can't be reached or refuses the stream is a result
+	// too, with 201. A test takes 10 s at most, and is not repeated.
+	//
+	// Platforms may show a test to viewers as the start of a stream, and may refuse the next publisher for some seconds.
+	// So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
+	// and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
+	// tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
+	// that is private or can't be read; change it first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
+	TestRestreamTargetWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*TestRestreamTargetResponse, error)
 
 	// ListSessionsWithResponse List sessions
 	//
@@ -38486,6 +38577,54 @@ func (r UpdateRestreamTargetResponse) ContentType() string {
 	return ""
 }
 
+type TestRestreamTargetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *RestreamTargetTest
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r TestRestreamTargetResponse) GetJSON201() *RestreamTargetTest {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TestRestreamTargetResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TestRestreamTargetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestRestreamTargetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestRestreamTargetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestRestreamTargetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListSessionsResponse200Headers the declared response headers of an HTTP 200 response for ListSessions
 type ListSessionsResponse200Headers struct {
 	Link *string
@@ -47406,7 +47545,7 @@ func (c *ClientWithResponses) ListRestreamRoutesWithResponse(ctx context.Context
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 // more than 100. 404 `not_found`, `stream not found`
-// or `restream target not found`. In both cases no target is attached.
+// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47434,7 +47573,7 @@ func (c *ClientWithResponses) AttachRestreamTargetsWithBodyWithResponse(ctx cont
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 // more than 100. 404 `not_found`, `stream not found`
-// or `restream target not found`. In both cases no target is attached.
+// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47566,6 +47705,29 @@ func (c *ClientWithResponses) UpdateRestreamTargetWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseUpdateRestreamTargetResponse(rsp)
+}
+
+// TestRestreamTargetWithResponse Test a restream target
+//
+// Connects to the target, publishes a stream without media with its key, and ends the stream after 2 s. The answer has each
+// step and its time, and says whether the target accepted the key. A target that can't be reached or refuses the stream is a result
+// too, with 201. A test takes 10 s at most, and is not repeated.
+//
+// Platforms may show a test to viewers as the start of a stream, and may refuse the next publisher for some seconds.
+// So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
+// and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
+// tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
+// that is private or can't be read; change it first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
+func (c *ClientWithResponses) TestRestreamTargetWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*TestRestreamTargetResponse, error) {
+	rsp, err := c.TestRestreamTarget(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestRestreamTargetResponse(rsp)
 }
 
 // ListSessionsWithResponse List sessions
@@ -56101,6 +56263,39 @@ func ParseUpdateRestreamTargetResponse(rsp *http.Response) (*UpdateRestreamTarge
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestRestreamTargetResponse parses an HTTP response from a TestRestreamTargetWithResponse call
+func ParseTestRestreamTargetResponse(rsp *http.Response) (*TestRestreamTargetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestRestreamTargetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest RestreamTargetTest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse

@@ -3804,7 +3804,7 @@ export interface paths {
          *
          *     400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
          *     more than 100. 404 `not_found`, `stream not found`
-         *     or `restream target not found`. In both cases no target is attached.
+         *     or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
          */
         post: operations["attachRestreamTargets"];
         delete?: never;
@@ -3896,6 +3896,37 @@ export interface paths {
          *     joined with the address of the given platform, or of the target's current one.
          */
         patch: operations["updateRestreamTarget"];
+        trace?: never;
+    };
+    "/v1/me/restream/targets/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a restream target
+         * @description Connects to the target, publishes a stream without media with its key, and ends the stream after 2 s. The answer has each
+         *     step and its time, and says whether the target accepted the key. A target that can't be reached or refuses the stream is a result
+         *     too, with 201. A test takes 10 s at most, and is not repeated.
+         *
+         *     Platforms may show a test to viewers as the start of a stream, and may refuse the next publisher for some seconds.
+         *     So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
+         *     and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
+         *     tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
+         *     that is private or can't be read; change it first.
+         */
+        post: operations["testRestreamTarget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/me/sessions": {
@@ -12547,6 +12578,54 @@ export interface components {
             rtmpUrl?: components["schemas"]["RestreamAddress"];
             streamKey?: components["schemas"]["RestreamStreamKey"];
         };
+        /** @description The result of publishing to a target without media. */
+        RestreamTargetTest: {
+            /**
+             * @description true: the target accepted the stream, and kept the connection for 2 s. A platform that checks the key with the first picture gives this answer to any key. false: the target refused the stream; `targetAnswer` says why. null: unknown, because no answer to the stream key was received.
+             * @example true
+             */
+            keyAccepted: boolean | null;
+            /**
+             * @description The result in words.
+             * @example the target accepted the stream
+             */
+            message: string;
+            /** @description The steps in order. The first one that failed is the last. */
+            steps: components["schemas"]["RestreamTestStep"][];
+            /**
+             * @description The target's own answer to the stream, without any part of the address; null for none.
+             * @example NetStream.Publish.Start: publish accepted
+             */
+            targetAnswer: string | null;
+            /**
+             * @description The time of the whole test in milliseconds.
+             * @example 2240
+             */
+            tookMs: number;
+        };
+        /** @description One step of a test. */
+        RestreamTestStep: {
+            /** @description Why the test ended here; null if the step succeeded. */
+            failure: string | null;
+            name: components["schemas"]["RestreamTestStepName"];
+            /**
+             * @description Whether the next step was taken.
+             * @example true
+             */
+            succeeded: boolean;
+            /**
+             * @description The time of the step in milliseconds.
+             * @example 31
+             */
+            tookMs: number;
+        };
+        /**
+         * @description dns: the look-up of the host name; left out for an IP address. tcp: the connection. tls: the check of the certificate; left out
+         *     for rtmp. handshake: the handshake of RTMP. connect: the application, which is the part of the address before the stream key.
+         *     createStream: the stream. publish: the stream key.
+         * @enum {string}
+         */
+        RestreamTestStepName: "dns" | "tcp" | "tls" | "handshake" | "connect" | "createStream" | "publish";
         /** @description The total of the paid orders in one currency. */
         Revenue: {
             currency: components["schemas"]["Currency"];
@@ -16533,6 +16612,9 @@ export type RestreamTarget = components['schemas']['RestreamTarget'];
 export type RestreamTargetInput = components['schemas']['RestreamTargetInput'];
 export type RestreamTargetList = components['schemas']['RestreamTargetList'];
 export type RestreamTargetPatch = components['schemas']['RestreamTargetPatch'];
+export type RestreamTargetTest = components['schemas']['RestreamTargetTest'];
+export type RestreamTestStep = components['schemas']['RestreamTestStep'];
+export type RestreamTestStepName = components['schemas']['RestreamTestStepName'];
 export type Revenue = components['schemas']['Revenue'];
 export type RevenueList = components['schemas']['RevenueList'];
 export type RevenueMonth = components['schemas']['RevenueMonth'];
@@ -21821,6 +21903,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RestreamTarget"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testRestreamTarget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamTargetTest"];
                 };
             };
             default: components["responses"]["Problem"];

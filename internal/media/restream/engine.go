@@ -41,12 +41,15 @@ type Limits struct {
 	Late time.Duration
 	// Report is the pause before a report is repeated: 2 s.
 	Report time.Duration
+	// Probe bounds a probe up to its result, 10 s, and Hold is how long a target must keep a probe's connection after the publish: 2 s.
+	Probe, Hold time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
 	for d, least := range map[*time.Duration]time.Duration{
 		&l.Step: 10 * time.Second, &l.Write: 10 * time.Second, &l.Finish: 3 * time.Second, &l.Proof: 5 * time.Second,
 		&l.Expiry: 10 * time.Minute, &l.Late: 4 * time.Second, &l.Report: 2 * time.Second,
+		&l.Probe: 10 * time.Second, &l.Hold: 2 * time.Second,
 	} {
 		if *d == 0 {
 			*d = least

@@ -40,8 +40,7 @@ func describe(a rtmpurl.Address, err error) string {
 		return "the target sends more data than a server that receives a stream: check its address"
 	case isRefused(err):
 		r, _ := errors.AsType[*rtmp.RefusedError](err)
-		text := strings.Trim(strings.TrimSpace(r.Code)+": "+strings.TrimSpace(r.Description), ": ")
-		return "the target refused the stream: " + clean(a, text)
+		return refusedBegin + clean(a, joined(r.Code, r.Description))
 	case isClosed(err) && e.asked && !e.accepted:
 		return "the target closed the connection right after the stream began"
 	case isClosed(err):
@@ -59,6 +58,14 @@ func describe(a rtmpurl.Address, err error) string {
 		return "the connection to the target broke"
 	}
 	return clean(a, e.err.Error())
+}
+
+// refusedBegin begins the reason of a refusal; the target's own text follows.
+const refusedBegin = "the target refused the stream: "
+
+// joined returns a status code and its text as one text.
+func joined(code, description string) string {
+	return strings.Trim(strings.TrimSpace(code)+": "+strings.TrimSpace(description), ": ")
 }
 
 // clean makes a foreign text safe to store and to show.

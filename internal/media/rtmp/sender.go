@@ -10,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/bluenviron/gortmplib/pkg/amf0"
 )
 
 const (
@@ -46,13 +44,29 @@ type SenderConfig struct {
 	// Burst is how many bytes the server may send at once, and Rate how many more in each second: 1 MiB and 64 KiB, if they are 0. Above
 	// it, reading returns ErrFlood. An encoder gets some hundred bytes in the dialogue, and then an acknowledgement from time to time.
 	Burst, Rate uint64
+	// Reached is called after each step of the dialogue that succeeded, unless it is nil. It must not block.
+	Reached func(SenderStep)
 }
+
+// SenderStep is a step of the dialogue up to the accepted publish.
+type SenderStep string
+
+// Steps, in their order. The stream key is sent from StepCreateStream on.
+const (
+	StepHandshake    SenderStep = "handshake"
+	StepConnect      SenderStep = "connect"
+	StepCreateStream SenderStep = "createStream"
+	StepPublish      SenderStep = "publish"
+)
 
 // ErrFlood is the end of a connection whose server sends more than SenderConfig allows.
 var ErrFlood = errors.New("the server sends more data than an encoder needs")
 
 func (c SenderConfig) withDefaults() SenderConfig {
 	c.Burst, c.Rate = cmp.Or(c.Burst, 1<<20), cmp.Or(c.Rate, 64<<10)
+	if c.Reached == nil {
+		c.Reached = func(SenderStep) {}
+	}
 	return c
 }
 
@@ -77,6 +91,7 @@ type Sender struct {
 	once   sync.Once
 
 	codecs map[string]bool // FourCCs that the server announced
+	answer information     // to the publish
 }
 
 // RefusedError is a server's error status to connect, createStream or publish, or later.
@@ -98,7 +113,9 @@ func NewSender(ctx context.Context, conn net.Conn, d Destination, c SenderConfig
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	if err = s.handshake(); err == nil {
+		c.Reached(StepHandshake)
 		if err = s.connect(); err == nil {
+			c.Reached(StepConnect)
 			asked, err = s.publish()
 		}
 	}
@@ -115,6 +132,9 @@ func NewSender(ctx context.Context, conn net.Conn, d Destination, c SenderConfig
 
 // Supports reports whether the server announced a codec of enhanced RTMP by its FourCC.
 func (s *Sender) Supports(fourCC string) bool { return s.codecs["*"] || s.codecs[fourCC] }
+
+// Answer is the server's answer to the publish: a status code and a text, which is foreign and may hold the stream key.
+func (s *Sender) Answer() (code, description string) { return s.answer.code, s.answer.description }
 
 // Sent is the number of bytes that were sent.
 func (s *Sender) Sent() uint64 { return s.sent.Load() }
@@ -275,17 +295,8 @@ func refusal(c command) error {
 	if c.name != "onStatus" && c.name != "_error" {
 		return nil
 	}
-	for _, v := range c.args {
-		o, ok := v.(amf0.Object)
-		if !ok {
-			continue
-		}
-		level, _ := o.GetString("level")
-		code, _ := o.GetString("code")
-		description, _ := o.GetString("description")
-		if level == "error" || c.name == "_error" {
-			return &RefusedError{Code: code, Description: description}
-		}
+	if st, ok := informationOf(c); ok && (st.level == "error" || c.name == "_error") {
+		return &RefusedError{Code: st.code, Description: st.description}
 	}
 	if c.name == "_error" {
 		return &RefusedError{Code: "_error"}

@@ -299,8 +299,8 @@ func TestTheOldestRoutesOfAStreamAreDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.attach(t, r.two)
-	_, err := r.Pool.Exec(t.Context(), `INSERT INTO restream_routes (id, tenant_id, stream_id, target_id, status, ended_at, created_at, updated_at)
-		SELECT 'rr_0' || to_char(n, 'FM0000'), $1, $2, $3, 'ended', at, at, at FROM generate_series(1, 1005) n, now() at`,
+	_, err := r.Pool.Exec(t.Context(), `INSERT INTO restream_routes (id, created_at, tenant_id, ended_at, stream_id, updated_at, target_id, status)
+		SELECT 'rr_0' || to_char(n, 'FM0000'), now(), $1, now(), $2, now(), $3, 'ended' FROM generate_series(1, 1005) n`,
 		r.owner.TenantID, r.st.ID, r.one.ID)
 	require.NoError(t, err)
 	_, err = r.Pool.Exec(t.Context(), "UPDATE restream_routes SET id = 'rr_00000' WHERE target_id = $1", r.two.ID)
