@@ -56,6 +56,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 	owner.Call(t, "POST", "/v1/me/transcodes/"+encoded.ID+"/package", nil).Into(t, 201, &pkg)
 
 	target, removable := owner.RestreamTarget(t, "rtmp://live.example/app/one"), owner.RestreamTarget(t, "rtmp://live.example/app/two")
+	untested := owner.RestreamTarget(t, "rtmp://127.0.0.1:1/app/three")
 	owner.Call(t, "POST", restreamPath+st.ID, attach(target)).Is(t, 201)
 
 	// An operation with an id that is missing here fails TestAnotherTenantsIDsDontExist. Discount
@@ -90,7 +91,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"createPackage": encoded.ID, "getPackage": pkg.ID, "cancelPackage": pkg.ID,
 		"listRecordingTextTracks": made.ID, "putRecordingTextTrack": made.ID + "/en", "deleteRecordingTextTrack": made.ID + "/en",
 		"getStreamFunnel": st.ID, "listStreamRecordings": made.StreamID.MustGet(), "startRecording": onAir.ID, "stopRecording": taped.StreamID.MustGet() + "/" + taped.ID,
-		"deleteRestreamTarget": removable.ID, "listRestreamRoutes": st.ID, "attachRestreamTargets": st.ID, "detachRestreamTarget": st.ID + "/" + target.ID,
+		"deleteRestreamTarget": removable.ID, "updateRestreamTarget": target.ID, "testRestreamTarget": untested.ID, "listRestreamRoutes": st.ID, "attachRestreamTargets": st.ID, "detachRestreamTarget": st.ID + "/" + target.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 }

@@ -11,6 +11,15 @@ import (
 	"showfloor/internal/streams/restream"
 )
 
+// ListRestreamPresets lists the platforms for which a stream key is enough.
+func (s *Server) ListRestreamPresets(
+	context.Context, api.ListRestreamPresetsRequestObject,
+) (api.ListRestreamPresetsResponseObject, error) {
+	return api.ListRestreamPresets200JSONResponse(each(restream.Presets(), func(p restream.Preset) api.RestreamPreset {
+		return api.RestreamPreset{Platform: p.Platform, Name: p.Name, Address: p.Address}
+	})), nil
+}
+
 // ListRestreamTargets lists the tenant's targets.
 func (s *Server) ListRestreamTargets(
 	ctx context.Context, r api.ListRestreamTargetsRequestObject,
@@ -34,12 +43,25 @@ func (s *Server) ListRestreamTargets(
 func (s *Server) CreateRestreamTarget(
 	ctx context.Context, r api.CreateRestreamTargetRequestObject,
 ) (api.CreateRestreamTargetResponseObject, error) {
-	in := restream.TargetInput{Name: r.Body.Name, Platform: r.Body.Platform, RTMPURL: *r.Body.RtmpURL} // required
+	in := restream.TargetInput{Name: r.Body.Name, Platform: r.Body.Platform, RTMPURL: r.Body.RtmpURL, StreamKey: r.Body.StreamKey}
 	row, err := s.areas.Restreams.CreateRestreamTarget(ctx, request.Caller(ctx), in)
 	if err != nil {
 		return nil, err
 	}
 	return api.CreateRestreamTarget201JSONResponse(toRestreamTarget(row)), nil
+}
+
+// UpdateRestreamTarget changes a target.
+func (s *Server) UpdateRestreamTarget(
+	ctx context.Context, r api.UpdateRestreamTargetRequestObject,
+) (api.UpdateRestreamTargetResponseObject, error) {
+	row, err := s.areas.Restreams.UpdateRestreamTarget(ctx, request.Caller(ctx), r.ID, restream.TargetPatch{
+		Name: r.Body.Name, Platform: r.Body.Platform, RTMPURL: r.Body.RtmpURL, StreamKey: r.Body.StreamKey,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return api.UpdateRestreamTarget200JSONResponse(toRestreamTarget(row)), nil
 }
 
 // DeleteRestreamTarget removes a target and ends its routes.
@@ -51,6 +73,17 @@ func (s *Server) DeleteRestreamTarget(
 		return nil, err
 	}
 	return api.DeleteRestreamTarget200JSONResponse(toRestreamTarget(row)), nil
+}
+
+// TestRestreamTarget publishes to a target without media.
+func (s *Server) TestRestreamTarget(
+	ctx context.Context, r api.TestRestreamTargetRequestObject,
+) (api.TestRestreamTargetResponseObject, error) {
+	got, err := s.areas.Restreams.TestRestreamTarget(ctx, request.Caller(ctx), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.TestRestreamTarget201JSONResponse(toRestreamTargetTest(got)), nil
 }
 
 // ListRestreamRoutes lists the routes of one stream.
@@ -98,6 +131,18 @@ func toRestreamTarget(t db.RestreamTarget) api.RestreamTarget {
 	return api.RestreamTarget{
 		ID: t.ID, Name: t.Name, Platform: t.Platform, RtmpURL: restream.Mask(t.AddressEnd), Active: t.DeletedAt == nil,
 		CreatedAt: timestamp.From(t.CreatedAt),
+	}
+}
+
+func toRestreamTargetTest(p restream.Probed) api.RestreamTargetTest {
+	return api.RestreamTargetTest{
+		KeyAccepted: orNull(p.KeyAccepted), Message: p.Message, TargetAnswer: orNull(given(&p.Answer)), TookMs: int(p.Took.Milliseconds()),
+		Steps: each(p.Steps, func(s restream.ProbeStep) api.RestreamTestStep {
+			return api.RestreamTestStep{
+				Name: api.RestreamTestStepName(s.Name), Succeeded: s.Failure == "", TookMs: int(s.Took.Milliseconds()),
+				Failure: orNull(given(&s.Failure)),
+			}
+		}),
 	}
 }
 

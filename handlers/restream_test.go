@@ -170,3 +170,74 @@ func TestATenantHasAtMostAHundredTargets(t *testing.T) {
 	refusal.Problem(t, 403, "plan_limit")
 	require.Contains(t, string(refusal.Body), `"restreamTargets"`)
 }
+
+func TestChangingARestreamTarget(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	target := owner.RestreamTarget(t, "rtmp://h.example/app/key-one")
+	at := targetsPath + "/" + target.ID
+	address := func() string {
+		var sealed []byte
+		require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT address FROM restream_targets WHERE id = $1", target.ID).Scan(&sealed))
+		raw, err := s.Box.Open(sealed, "restream_targets/"+target.ID)
+		require.NoError(t, err)
+		return string(raw)
+	}
+	for _, step := range []struct {
+		patch                   map[string]any
+		name, platform, address string
+	}{
+		{map[string]any{}, "Our channel", "custom", "rtmp://h.example/app/key-one"},
+		{map[string]any{"name": "Renamed"}, "Renamed", "custom", "rtmp://h.example/app/key-one"},
+		{map[string]any{"rtmpUrl": "rtmps://h.example/app/key-two"}, "Renamed", "custom", "rtmps://h.example/app/key-two"},
+		{map[string]any{"platform": "twitch"}, "Renamed", "twitch", "rtmps://h.example/app/key-two"},
+		{map[string]any{"streamKey": "live_3?a=/b"}, "Renamed", "twitch", "rtmps://ingest.global-contribute.live-video.net:443/app/live_3?a=/b"},
+		{map[string]any{"streamKey": "key-four", "platform": "youtube"}, "Renamed", "youtube", "rtmps://a.rtmps.youtube.com:443/live2/key-four"},
+	} {
+		for range 2 { // the second changes nothing
+			var got api.RestreamTarget
+			owner.Call(t, "PATCH", at, step.patch).Into(t, 200, &got)
+			require.Equal(t, []any{target.ID, step.name, step.platform, true}, []any{got.ID, got.Name, got.Platform, got.Active})
+			require.Equal(t, "************"+step.address[len(step.address)-6:], got.RtmpURL)
+			require.Equal(t, step.address, address())
+		}
+	}
+	for _, bad := range []map[string]any{
+		{"name": " "}, {"rtmpUrl": "http://h.example/a/b"}, {"streamKey": "a/b"}, {"streamKey": "a b"},
+		{"rtmpUrl": "rtmp://h.example/a/b", "streamKey": "c"}, {"platform": "custom", "streamKey": "c"},
+	} {
+		owner.Call(t, "PATCH", at, bad).Problem(t, 400, "invalid_input")
+	}
+	require.Equal(t, "rtmps://a.rtmps.youtube.com:443/live2/key-four", address())
+	s.Register(t).Call(t, "PATCH", at, map[string]any{"name": "n"}).Problem(t, 404, "not_found")
+	var entries int
+	var text string
+	require.NoError(t, s.Pool.QueryRow(t.Context(), `SELECT count(*), string_agg(a::text, '') FROM audit_entries a
+		WHERE tenant_id = $1 AND action = 'restream_target.update'`, owner.TenantID).Scan(&entries, &text))
+	require.Equal(t, 5, entries)
+	require.NotContains(t, text, "key-")
+	require.NotContains(t, text, "live_3")
+	owner.Call(t, "DELETE", at, nil).Is(t, 200)
+	owner.Call(t, "PATCH", at, map[string]any{"name": "n"}).Problem(t, 404, "not_found")
+}
+
+func TestAStreamKeyIsEnoughForKnownPlatforms(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Production: true})
+	owner := s.Register(t)
+	var presets []api.RestreamPreset
+	owner.Call(t, "GET", "/v1/me/restream/presets", nil).Into(t, 200, &presets)
+	require.Len(t, presets, 4)
+	for _, p := range presets {
+		var target api.RestreamTarget
+		owner.Call(t, "POST", targetsPath, map[string]any{"name": p.Name, "platform": p.Platform, "streamKey": "key-4f9q2x"}).Into(t, 201, &target)
+		require.Equal(t, []any{"************4f9q2x", p.Platform}, []any{target.RtmpURL, target.Platform})
+	}
+	got := owner.Call(t, "POST", targetsPath, map[string]any{"name": "n", "platform": "custom", "streamKey": "key"})
+	got.Problem(t, 400, "invalid_input")
+	require.Contains(t, string(got.Body), "facebook, trovo, twitch, youtube")
+	owner.Call(t, "POST", targetsPath, map[string]any{"name": "n", "platform": "youtube"}).Problem(t, 400, "invalid_input")
+	both := map[string]any{"name": "n", "platform": "youtube", "streamKey": "k", "rtmpUrl": "rtmp://93.184.216.34/live/key"}
+	owner.Call(t, "POST", targetsPath, both).Problem(t, 400, "invalid_input")
+}

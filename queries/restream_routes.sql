@@ -86,6 +86,12 @@ FROM (SELECT unnest(@ids::text[]) AS id, unnest(@bitrates::integer[]) AS bitrate
         unnest(@connected::timestamptz[]) AS connected_at, unnest(@lost::timestamptz[]) AS lost_at) b
 WHERE r.id = b.id AND r.id IN (SELECT f.id FROM free f);
 
+-- name: DeleteOldestRestreamRoutes :exec
+-- Ended routes of a locked stream beyond its newest ones. One attachment adds at most 8.
+DELETE FROM restream_routes o WHERE o.tenant_id = @tenant_id AND o.status IN ('ended', 'failed') AND o.id = ANY (ARRAY(
+    SELECT r.id FROM restream_routes r WHERE r.tenant_id = @tenant_id AND r.stream_id = @stream_id
+    ORDER BY r.id DESC OFFSET @kept::integer LIMIT 100));
+
 -- name: DeleteRestreamRoutesBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants.

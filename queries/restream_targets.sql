@@ -26,8 +26,24 @@ SELECT id FROM restream_targets WHERE tenant_id = @tenant_id AND id = ANY(@ids::
 UPDATE restream_targets SET address = NULL, deleted_at = @now, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL RETURNING *;
 
+-- name: UpdateRestreamTarget :one
+UPDATE restream_targets SET name = @name, platform = @platform, address = @address, address_end = @address_end, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL RETURNING *;
+
 -- name: LockRestreamTarget :one
 SELECT * FROM restream_targets WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL FOR UPDATE;
+
+-- name: StartRestreamTest :exec
+-- The target is locked.
+UPDATE restream_targets SET test_until = @test_until::timestamptz WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: EndRestreamTest :exec
+-- Does nothing if a later test has begun.
+UPDATE restream_targets SET test_until = NULL WHERE tenant_id = @tenant_id AND id = @id AND test_until = @test_until::timestamptz;
+
+-- name: FindTestedRestreamTarget :one
+-- One of these locked targets that is being tested; no row if there is none.
+SELECT id FROM restream_targets WHERE tenant_id = @tenant_id AND id = ANY (@ids::text[]) AND test_until > @now::timestamptz LIMIT 1;
 
 -- name: ListTargetsToReseal :many
 -- @sqlc-vet-disable tenant

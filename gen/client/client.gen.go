@@ -2669,6 +2669,13 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/replays/{id}/chat (the `ListParticipantReplayMessages` operationId).
 	ListParticipantReplayMessages(ctx context.Context, id ID, params *ListParticipantReplayMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListRestreamPresets List known platforms
+	//
+	// Lists the platforms for which a stream key is enough to add a target.
+	//
+	// Corresponds with GET /v1/me/restream/presets (the `ListRestreamPresets` operationId).
+	ListRestreamPresets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListRestreamRoutes List a stream's restream routes
 	//
 	// Lists the routes of the current broadcast and of earlier ones.
@@ -2691,7 +2698,7 @@ type ClientInterface interface {
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 	// more than 100. 404 `not_found`, `stream not found`
-	// or `restream target not found`. In both cases no target is attached.
+	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2713,7 +2720,7 @@ type ClientInterface interface {
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 	// more than 100. 404 `not_found`, `stream not found`
-	// or `restream target not found`. In both cases no target is attached.
+	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2740,6 +2747,8 @@ type ClientInterface interface {
 	// Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 	// forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 	// the server allows it. Host names are checked again when the connection is made.
+	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+	// both fields or neither, and for a stream key of another platform.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2751,6 +2760,8 @@ type ClientInterface interface {
 	// Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 	// forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 	// the server allows it. Host names are checked again when the connection is made.
+	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+	// both fields or neither, and for a stream key of another platform.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2764,6 +2775,45 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
 	DeleteRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateRestreamTargetWithBody Change a restream target
+	//
+	// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+	// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+	// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+	// joined with the address of the given platform, or of the target's current one.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+	UpdateRestreamTargetWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateRestreamTarget Change a restream target
+	//
+	// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+	// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+	// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+	// joined with the address of the given platform, or of the target's current one.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+	UpdateRestreamTarget(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestRestreamTarget Test a restream target
+	//
+	// Connects to the target, publishes a stream without media with its key, and ends the stream after 2 s. The answer has each
+	// step and its time, and says whether the target accepted the key. A target that can't be reached or refuses the stream is a result
+	// too, with 201. A test takes 10 s at most, and is not repeated.
+	//
+	// Platforms may show a test to viewers as the start of a stream, and may refuse the next publisher for some seconds.
+	// So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
+	// and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
+	// tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
+	// that is private or can't be read; change it first.
+	//
+	// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
+	TestRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSessions List sessions
 	//
@@ -9277,6 +9327,23 @@ func (c *Client) ListParticipantReplayMessages(ctx context.Context, id ID, param
 	return c.Client.Do(req)
 }
 
+// ListRestreamPresets List known platforms
+//
+// Lists the platforms for which a stream key is enough to add a target.
+//
+// Corresponds with GET /v1/me/restream/presets (the `ListRestreamPresets` operationId).
+func (c *Client) ListRestreamPresets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRestreamPresetsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListRestreamRoutes List a stream's restream routes
 //
 // Lists the routes of the current broadcast and of earlier ones.
@@ -9309,7 +9376,7 @@ func (c *Client) ListRestreamRoutes(ctx context.Context, streamID StreamID, para
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 // more than 100. 404 `not_found`, `stream not found`
-// or `restream target not found`. In both cases no target is attached.
+// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9341,7 +9408,7 @@ func (c *Client) AttachRestreamTargetsWithBody(ctx context.Context, streamID Str
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 // more than 100. 404 `not_found`, `stream not found`
-// or `restream target not found`. In both cases no target is attached.
+// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9398,6 +9465,8 @@ func (c *Client) ListRestreamTargets(ctx context.Context, params *ListRestreamTa
 // Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 // forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 // the server allows it. Host names are checked again when the connection is made.
+// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+// both fields or neither, and for a stream key of another platform.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9419,6 +9488,8 @@ func (c *Client) CreateRestreamTargetWithBody(ctx context.Context, contentType s
 // Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 // forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 // the server allows it. Host names are checked again when the connection is made.
+// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+// both fields or neither, and for a stream key of another platform.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9443,6 +9514,75 @@ func (c *Client) CreateRestreamTarget(ctx context.Context, body CreateRestreamTa
 // Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
 func (c *Client) DeleteRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteRestreamTargetRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateRestreamTargetWithBody Change a restream target
+//
+// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+// joined with the address of the given platform, or of the target's current one.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+func (c *Client) UpdateRestreamTargetWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateRestreamTargetRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateRestreamTarget Change a restream target
+//
+// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+// joined with the address of the given platform, or of the target's current one.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+func (c *Client) UpdateRestreamTarget(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateRestreamTargetRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestRestreamTarget Test a restream target
+//
+// Connects to the target, publishes a stream without media with its key, and ends the stream after 2 s. The answer has each
+// step and its time, and says whether the target accepted the key. A target that can't be reached or refuses the stream is a result
+// too, with 201. A test takes 10 s at most, and is not repeated.
+//
+// Platforms may show a test to viewers as the start of a stream, and may refuse the next publisher for some seconds.
+// So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
+// and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
+// tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
+// that is private or can't be read; change it first.
+//
+// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
+func (c *Client) TestRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestRestreamTargetRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -20494,6 +20634,33 @@ func NewListParticipantReplayMessagesRequest(server string, id ID, params *ListP
 	return req, nil
 }
 
+// NewListRestreamPresetsRequest constructs an http.Request for the ListRestreamPresets method
+func NewListRestreamPresetsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/presets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListRestreamRoutesRequest constructs an http.Request for the ListRestreamRoutes method
 func NewListRestreamRoutesRequest(server string, streamID StreamID, params *ListRestreamRoutesParams) (*http.Request, error) {
 	var err error
@@ -20788,6 +20955,87 @@ func NewDeleteRestreamTargetRequest(server string, id ID) (*http.Request, error)
 	}
 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateRestreamTargetRequest calls the generic UpdateRestreamTarget builder with application/json body
+func NewUpdateRestreamTargetRequest(server string, id ID, body UpdateRestreamTargetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateRestreamTargetRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateRestreamTargetRequestWithBody constructs an http.Request for the UpdateRestreamTarget method, with any body, and a specified content type
+func NewUpdateRestreamTargetRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/targets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTestRestreamTargetRequest constructs an http.Request for the TestRestreamTarget method
+func NewTestRestreamTargetRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/restream/targets/%s/test", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -28073,6 +28321,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/replays/{id}/chat (the `ListParticipantReplayMessages` operationId).
 	ListParticipantReplayMessagesWithResponse(ctx context.Context, id ID, params *ListParticipantReplayMessagesParams, reqEditors ...RequestEditorFn) (*ListParticipantReplayMessagesResponse, error)
 
+	// ListRestreamPresetsWithResponse List known platforms
+	//
+	// Lists the platforms for which a stream key is enough to add a target.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/restream/presets (the `ListRestreamPresets` operationId).
+	ListRestreamPresetsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRestreamPresetsResponse, error)
+
 	// ListRestreamRoutesWithResponse List a stream's restream routes
 	//
 	// Lists the routes of the current broadcast and of earlier ones.
@@ -28097,7 +28354,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 	// more than 100. 404 `not_found`, `stream not found`
-	// or `restream target not found`. In both cases no target is attached.
+	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28119,7 +28376,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 	// more than 100. 404 `not_found`, `stream not found`
-	// or `restream target not found`. In both cases no target is attached.
+	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28150,6 +28407,8 @@ type ClientWithResponsesInterface interface {
 	// Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 	// forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 	// the server allows it. Host names are checked again when the connection is made.
+	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+	// both fields or neither, and for a stream key of another platform.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28161,6 +28420,8 @@ type ClientWithResponsesInterface interface {
 	// Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 	// forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 	// the server allows it. Host names are checked again when the connection is made.
+	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+	// both fields or neither, and for a stream key of another platform.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28176,6 +28437,47 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
 	DeleteRestreamTargetWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DeleteRestreamTargetResponse, error)
+
+	// UpdateRestreamTargetWithBodyWithResponse Change a restream target
+	//
+	// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+	// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+	// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+	// joined with the address of the given platform, or of the target's current one.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+	UpdateRestreamTargetWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateRestreamTargetResponse, error)
+
+	// UpdateRestreamTargetWithResponse Change a restream target
+	//
+	// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+	// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+	// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+	// joined with the address of the given platform, or of the target's current one.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+	UpdateRestreamTargetWithResponse(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRestreamTargetResponse, error)
+
+	// TestRestreamTargetWithResponse Test a restream target
+	//
+	// Connects to the target, publishes a stream without media with its key, and ends the stream after 2 s. The answer has each
+	// step and its time, and says whether the target accepted the key. A target that can't be reached or refuses the stream is a result
+	// too, with 201. A test takes 10 s at most, and is not repeated.
+	//
+	// Platforms may show a test to viewers as the start of a stream, and may refuse the next publisher for some seconds.
+	// So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
+	// and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
+	// tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
+	// that is private or can't be read; change it first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
+	TestRestreamTargetWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*TestRestreamTargetResponse, error)
 
 	// ListSessionsWithResponse List sessions
 	//
@@ -38225,6 +38527,54 @@ func (r ListParticipantReplayMessagesResponse) ContentType() string {
 	return ""
 }
 
+type ListRestreamPresetsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RestreamPresetList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRestreamPresetsResponse) GetJSON200() *RestreamPresetList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRestreamPresetsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRestreamPresetsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRestreamPresetsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRestreamPresetsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRestreamPresetsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListRestreamRoutesResponse200Headers the declared response headers of an HTTP 200 response for ListRestreamRoutes
 type ListRestreamRoutesResponse200Headers struct {
 	Link *string
@@ -38521,6 +38871,102 @@ func (r DeleteRestreamTargetResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DeleteRestreamTargetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateRestreamTargetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RestreamTarget
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateRestreamTargetResponse) GetJSON200() *RestreamTarget {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateRestreamTargetResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateRestreamTargetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateRestreamTargetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateRestreamTargetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateRestreamTargetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TestRestreamTargetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *RestreamTargetTest
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r TestRestreamTargetResponse) GetJSON201() *RestreamTargetTest {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TestRestreamTargetResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TestRestreamTargetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestRestreamTargetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestRestreamTargetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestRestreamTargetResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -47546,6 +47992,21 @@ func (c *ClientWithResponses) ListParticipantReplayMessagesWithResponse(ctx cont
 	return ParseListParticipantReplayMessagesResponse(rsp)
 }
 
+// ListRestreamPresetsWithResponse List known platforms
+//
+// Lists the platforms for which a stream key is enough to add a target.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/restream/presets (the `ListRestreamPresets` operationId).
+func (c *ClientWithResponses) ListRestreamPresetsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRestreamPresetsResponse, error) {
+	rsp, err := c.ListRestreamPresets(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRestreamPresetsResponse(rsp)
+}
+
 // ListRestreamRoutesWithResponse List a stream's restream routes
 //
 // Lists the routes of the current broadcast and of earlier ones.
@@ -47576,7 +48037,7 @@ func (c *ClientWithResponses) ListRestreamRoutesWithResponse(ctx context.Context
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 // more than 100. 404 `not_found`, `stream not found`
-// or `restream target not found`. In both cases no target is attached.
+// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47604,7 +48065,7 @@ func (c *ClientWithResponses) AttachRestreamTargetsWithBodyWithResponse(ctx cont
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
 // more than 100. 404 `not_found`, `stream not found`
-// or `restream target not found`. In both cases no target is attached.
+// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47653,6 +48114,8 @@ func (c *ClientWithResponses) ListRestreamTargetsWithResponse(ctx context.Contex
 // Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 // forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 // the server allows it. Host names are checked again when the connection is made.
+// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+// both fields or neither, and for a stream key of another platform.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47670,6 +48133,8 @@ func (c *ClientWithResponses) CreateRestreamTargetWithBodyWithResponse(ctx conte
 // Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
 // forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
 // the server allows it. Host names are checked again when the connection is made.
+// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+// both fields or neither, and for a stream key of another platform.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47696,6 +48161,65 @@ func (c *ClientWithResponses) DeleteRestreamTargetWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseDeleteRestreamTargetResponse(rsp)
+}
+
+// UpdateRestreamTargetWithBodyWithResponse Change a restream target
+//
+// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+// joined with the address of the given platform, or of the target's current one.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+func (c *ClientWithResponses) UpdateRestreamTargetWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateRestreamTargetResponse, error) {
+	rsp, err := c.UpdateRestreamTargetWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateRestreamTargetResponse(rsp)
+}
+
+// UpdateRestreamTargetWithResponse Change a restream target
+//
+// Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+// live routes end their connection and connect to the new address. They stay live, with the same id and without another
+// event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+// joined with the address of the given platform, or of the target's current one.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/restream/targets/{id} (the `UpdateRestreamTarget` operationId).
+func (c *ClientWithResponses) UpdateRestreamTargetWithResponse(ctx context.Context, id ID, body UpdateRestreamTargetJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRestreamTargetResponse, error) {
+	rsp, err := c.UpdateRestreamTarget(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateRestreamTargetResponse(rsp)
+}
+
+// TestRestreamTargetWithResponse Test a restream target
+//
+// Connects to the target, publishes a stream without media with its key, and ends the stream after 2 s. The answer has each
+// step and its time, and says whether the target accepted the key. A target that can't be reached or refuses the stream is a result
+// too, with 201. A test takes 10 s at most, and is not repeated.
+//
+// Platforms may show a test to viewers as the start of a stream, and may refuse the next publisher for some seconds.
+// So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
+// and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
+// tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
+// that is private or can't be read; change it first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
+func (c *ClientWithResponses) TestRestreamTargetWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*TestRestreamTargetResponse, error) {
+	rsp, err := c.TestRestreamTarget(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestRestreamTargetResponse(rsp)
 }
 
 // ListSessionsWithResponse List sessions
@@ -56032,6 +56556,39 @@ func ParseListParticipantReplayMessagesResponse(rsp *http.Response) (*ListPartic
 	return response, nil
 }
 
+// ParseListRestreamPresetsResponse parses an HTTP response from a ListRestreamPresetsWithResponse call
+func ParseListRestreamPresetsResponse(rsp *http.Response) (*ListRestreamPresetsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRestreamPresetsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RestreamPresetList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListRestreamRoutesResponse parses an HTTP response from a ListRestreamRoutesWithResponse call
 func ParseListRestreamRoutesResponse(rsp *http.Response) (*ListRestreamRoutesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -56243,6 +56800,72 @@ func ParseDeleteRestreamTargetResponse(rsp *http.Response) (*DeleteRestreamTarge
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateRestreamTargetResponse parses an HTTP response from a UpdateRestreamTargetWithResponse call
+func ParseUpdateRestreamTargetResponse(rsp *http.Response) (*UpdateRestreamTargetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateRestreamTargetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RestreamTarget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestRestreamTargetResponse parses an HTTP response from a TestRestreamTargetWithResponse call
+func ParseTestRestreamTargetResponse(rsp *http.Response) (*TestRestreamTargetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestRestreamTargetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest RestreamTargetTest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse

@@ -632,6 +632,7 @@ type RestreamTarget struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	DeletedAt  *time.Time
+	TestUntil  *time.Time
 }
 
 type Seller struct {

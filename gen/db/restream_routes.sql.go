@@ -35,6 +35,24 @@ func (q *Queries) CreateRestreamRoutes(ctx context.Context, arg CreateRestreamRo
 	return err
 }
 
+const DeleteOldestRestreamRoutes = `-- name: DeleteOldestRestreamRoutes :exec
+DELETE FROM restream_routes o WHERE o.tenant_id = $1 AND o.status IN ('ended', 'failed') AND o.id = ANY (ARRAY(
+    SELECT r.id FROM restream_routes r WHERE r.tenant_id = $1 AND r.stream_id = $2
+    ORDER BY r.id DESC OFFSET $3::integer LIMIT 100))
+`
+
+type DeleteOldestRestreamRoutesParams struct {
+	TenantID string
+	StreamID string
+	Kept     int32
+}
+
+// Ended routes of a locked stream beyond its newest ones. One attachment adds at most 8.
+func (q *Queries) DeleteOldestRestreamRoutes(ctx context.Context, arg DeleteOldestRestreamRoutesParams) error {
+	_, err := q.db.Exec(ctx, DeleteOldestRestreamRoutes, arg.TenantID, arg.StreamID, arg.Kept)
+	return err
+}
+
 const DeleteRestreamRoutesBefore = `-- name: DeleteRestreamRoutesBefore :execrows
 DELETE FROM restream_routes WHERE id = ANY (ARRAY(
     SELECT r.id FROM restream_routes r WHERE r.ended_at < $1::timestamptz ORDER BY r.ended_at LIMIT $2))

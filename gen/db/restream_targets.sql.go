@@ -23,7 +23,7 @@ func (q *Queries) CountRestreamTargets(ctx context.Context, tenantID string) (in
 
 const CreateRestreamTarget = `-- name: CreateRestreamTarget :one
 INSERT INTO restream_targets (id, tenant_id, name, platform, address, address_end, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at
+VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at, test_until
 `
 
 type CreateRestreamTargetParams struct {
@@ -57,13 +57,14 @@ func (q *Queries) CreateRestreamTarget(ctx context.Context, arg CreateRestreamTa
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.TestUntil,
 	)
 	return i, err
 }
 
 const DeleteRestreamTarget = `-- name: DeleteRestreamTarget :one
 UPDATE restream_targets SET address = NULL, deleted_at = $1, updated_at = $1
-WHERE tenant_id = $2 AND id = $3 AND deleted_at IS NULL RETURNING id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at
+WHERE tenant_id = $2 AND id = $3 AND deleted_at IS NULL RETURNING id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at, test_until
 `
 
 type DeleteRestreamTargetParams struct {
@@ -85,12 +86,47 @@ func (q *Queries) DeleteRestreamTarget(ctx context.Context, arg DeleteRestreamTa
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.TestUntil,
 	)
 	return i, err
 }
 
+const EndRestreamTest = `-- name: EndRestreamTest :exec
+UPDATE restream_targets SET test_until = NULL WHERE tenant_id = $1 AND id = $2 AND test_until = $3::timestamptz
+`
+
+type EndRestreamTestParams struct {
+	TenantID  string
+	ID        string
+	TestUntil time.Time
+}
+
+// Does nothing if a later test has begun.
+func (q *Queries) EndRestreamTest(ctx context.Context, arg EndRestreamTestParams) error {
+	_, err := q.db.Exec(ctx, EndRestreamTest, arg.TenantID, arg.ID, arg.TestUntil)
+	return err
+}
+
+const FindTestedRestreamTarget = `-- name: FindTestedRestreamTarget :one
+SELECT id FROM restream_targets WHERE tenant_id = $1 AND id = ANY ($2::text[]) AND test_until > $3::timestamptz LIMIT 1
+`
+
+type FindTestedRestreamTargetParams struct {
+	TenantID string
+	Ids      []string
+	Now      time.Time
+}
+
+// One of these locked targets that is being tested; no row if there is none.
+func (q *Queries) FindTestedRestreamTarget(ctx context.Context, arg FindTestedRestreamTargetParams) (string, error) {
+	row := q.db.QueryRow(ctx, FindTestedRestreamTarget, arg.TenantID, arg.Ids, arg.Now)
+	var id string
+	err := row.Scan(&id)
+	return id, err
+}
+
 const GetRestreamTarget = `-- name: GetRestreamTarget :one
-SELECT id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at FROM restream_targets WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL
+SELECT id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at, test_until FROM restream_targets WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL
 `
 
 type GetRestreamTargetParams struct {
@@ -111,6 +147,7 @@ func (q *Queries) GetRestreamTarget(ctx context.Context, arg GetRestreamTargetPa
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.TestUntil,
 	)
 	return i, err
 }
@@ -135,7 +172,7 @@ func (q *Queries) GetRestreamTargetCreation(ctx context.Context, arg GetRestream
 }
 
 const ListRestreamTargets = `-- name: ListRestreamTargets :many
-SELECT id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at FROM restream_targets
+SELECT id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at, test_until FROM restream_targets
 WHERE tenant_id = $1 AND deleted_at IS NULL AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
 `
@@ -165,6 +202,7 @@ func (q *Queries) ListRestreamTargets(ctx context.Context, arg ListRestreamTarge
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.DeletedAt,
+			&i.TestUntil,
 		); err != nil {
 			return nil, err
 		}
@@ -177,7 +215,7 @@ func (q *Queries) ListRestreamTargets(ctx context.Context, arg ListRestreamTarge
 }
 
 const ListTargetsToReseal = `-- name: ListTargetsToReseal :many
-SELECT id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at FROM restream_targets
+SELECT id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at, test_until FROM restream_targets
 WHERE id > $1 AND substring(address FROM 1 FOR octet_length($2::bytea)) <> $2::bytea
 ORDER BY id LIMIT $3
 `
@@ -209,6 +247,7 @@ func (q *Queries) ListTargetsToReseal(ctx context.Context, arg ListTargetsToRese
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.DeletedAt,
+			&i.TestUntil,
 		); err != nil {
 			return nil, err
 		}
@@ -221,7 +260,7 @@ func (q *Queries) ListTargetsToReseal(ctx context.Context, arg ListTargetsToRese
 }
 
 const LockRestreamTarget = `-- name: LockRestreamTarget :one
-SELECT id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at FROM restream_targets WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE
+SELECT id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at, test_until FROM restream_targets WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE
 `
 
 type LockRestreamTargetParams struct {
@@ -242,6 +281,7 @@ func (q *Queries) LockRestreamTarget(ctx context.Context, arg LockRestreamTarget
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.DeletedAt,
+		&i.TestUntil,
 	)
 	return i, err
 }
@@ -291,4 +331,61 @@ func (q *Queries) ShareRestreamTargets(ctx context.Context, arg ShareRestreamTar
 		return nil, err
 	}
 	return items, nil
+}
+
+const StartRestreamTest = `-- name: StartRestreamTest :exec
+UPDATE restream_targets SET test_until = $1::timestamptz WHERE tenant_id = $2 AND id = $3
+`
+
+type StartRestreamTestParams struct {
+	TestUntil time.Time
+	TenantID  string
+	ID        string
+}
+
+// The target is locked.
+func (q *Queries) StartRestreamTest(ctx context.Context, arg StartRestreamTestParams) error {
+	_, err := q.db.Exec(ctx, StartRestreamTest, arg.TestUntil, arg.TenantID, arg.ID)
+	return err
+}
+
+const UpdateRestreamTarget = `-- name: UpdateRestreamTarget :one
+UPDATE restream_targets SET name = $1, platform = $2, address = $3, address_end = $4, updated_at = $5
+WHERE tenant_id = $6 AND id = $7 AND deleted_at IS NULL RETURNING id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at, test_until
+`
+
+type UpdateRestreamTargetParams struct {
+	Name       string
+	Platform   string
+	Address    []byte
+	AddressEnd string
+	Now        time.Time
+	TenantID   string
+	ID         string
+}
+
+func (q *Queries) UpdateRestreamTarget(ctx context.Context, arg UpdateRestreamTargetParams) (RestreamTarget, error) {
+	row := q.db.QueryRow(ctx, UpdateRestreamTarget,
+		arg.Name,
+		arg.Platform,
+		arg.Address,
+		arg.AddressEnd,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	var i RestreamTarget
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.Name,
+		&i.Platform,
+		&i.Address,
+		&i.AddressEnd,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.DeletedAt,
+		&i.TestUntil,
+	)
+	return i, err
 }

@@ -3753,6 +3753,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/restream/presets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List known platforms
+         * @description Lists the platforms for which a stream key is enough to add a target.
+         */
+        get: operations["listRestreamPresets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/restream/streams/{streamId}": {
         parameters: {
             query?: never;
@@ -3784,7 +3804,7 @@ export interface paths {
          *
          *     400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
          *     more than 100. 404 `not_found`, `stream not found`
-         *     or `restream target not found`. In both cases no target is attached.
+         *     or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
          */
         post: operations["attachRestreamTargets"];
         delete?: never;
@@ -3837,6 +3857,8 @@ export interface paths {
          * @description Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
          *     forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
          *     the server allows it. Host names are checked again when the connection is made.
+         *     Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
+         *     both fields or neither, and for a stream key of another platform.
          */
         post: operations["createRestreamTarget"];
         delete?: never;
@@ -3864,6 +3886,44 @@ export interface paths {
          *     continue.
          */
         delete: operations["deleteRestreamTarget"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a restream target
+         * @description Only the given fields change. A new address or stream key takes effect at once: the target's pending routes use it, and its
+         *     live routes end their connection and connect to the new address. They stay live, with the same id and without another
+         *     event; if the new address refuses the stream, they are failed. 400 `invalid_input` as for a new target. A stream key is
+         *     joined with the address of the given platform, or of the target's current one.
+         */
+        patch: operations["updateRestreamTarget"];
+        trace?: never;
+    };
+    "/v1/me/restream/targets/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a restream target
+         * @description Connects to the target, publishes a stream without media with its key, and ends the stream after 2 s. The answer has each
+         *     step and its time, and says whether the target accepted the key. A target that can't be reached or refuses the stream is a result
+         *     too, with 201. A test takes 10 s at most, and is not repeated.
+         *
+         *     Platforms may show a test to viewers as the start of a stream, and may refuse the next publisher for some seconds.
+         *     So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
+         *     and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
+         *     tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
+         *     that is private or can't be read; change it first.
+         */
+        post: operations["testRestreamTarget"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -12410,6 +12470,12 @@ export interface components {
         };
         /** @description Messages, in the order of their seconds. */
         ReplayMessageList: components["schemas"]["ReplayMessage"][];
+        /**
+         * Format: uri
+         * @description The whole rtmp or rtmps address, including the stream key. It is stored encrypted and never logged.
+         * @example rtmps://live.platform.example/app/key-4f9q2x
+         */
+        RestreamAddress: string;
         /** @description The number of attached targets. */
         RestreamAttached: {
             /**
@@ -12523,6 +12589,26 @@ export interface components {
              */
             reconnects: number;
         };
+        /** @description A platform whose address this server knows, so that a stream key is enough for a target. */
+        RestreamPreset: {
+            /**
+             * @description The address before the stream key.
+             * @example rtmps://a.rtmps.youtube.com/live2
+             */
+            address: string;
+            /**
+             * @description The platform's name for people.
+             * @example YouTube
+             */
+            name: string;
+            /**
+             * @description The value for `platform`.
+             * @example youtube
+             */
+            platform: string;
+        };
+        /** @description The platforms by name. */
+        RestreamPresetList: components["schemas"]["RestreamPreset"][];
         /** @description The forwarding of one broadcast of a stream to one target. */
         RestreamRoute: {
             /**
@@ -12590,6 +12676,11 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
+        /**
+         * @description The stream key alone, for a platform whose address this server knows, instead of `rtmpUrl`. It is stored encrypted and never logged.
+         * @example key-4f9q2x
+         */
+        RestreamStreamKey: string;
         /** @description An address on another platform to which streams can be forwarded. */
         RestreamTarget: {
             /** @description Whether the target can be attached; false after it is removed. */
@@ -12611,7 +12702,7 @@ export interface components {
              */
             rtmpUrl: string;
         };
-        /** @description A new target. */
+        /** @description A new target, with exactly one of `rtmpUrl` and `streamKey`. */
         RestreamTargetInput: {
             /**
              * @description A name for people; up to 120 characters.
@@ -12619,19 +12710,78 @@ export interface components {
              */
             name: string;
             /**
-             * @description The platform's name, up to 40 characters; `custom` for any other RTMP or RTMPS server. Forwarding is the same for all platforms.
+             * @description The platform's name, up to 40 characters; `custom` for any other RTMP or RTMPS server. Forwarding is the same for all platforms. With `streamKey` it must be one that `listRestreamPresets` lists.
              * @example custom
              */
             platform: string;
-            /**
-             * Format: uri
-             * @description The whole rtmp or rtmps address, including the stream key. It is stored encrypted and never logged.
-             * @example rtmps://live.platform.example/app/key-4f9q2x
-             */
-            rtmpUrl: string;
+            rtmpUrl?: components["schemas"]["RestreamAddress"];
+            streamKey?: components["schemas"]["RestreamStreamKey"];
         };
         /** @description Targets, newest first. */
         RestreamTargetList: components["schemas"]["RestreamTarget"][];
+        /** @description The fields to change; at most one of `rtmpUrl` and `streamKey`. */
+        RestreamTargetPatch: {
+            /**
+             * @description A name for people; up to 120 characters.
+             * @example Our other channel
+             */
+            name?: string;
+            /**
+             * @description The platform's name, up to 40 characters. A new name alone doesn't change the address.
+             * @example youtube
+             */
+            platform?: string;
+            rtmpUrl?: components["schemas"]["RestreamAddress"];
+            streamKey?: components["schemas"]["RestreamStreamKey"];
+        };
+        /** @description The result of publishing to a target without media. */
+        RestreamTargetTest: {
+            /**
+             * @description true: the target accepted the stream, and kept the connection for 2 s. A platform that checks the key with the first picture gives this answer to any key. false: the target refused the stream; `targetAnswer` says why. null: unknown, because no answer to the stream key was received.
+             * @example true
+             */
+            keyAccepted: boolean | null;
+            /**
+             * @description The result in words.
+             * @example the target accepted the stream
+             */
+            message: string;
+            /** @description The steps in order. The first one that failed is the last. */
+            steps: components["schemas"]["RestreamTestStep"][];
+            /**
+             * @description The target's own answer to the stream, without any part of the address; null for none.
+             * @example NetStream.Publish.Start: publish accepted
+             */
+            targetAnswer: string | null;
+            /**
+             * @description The time of the whole test in milliseconds.
+             * @example 2240
+             */
+            tookMs: number;
+        };
+        /** @description One step of a test. */
+        RestreamTestStep: {
+            /** @description Why the test ended here; null if the step succeeded. */
+            failure: string | null;
+            name: components["schemas"]["RestreamTestStepName"];
+            /**
+             * @description Whether the next step was taken.
+             * @example true
+             */
+            succeeded: boolean;
+            /**
+             * @description The time of the step in milliseconds.
+             * @example 31
+             */
+            tookMs: number;
+        };
+        /**
+         * @description dns: the look-up of the host name; left out for an IP address. tcp: the connection. tls: the check of the certificate; left out
+         *     for rtmp. handshake: the handshake of RTMP. connect: the application, which is the part of the address before the stream key.
+         *     createStream: the stream. publish: the stream key.
+         * @enum {string}
+         */
+        RestreamTestStepName: "dns" | "tcp" | "tls" | "handshake" | "connect" | "createStream" | "publish";
         /** @description The total of the paid orders in one currency. */
         Revenue: {
             currency: components["schemas"]["Currency"];
@@ -16649,6 +16799,7 @@ export type Replay = components['schemas']['Replay'];
 export type ReplayGuestToken = components['schemas']['ReplayGuestToken'];
 export type ReplayMessage = components['schemas']['ReplayMessage'];
 export type ReplayMessageList = components['schemas']['ReplayMessageList'];
+export type RestreamAddress = components['schemas']['RestreamAddress'];
 export type RestreamAttached = components['schemas']['RestreamAttached'];
 export type RestreamAttachmentInput = components['schemas']['RestreamAttachmentInput'];
 export type RestreamEndedData = components['schemas']['RestreamEndedData'];
@@ -16656,15 +16807,22 @@ export type RestreamEndedEvent = components['schemas']['RestreamEndedEvent'];
 export type RestreamFailedData = components['schemas']['RestreamFailedData'];
 export type RestreamFailedEvent = components['schemas']['RestreamFailedEvent'];
 export type RestreamHealth = components['schemas']['RestreamHealth'];
+export type RestreamPreset = components['schemas']['RestreamPreset'];
+export type RestreamPresetList = components['schemas']['RestreamPresetList'];
 export type RestreamRoute = components['schemas']['RestreamRoute'];
 export type RestreamRouteList = components['schemas']['RestreamRouteList'];
 export type RestreamRouteStatus = components['schemas']['RestreamRouteStatus'];
 export type RestreamRouteTarget = components['schemas']['RestreamRouteTarget'];
 export type RestreamStartedData = components['schemas']['RestreamStartedData'];
 export type RestreamStartedEvent = components['schemas']['RestreamStartedEvent'];
+export type RestreamStreamKey = components['schemas']['RestreamStreamKey'];
 export type RestreamTarget = components['schemas']['RestreamTarget'];
 export type RestreamTargetInput = components['schemas']['RestreamTargetInput'];
 export type RestreamTargetList = components['schemas']['RestreamTargetList'];
+export type RestreamTargetPatch = components['schemas']['RestreamTargetPatch'];
+export type RestreamTargetTest = components['schemas']['RestreamTargetTest'];
+export type RestreamTestStep = components['schemas']['RestreamTestStep'];
+export type RestreamTestStepName = components['schemas']['RestreamTestStepName'];
 export type Revenue = components['schemas']['Revenue'];
 export type RevenueList = components['schemas']['RevenueList'];
 export type RevenueMonth = components['schemas']['RevenueMonth'];
@@ -21738,6 +21896,27 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listRestreamPresets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The platforms by name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamPresetList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listRestreamRoutes: {
         parameters: {
             query?: {
@@ -21907,6 +22086,65 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RestreamTarget"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateRestreamTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RestreamTargetPatch"];
+            };
+        };
+        responses: {
+            /** @description The target as it is now, its address masked. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamTarget"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testRestreamTarget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestreamTargetTest"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -131,6 +131,8 @@ type Config struct {
 	RecordingImporter recording.Importer
 	// RecordingClips makes the files of clips; nil for none.
 	RecordingClips recording.ClipMaker
+	// RestreamProber tests restream targets; nil if this process can't.
+	RestreamProber restream.Prober
 	// Renditions makes the files of transcodes; nil if this process makes none. TranscodeWorkers is how many transcodes it works on
 	// at a time.
 	Renditions       transcode.Maker
@@ -362,7 +364,7 @@ func (a *Areas) openStreams(c Config) {
 
 // openRestreams creates the area of restream targets.
 func (a *Areas) openRestreams(c Config) {
-	config := restream.Config{Pool: c.Pool, Box: c.Box, Events: a.Events, Quotas: a.Quotas, Node: c.Node, Log: c.Log, Now: c.Now}
+	config := restream.Config{Pool: c.Pool, Box: c.Box, Events: a.Events, Quotas: a.Quotas, Prober: c.RestreamProber, Node: c.Node, Log: c.Log, Now: c.Now}
 	if !c.RestreamPrivate {
 		config.Public = outbound.Public
 	}

@@ -14,6 +14,7 @@ import (
 // connection is one connection of a forwarder to its target.
 type connection struct {
 	forwarder *forwarder
+	attempt   attempt
 	sender    *rtmp.Sender
 	reader    *hub.Reader
 	accepted  atomic.Bool
@@ -29,29 +30,27 @@ type connection struct {
 }
 
 // connect makes one connection and forwards the stream over it until it ends. accepted reports whether the target took the stream.
-func (f *forwarder) connect() (accepted bool, err error) {
-	f.mu.Lock()
-	address := f.address
-	f.mu.Unlock()
-	conn, err := f.engine.config.Dial(f.going, address.Host, address.Secure)
+func (f *forwarder) connect(now attempt) (accepted bool, err error) {
+	address := now.address
+	conn, err := f.engine.config.Dial(now.ctx, address.Host, address.Secure)
 	if err != nil {
 		return false, err
 	}
 	to := rtmp.Destination{App: address.App, URL: address.URL, Key: address.Key}
-	sender, asked, err := rtmp.NewSender(f.going, conn, to, f.engine.config.Limits.times())
+	sender, asked, err := rtmp.NewSender(now.ctx, conn, to, f.engine.config.Limits.sender())
 	if err != nil {
 		return false, &connectionError{err: err, asked: asked}
 	}
-	c := &connection{forwarder: f, sender: sender, flows: make(chan struct{})}
+	c := &connection{forwarder: f, attempt: now, sender: sender, flows: make(chan struct{})}
 	c.reader = f.stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Recent: true})
 	defer c.reader.Close()
 	err = c.run()
 	return c.accepted.Load(), &connectionError{err: err, asked: true, accepted: c.accepted.Load()}
 }
 
-// run forwards the stream until it ends, or the connection.
+// run forwards the stream until it ends, or the connection, or the route has another address.
 func (c *connection) run() error {
-	ctx, cancel := context.WithCancel(c.forwarder.going)
+	ctx, cancel := context.WithCancel(c.attempt.ctx)
 	defer cancel()
 	var served error
 	ended, proved := make(chan struct{}), make(chan struct{})
@@ -65,7 +64,7 @@ func (c *connection) run() error {
 		c.prove(ctx)
 	}()
 	// A target that doesn't take the rest of the stream must not delay its end.
-	hurry := context.AfterFunc(c.forwarder.going, func() {
+	hurry := context.AfterFunc(c.attempt.ctx, func() {
 		timer := time.NewTimer(2 * c.forwarder.engine.config.Limits.Finish)
 		defer timer.Stop()
 		select {
@@ -77,7 +76,7 @@ func (c *connection) run() error {
 	defer hurry()
 	err := c.pump(ctx)
 	c.account()
-	over := errors.Is(err, errOver) || c.forwarder.going.Err() != nil
+	over := errors.Is(err, errOver) || c.attempt.ctx.Err() != nil
 	if over {
 		c.sender.Finish(ended)
 	} else {
@@ -122,7 +121,7 @@ func (c *connection) prove(ctx context.Context) {
 		return
 	}
 	c.accepted.Store(true)
-	c.forwarder.accepted(ctx)
+	c.forwarder.accepted(ctx, c.attempt)
 }
 
 // errOver is the end of the stream or of the route.

@@ -41,12 +41,15 @@ type Limits struct {
 	Late time.Duration
 	// Report is the pause before a report is repeated: 2 s.
 	Report time.Duration
+	// Probe bounds a probe up to its result, 10 s, and Hold is how long a target must keep a probe's connection after the publish: 2 s.
+	Probe, Hold time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
 	for d, least := range map[*time.Duration]time.Duration{
 		&l.Step: 10 * time.Second, &l.Write: 10 * time.Second, &l.Finish: 3 * time.Second, &l.Proof: 5 * time.Second,
 		&l.Expiry: 10 * time.Minute, &l.Late: 4 * time.Second, &l.Report: 2 * time.Second,
+		&l.Probe: 10 * time.Second, &l.Hold: 2 * time.Second,
 	} {
 		if *d == 0 {
 			*d = least
@@ -55,8 +58,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func (l Limits) times() rtmp.SenderTimes {
-	return rtmp.SenderTimes{Step: l.Step, Write: l.Write, Finish: l.Finish}
+func (l Limits) sender() rtmp.SenderConfig {
+	return rtmp.SenderConfig{Step: l.Step, Write: l.Write, Finish: l.Finish}
 }
 
 // Config of an Engine.
@@ -108,8 +111,8 @@ func New(c Config) *Engine {
 	return &Engine{config: c, forwarders: map[string]*forwarder{}}
 }
 
-// Set makes routes the only ones of a stream: new ones start, missing ones end. A running route gets its new address, which it uses from
-// its next connection on. A stream that isn't on air here has no routes.
+// Set makes routes the only ones of a stream: new ones start, missing ones end. A running route whose address has changed ends
+// its connection and connects to the new one. A stream that isn't on air here has no routes.
 func (e *Engine) Set(streamID string, routes []Route) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -37,8 +37,10 @@ type forwarder struct {
 
 	mu      sync.Mutex
 	address rtmpurl.Address
-	reached bool // by any connection
-	stored  bool // Reports knows that it was reached
+	current context.Context // ends with going, or when there is another address
+	move    context.CancelFunc
+	reached bool // the address, by any connection
+	stored  bool // Reports knows that the target was reached
 	state   state
 }
 
@@ -54,16 +56,38 @@ type state struct {
 
 func newForwarder(e *Engine, s *hub.Stream, r Route) *forwarder {
 	going, stop := context.WithCancel(context.Background())
-	return &forwarder{
+	f := &forwarder{
 		engine: e, stream: s, id: r.ID, streamID: r.StreamID, going: going, stop: stop,
 		address: r.Address, reached: r.Reached, stored: r.Reached, state: state{lostAt: r.LostAt},
 	}
+	f.current, f.move = context.WithCancel(going)
+	return f
 }
 
+// setAddress has the forwarder end its connection and connect to another address. Successes and failures of the
+// old address don't count for the new one.
 func (f *forwarder) setAddress(a rtmpurl.Address) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.address = a
+	if f.address == a || f.failed.Load() {
+		return
+	}
+	f.move()
+	f.address, f.reached = a, false
+	f.state.connectedAt, f.state.lostAt, f.state.lastError = time.Time{}, time.Time{}, ""
+	f.current, f.move = context.WithCancel(f.going)
+}
+
+// attempt is the use of one address: ctx ends when the route does, or has another address.
+type attempt struct {
+	ctx     context.Context
+	address rtmpurl.Address
+}
+
+func (f *forwarder) attempt() attempt {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return attempt{f.current, f.address}
 }
 
 // run connects until the stream or the route ends, or the target refuses it.
@@ -78,36 +102,44 @@ func (f *forwarder) run() {
 	}()
 	closes, wait := 0, firstPause
 	for f.going.Err() == nil {
-		accepted, err := f.connect()
-		if f.going.Err() != nil || errors.Is(err, errOver) {
+		now := f.attempt()
+		accepted, err := f.connect(now)
+		switch {
+		case f.going.Err() != nil:
+			return
+		case now.ctx.Err() != nil: // another address
+			closes, wait = 0, firstPause
+			continue
+		case errors.Is(err, errOver):
 			return
 		}
 		if accepted {
 			closes, wait = 0, firstPause
 		}
-		reason, final := f.judge(err, &closes)
-		left := f.lost(reason)
-		if final || left <= 0 {
+		reason, final := f.judge(now, err, &closes)
+		left, ended := f.lost(now, reason, final)
+		if ended {
 			f.fail(reason, final)
 			return
 		}
 		f.engine.count(outcomeRetried)
 		f.engine.config.Log.Info("a restream target is tried again", "route", f.id, "stream", f.streamID, "reason", reason)
-		if f.engine.config.Pause(f.going, min(wait, left)) != nil {
-			return
+		if f.engine.config.Pause(now.ctx, min(wait, left)) != nil {
+			closes, wait = 0, firstPause
+			continue
 		}
 		wait = min(2*wait, longestPause)
 	}
 }
 
 // judge returns the reason why a connection ended, and whether it is final. A refusal after a success isn't: the target may still hold
-// the lost connection.
-func (f *forwarder) judge(err error, closes *int) (reason string, final bool) {
+// the lost connection. A flood of data always is.
+func (f *forwarder) judge(now attempt, err error, closes *int) (reason string, final bool) {
 	f.mu.Lock()
-	reached, address := f.reached, f.address
+	reached := f.reached
 	f.mu.Unlock()
-	reason = describe(address, err)
-	if _, refused := errors.AsType[*rtmp.RefusedError](err); refused && !reached {
+	reason = describe(now.address, err)
+	if _, refused := errors.AsType[*rtmp.RefusedError](err); refused && !reached || errors.Is(err, rtmp.ErrFlood) {
 		return reason, true
 	}
 	if _, unsupported := errors.AsType[*unsupportedError](err); unsupported || isPermanent(err) && !reached {
@@ -123,21 +155,33 @@ func (f *forwarder) judge(err error, closes *int) (reason string, final bool) {
 	return reason, false
 }
 
-// lost notes the end or the failure of a connection, and returns how much time is left for another success.
-func (f *forwarder) lost(reason string) time.Duration {
+// lost notes the end or the failure of a connection, and returns how much time is left for another success. ended reports that the route
+// has failed: no other address can be set from then on. It hasn't if it has another address already.
+func (f *forwarder) lost(was attempt, reason string, final bool) (left time.Duration, ended bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if was.ctx.Err() != nil {
+		return 0, false
+	}
 	now := f.engine.config.Now()
 	f.state.connectedAt, f.state.lastError = time.Time{}, reason
 	if f.state.lostAt.IsZero() {
 		f.state.lostAt = now
 	}
-	return f.engine.config.Limits.Expiry - now.Sub(f.state.lostAt)
+	left = f.engine.config.Limits.Expiry - now.Sub(f.state.lostAt)
+	ended = final || left <= 0
+	f.failed.Store(ended)
+	return left, ended
 }
 
-// accepted notes that the target has accepted a connection, and reports the first time until Reports has stored it.
-func (f *forwarder) accepted(ctx context.Context) {
+// accepted notes that the target has accepted a connection, and reports the first time until Reports has stored it. ctx is that of the
+// connection.
+func (f *forwarder) accepted(ctx context.Context, at attempt) {
 	f.mu.Lock()
+	if at.ctx.Err() != nil {
+		f.mu.Unlock()
+		return
+	}
 	f.reached = true
 	f.state.connectedAt, f.state.lostAt = f.engine.config.Now(), time.Time{}
 	f.state.connections++
@@ -163,7 +207,6 @@ func (f *forwarder) fail(reason string, refused bool) {
 		reason = "the target couldn't be reached for 10 minutes: " + reason
 	}
 	f.engine.count(outcome)
-	f.failed.Store(true)
 	f.engine.config.Log.Info("a restream route has failed", "route", f.id, "stream", f.streamID, "reason", reason)
 	f.report(f.going, func() error { return f.engine.config.Reports.Failed(f.going, f.id, reason) })
 }

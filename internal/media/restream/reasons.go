@@ -36,10 +36,11 @@ func describe(a rtmpurl.Address, err error) string {
 	}
 	var network net.Error
 	switch err := e.err; {
+	case errors.Is(err, rtmp.ErrFlood):
+		return "the target sends more data than a server that receives a stream: check its address"
 	case isRefused(err):
 		r, _ := errors.AsType[*rtmp.RefusedError](err)
-		text := strings.Trim(strings.TrimSpace(r.Code)+": "+strings.TrimSpace(r.Description), ": ")
-		return "the target refused the stream: " + clean(a, text)
+		return refusedBegin + clean(a, joined(r.Code, r.Description))
 	case isClosed(err) && e.asked && !e.accepted:
 		return "the target closed the connection right after the stream began"
 	case isClosed(err):
@@ -57,6 +58,14 @@ func describe(a rtmpurl.Address, err error) string {
 		return "the connection to the target broke"
 	}
 	return clean(a, e.err.Error())
+}
+
+// refusedBegin begins the reason of a refusal; the target's own text follows.
+const refusedBegin = "the target refused the stream: "
+
+// joined returns a status code and its text as one text.
+func joined(code, description string) string {
+	return strings.Trim(strings.TrimSpace(code)+": "+strings.TrimSpace(description), ": ")
 }
 
 // clean makes a foreign text safe to store and to show.

@@ -1,21 +1,21 @@
 package rtmp
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/bluenviron/gortmplib/pkg/amf0"
 )
 
 const (
 	// senderChunkSize is the largest chunk that a Sender writes after connect, in bytes: that of OBS.
 	senderChunkSize = 4096
-	// senderPiece is how many bytes must leave within SenderTimes.Write.
+	// senderPiece is how many bytes must leave within SenderConfig.Write.
 	senderPiece = 64 << 10
 
 	chunkStreamAudio = 4
@@ -33,21 +33,48 @@ type Destination struct {
 	Key string
 }
 
-// SenderTimes are the time-outs of a Sender.
-type SenderTimes struct {
+// SenderConfig has the limits of a Sender.
+type SenderConfig struct {
 	// Step bounds the handshake, and then each answer of the server.
 	Step time.Duration
 	// Write bounds the sending of each 64 KiB.
 	Write time.Duration
 	// Finish bounds the wait for the server after the end of the stream.
 	Finish time.Duration
+	// Burst is how many bytes the server may send at once, and Rate how many more in each second: 1 MiB and 64 KiB, if they are 0. Above
+	// it, reading returns ErrFlood. An encoder gets some hundred bytes in the dialogue, and then an acknowledgement from time to time.
+	Burst, Rate uint64
+	// Reached is called after each step of the dialogue that succeeded, unless it is nil. It must not block.
+	Reached func(SenderStep)
+}
+
+// SenderStep is a step of the dialogue up to the accepted publish.
+type SenderStep string
+
+// Steps, in their order. The stream key is sent from StepCreateStream on.
+const (
+	StepHandshake    SenderStep = "handshake"
+	StepConnect      SenderStep = "connect"
+	StepCreateStream SenderStep = "createStream"
+	StepPublish      SenderStep = "publish"
+)
+
+// ErrFlood is the end of a connection whose server sends more than SenderConfig allows.
+var ErrFlood = errors.New("the server sends more data than an encoder needs")
+
+func (c SenderConfig) withDefaults() SenderConfig {
+	c.Burst, c.Rate = cmp.Or(c.Burst, 1<<20), cmp.Or(c.Rate, 64<<10)
+	if c.Reached == nil {
+		c.Reached = func(SenderStep) {}
+	}
+	return c
 }
 
 // Sender publishes a stream to another RTMP server. One goroutine calls the methods that send, and another one Serve.
 type Sender struct {
 	conn        net.Conn
 	destination Destination
-	times       SenderTimes
+	config      SenderConfig
 	chunks      *chunkReader
 	in          countingReader
 	window      uint32 // of the server's Window Acknowledgement Size; 0 for none
@@ -64,6 +91,7 @@ type Sender struct {
 	once   sync.Once
 
 	codecs map[string]bool // FourCCs that the server announced
+	answer information     // to the publish
 }
 
 // RefusedError is a server's error status to connect, createStream or publish, or later.
@@ -78,12 +106,16 @@ func (e *RefusedError) Error() string { return "refused with " + e.Code + ": " +
 
 // NewSender does the handshake and the dialogue up to the accepted publish, on a connection that it then owns. If it returns an
 // error, the connection is closed. asked reports whether publish was sent: some servers answer a wrong key by closing the connection.
-func NewSender(ctx context.Context, conn net.Conn, d Destination, times SenderTimes) (s *Sender, asked bool, err error) {
-	s = &Sender{conn: conn, destination: d, times: times, chunkSize: defaultChunkSize, acked: make(chan struct{}), codecs: map[string]bool{}}
+func NewSender(ctx context.Context, conn net.Conn, d Destination, c SenderConfig) (s *Sender, asked bool, err error) {
+	c = c.withDefaults()
+	s = &Sender{conn: conn, destination: d, config: c, chunkSize: defaultChunkSize, acked: make(chan struct{}), codecs: map[string]bool{}}
+	s.in = countingReader{conn: conn, began: time.Now(), burst: c.Burst, rate: c.Rate}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	if err = s.handshake(); err == nil {
+		c.Reached(StepHandshake)
 		if err = s.connect(); err == nil {
+			c.Reached(StepConnect)
 			asked, err = s.publish()
 		}
 	}
@@ -100,6 +132,9 @@ func NewSender(ctx context.Context, conn net.Conn, d Destination, times SenderTi
 
 // Supports reports whether the server announced a codec of enhanced RTMP by its FourCC.
 func (s *Sender) Supports(fourCC string) bool { return s.codecs["*"] || s.codecs[fourCC] }
+
+// Answer is the server's answer to the publish: a status code and a text, which is foreign and may hold the stream key.
+func (s *Sender) Answer() (code, description string) { return s.answer.code, s.answer.description }
 
 // Sent is the number of bytes that were sent.
 func (s *Sender) Sent() uint64 { return s.sent.Load() }
@@ -134,7 +169,7 @@ func (s *Sender) Finish(served <-chan struct{}) {
 		if half, ok := s.conn.(interface{ CloseWrite() error }); ok {
 			_ = half.CloseWrite()
 		}
-		timer := time.NewTimer(s.times.Finish)
+		timer := time.NewTimer(s.config.Finish)
 		defer timer.Stop()
 		select {
 		case <-served:
@@ -207,7 +242,7 @@ func (s *Sender) write(b []byte) error {
 // flush writes in pieces, so that the time-out is of a connection without progress. The caller holds mu.
 func (s *Sender) flush(b []byte) error {
 	for len(b) > 0 {
-		if err := s.conn.SetWriteDeadline(time.Now().Add(s.times.Write)); err != nil {
+		if err := s.conn.SetWriteDeadline(time.Now().Add(s.config.Write)); err != nil {
 			return err
 		}
 		n, err := s.conn.Write(b[:min(len(b), senderPiece)])
@@ -260,17 +295,8 @@ func refusal(c command) error {
 	if c.name != "onStatus" && c.name != "_error" {
 		return nil
 	}
-	for _, v := range c.args {
-		o, ok := v.(amf0.Object)
-		if !ok {
-			continue
-		}
-		level, _ := o.GetString("level")
-		code, _ := o.GetString("code")
-		description, _ := o.GetString("description")
-		if level == "error" || c.name == "_error" {
-			return &RefusedError{Code: code, Description: description}
-		}
+	if st, ok := informationOf(c); ok && (st.level == "error" || c.name == "_error") {
+		return &RefusedError{Code: st.code, Description: st.description}
 	}
 	if c.name == "_error" {
 		return &RefusedError{Code: "_error"}
@@ -278,21 +304,26 @@ func refusal(c command) error {
 	return nil
 }
 
-// countingReader counts the bytes that were read.
+// countingReader counts the bytes that were read, and limits them.
 type countingReader struct {
-	conn  net.Conn
-	total uint64
+	conn        net.Conn
+	total       uint64
+	began       time.Time
+	burst, rate uint64
 }
 
 func (r *countingReader) Read(p []byte) (int, error) {
 	n, err := r.conn.Read(p)
 	r.total += uint64(n)
+	if r.total > r.burst+uint64(time.Since(r.began).Seconds()*float64(r.rate)) {
+		return 0, ErrFlood
+	}
 	return n, err
 }
 
 // expire bounds the next step of the dialogue.
 func (s *Sender) expire() error {
-	if err := s.conn.SetReadDeadline(time.Now().Add(s.times.Step)); err != nil {
+	if err := s.conn.SetReadDeadline(time.Now().Add(s.config.Step)); err != nil {
 		return fmt.Errorf("set a time limit: %w", err)
 	}
 	return nil

@@ -38,7 +38,6 @@ func (s *Sender) handshake() error {
 	if err := s.write(out); err != nil {
 		return err
 	}
-	s.in.conn = s.conn
 	buffered := bufio.NewReaderSize(&s.in, 4<<10)
 	s.chunks = newChunkReader(buffered)
 	var s0 handshake.C0S0
@@ -130,6 +129,7 @@ func (s *Sender) publish() (asked bool, err error) {
 	if err != nil {
 		return true, err // releaseStream and FCPublish name the key
 	}
+	s.config.Reached(StepCreateStream)
 	s.stream = streamID
 	if len(c.args) > 0 {
 		if n, ok := c.args[0].(float64); ok && n >= 0 && n <= 1<<31 {
@@ -140,8 +140,16 @@ func (s *Sender) publish() (asked bool, err error) {
 	if err := s.call(s.stream, "publish", float64(callPublish), nil, key, "live"); err != nil {
 		return true, err
 	}
-	_, err = s.await(func(c command) bool { return c.name == "onStatus" && statusCode(c) == codePublishStart })
-	return true, err
+	c, err = s.await(func(c command) bool {
+		st, _ := informationOf(c)
+		return c.name == "onStatus" && st.code == codePublishStart
+	})
+	if err != nil {
+		return true, err
+	}
+	s.answer, _ = informationOf(c)
+	s.config.Reached(StepPublish)
+	return true, nil
 }
 
 // await reads until an answer, and returns it. An error status ends it with a RefusedError.
@@ -182,14 +190,21 @@ func isAnswer(c command, transaction float64) bool {
 	return c.name == "_result" && c.transaction == transaction
 }
 
-func statusCode(c command) string {
+// information is the object of a command that says what has happened.
+type information struct{ level, code, description string }
+
+// informationOf returns the first object of a command with a code or a level.
+func informationOf(c command) (i information, ok bool) {
 	for _, v := range c.args {
-		if o, ok := v.(amf0.Object); ok {
-			code, _ := o.GetString("code")
-			return code
+		o, _ := v.(amf0.Object)
+		i.level, _ = o.GetString("level")
+		i.code, _ = o.GetString("code")
+		i.description, _ = o.GetString("description")
+		if i.level != "" || i.code != "" {
+			return i, true
 		}
 	}
-	return ""
+	return i, false
 }
 
 // call sends a command in chunks of the current size.

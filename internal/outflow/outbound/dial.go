@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http/httptrace"
 	"strings"
 	"syscall"
 	"time"
@@ -53,7 +54,7 @@ func (e *DialError) Error() string { return e.text }
 func (e *DialError) Permanent() bool { return errors.Is(e.err, ErrPrivate) }
 
 // Dial connects to a host with a port; secure adds TLS, and verifies the certificate. Its errors are DialErrors. They don't unwrap, because
-// the errors of the network hold addresses.
+// the errors of the network hold addresses. An httptrace.ClientTrace of ctx is called for the steps DNS, Connect and TLSHandshake.
 func (d *Dialer) Dial(ctx context.Context, host string, secure bool) (net.Conn, error) {
 	conn, err := d.dialer.DialContext(ctx, "tcp", host)
 	if err != nil {
@@ -70,7 +71,15 @@ func (d *Dialer) Dial(ctx context.Context, host string, secure bool) (net.Conn, 
 	secured := tls.Client(conn, config)
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	if err := secured.HandshakeContext(ctx); err != nil {
+	trace := httptrace.ContextClientTrace(ctx)
+	if trace != nil && trace.TLSHandshakeStart != nil {
+		trace.TLSHandshakeStart()
+	}
+	err = secured.HandshakeContext(ctx)
+	if trace != nil && trace.TLSHandshakeDone != nil {
+		trace.TLSHandshakeDone(secured.ConnectionState(), err)
+	}
+	if err != nil {
 		_ = conn.Close()
 		return nil, describeDial("TLS handshake", err)
 	}

@@ -255,3 +255,62 @@ func TestOldRoutesAreDeleted(t *testing.T) {
 	require.NoError(t, r.Restreams.DeleteOld(t.Context()))
 	require.Equal(t, []string{r.two.ID + " pending"}, r.statuses(t))
 }
+
+// TestAChangedAddressReachesTheForwarder of a live route, which stays the same route.
+func TestAChangedAddressReachesTheForwarder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.attach(t, r.one)
+	r.air(t, r.Server)
+	route := r.wanted(t, r.Server)[r.one.ID].RouteID
+	require.NoError(t, r.Restreams.RouteLive(t.Context(), route))
+	_, err := r.Restreams.UpdateRestreamTarget(t.Context(), r.caller, r.one.ID, restream.TargetPatch{RTMPURL: new("rtmp://three.example/app/key-three")})
+	require.NoError(t, err)
+	want := r.wanted(t, r.Server)[r.one.ID]
+	require.Equal(t, []any{route, "three.example:1935", "key-three"}, []any{want.RouteID, want.Address.Host, want.Address.Key})
+	names, _ := r.events(t)
+	require.Equal(t, []string{"restream.started"}, names)
+}
+
+// TestAnUnreadableAddressFailsTheRoute once, with a reason, and the other routes continue.
+func TestAnUnreadableAddressFailsTheRoute(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.attach(t, r.one, r.two)
+	for _, address := range [][]byte{[]byte("not a sealed text"), r.Box.Seal([]byte("nonsense"), "restream_targets/"+r.one.ID)} {
+		_, err := r.Pool.Exec(t.Context(), "UPDATE restream_targets SET address = $1 WHERE id = $2", address, r.one.ID)
+		require.NoError(t, err)
+		r.air(t, r.Server)
+		for range 2 {
+			require.Len(t, r.wanted(t, r.Server), 1)
+		}
+		var reason string
+		require.NoError(t, r.Pool.QueryRow(t.Context(), `SELECT error_message FROM restream_routes
+			WHERE target_id = $1 AND status = 'failed' ORDER BY id DESC LIMIT 1`, r.one.ID).Scan(&reason))
+		require.Equal(t, "the server can't read the target's address: change the address of the target, and attach it again", reason)
+		r.attach(t, r.one)
+	}
+	names, _ := r.events(t)
+	require.Equal(t, []string{"restream.failed", "restream.failed"}, names)
+}
+
+// TestTheOldestRoutesOfAStreamAreDeleted, but no open one.
+func TestTheOldestRoutesOfAStreamAreDeleted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.attach(t, r.two)
+	_, err := r.Pool.Exec(t.Context(), `INSERT INTO restream_routes (id, created_at, tenant_id, ended_at, stream_id, updated_at, target_id, status)
+		SELECT 'rr_0' || to_char(n, 'FM0000'), now(), $1, now(), $2, now(), $3, 'ended' FROM generate_series(1, 1005) n`,
+		r.owner.TenantID, r.st.ID, r.one.ID)
+	require.NoError(t, err)
+	_, err = r.Pool.Exec(t.Context(), "UPDATE restream_routes SET id = 'rr_00000' WHERE target_id = $1", r.two.ID)
+	require.NoError(t, err)
+	r.attach(t, r.one)
+	var rows, open int
+	require.NoError(t, r.Pool.QueryRow(t.Context(), `SELECT count(*), count(*) FILTER (WHERE status = 'pending') FROM restream_routes
+		WHERE stream_id = $1`, r.st.ID).Scan(&rows, &open))
+	require.Equal(t, []int{1001, 2}, []int{rows, open}, "the oldest is open")
+	var oldest string
+	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT min(id) FROM restream_routes WHERE status = 'ended'").Scan(&oldest))
+	require.Equal(t, "rr_00007", oldest)
+}

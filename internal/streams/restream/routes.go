@@ -59,7 +59,7 @@ func (s *Service) ListRestreamRoutes(ctx context.Context, c tenancy.Caller, stre
 
 // AttachRestreamTargets creates a pending route to each target that has no open one. It returns the number of the different targets. A
 // stream can have 8 open routes, 400 too_many_targets above it, and fewer on some plans: 403 plan_limit. A target can have 100 of them, 400
-// too_many_routes above it.
+// too_many_routes above it. While a target is tested, it is 409 target_under_test.
 func (s *Service) AttachRestreamTargets(
 	ctx context.Context, c tenancy.Caller, streamID string, targetIDs []string,
 ) (attached int, err error) {
@@ -91,7 +91,7 @@ func (s *Service) AttachRestreamTargets(
 		if len(added) == 0 {
 			return nil
 		}
-		if err := s.checkOpenRoutes(ctx, q, c.TenantID, added); err != nil {
+		if err := s.checkTargets(ctx, q, c.TenantID, added); err != nil {
 			return err
 		}
 		p := db.CreateRestreamRoutesParams{TenantID: c.TenantID, StreamID: st.ID, TargetIds: added, Now: now}
@@ -100,6 +100,10 @@ func (s *Service) AttachRestreamTargets(
 		}
 		if err := q.CreateRestreamRoutes(ctx, p); err != nil {
 			return fmt.Errorf("create restream routes: %w", err)
+		}
+		err := q.DeleteOldestRestreamRoutes(ctx, db.DeleteOldestRestreamRoutesParams{TenantID: c.TenantID, StreamID: st.ID, Kept: keptRoutes})
+		if err != nil {
+			return fmt.Errorf("delete the stream's oldest restream routes: %w", err)
 		}
 		if err := s.notify(ctx, q, st.ID); err != nil {
 			return err
@@ -112,12 +116,13 @@ func (s *Service) AttachRestreamTargets(
 	return attached, err
 }
 
-// checkOpenRoutes refuses another route of a target that has the most: the deletion of a target ends all of them at once.
-func (s *Service) checkOpenRoutes(ctx context.Context, q *db.Queries, tenantID string, targetIDs []string) error {
+// checkTargets refuses another route of a target that has the most, because the deletion of a target ends all of them at once, and of one
+// that is being tested. The targets are locked.
+func (s *Service) checkTargets(ctx context.Context, q *db.Queries, tenantID string, targetIDs []string) error {
 	_, err := q.FindFullRestreamTarget(ctx, db.FindFullRestreamTargetParams{TenantID: tenantID, TargetIds: targetIDs, Most: maxOpenRoutes})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil
+		return s.checkUntested(ctx, q, tenantID, targetIDs)
 	case err != nil:
 		return fmt.Errorf("count open restream routes: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/internal/base/secret"
+	"showfloor/internal/media/rtmpurl"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/tenancy/quota"
 )
@@ -34,6 +35,9 @@ const maxRoutes = 8
 // maxOpenRoutes bounds the pending and live routes of a target, over all streams.
 const maxOpenRoutes = 100
 
+// keptRoutes is how many routes of a stream are kept. Attaching and detaching in a loop would make rows without end.
+const keptRoutes = 1000
+
 // Quotas enforces the limits of plans.
 type Quotas interface {
 	CheckTx(ctx context.Context, tx pgx.Tx, tenantID string, limit quota.Limit, wanted int64,
@@ -42,12 +46,20 @@ type Quotas interface {
 		creation func(ctx context.Context, since time.Time, skipped int32) (time.Time, error)) error
 }
 
+// Prober publishes to a target without any media.
+type Prober interface {
+	// Probe takes at most 15 s.
+	Probe(ctx context.Context, a rtmpurl.Address) Probed
+}
+
 // Config of a Service.
 type Config struct {
 	Pool   *pgxpool.Pool
 	Box    *secret.Box
 	Events *event.Log
 	Quotas Quotas
+	// Prober tests targets; nil if this process can't.
+	Prober Prober
 	// Public reports whether an address may be a target; nil allows all. Names are checked when they are dialled.
 	Public func(netip.Addr) bool
 	// Node is this process's name in the rows of its streams.
@@ -59,14 +71,17 @@ type Config struct {
 
 // Service holds the use cases. An exported method makes all its changes in one transaction. Locks are taken in the order target, stream,
 // route.
-type Service struct{ config Config }
+type Service struct {
+	config Config
+	tests  places
+}
 
 // New makes the service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{config: c}
+	return &Service{config: c, tests: places{each: map[string]int{}}}
 }
 
 // Names of targets and streams in the audit log.

@@ -17,8 +17,11 @@ import (
 	"showfloor/internal/tenancy/quota"
 )
 
-// TargetInput describes a new target; the handler has checked its limits.
-type TargetInput struct{ Name, Platform, RTMPURL string }
+// TargetInput describes a new target; the handler has checked its limits. One of RTMPURL and StreamKey is set.
+type TargetInput struct {
+	Name, Platform     string
+	RTMPURL, StreamKey *string
+}
 
 // ListRestreamTargets pages through the tenant's targets, newest first. cursor is the id after which the page starts.
 func (s *Service) ListRestreamTargets(ctx context.Context, c tenancy.Caller, cursor *string, limit int) ([]db.RestreamTarget, error) {
@@ -34,7 +37,8 @@ func (s *Service) ListRestreamTargets(ctx context.Context, c tenancy.Caller, cur
 // CreateRestreamTarget stores a target, its address encrypted. A tenant can have 100 targets: 403 plan_limit above it; and create 1,000 in
 // 24 hours: 429 rate_limited.
 func (s *Service) CreateRestreamTarget(ctx context.Context, c tenancy.Caller, in TargetInput) (row db.RestreamTarget, err error) {
-	if err := s.checkAddress(in.RTMPURL); err != nil {
+	address, err := s.wholeAddress(in.Platform, in.RTMPURL, in.StreamKey)
+	if err != nil {
 		return row, err
 	}
 	targetID := id.New(id.RestreamTarget)
@@ -54,7 +58,7 @@ func (s *Service) CreateRestreamTarget(ctx context.Context, c tenancy.Caller, in
 		}
 		row, err = q.CreateRestreamTarget(ctx, db.CreateRestreamTargetParams{
 			ID: targetID, TenantID: c.TenantID, Name: in.Name, Platform: in.Platform,
-			Address: s.config.Box.Seal([]byte(in.RTMPURL), sealContext(targetID)), AddressEnd: endOf(in.RTMPURL), Now: now,
+			Address: s.config.Box.Seal([]byte(address), sealContext(targetID)), AddressEnd: endOf(address), Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("create restream target: %w", err)

@@ -19,12 +19,12 @@ type Want struct {
 	LostAt time.Time
 }
 
-// Wanted returns the open routes of a stream, if it is on air on this node.
+// Wanted returns the open routes of a stream, if it is on air on this node. A route fails if its target's address can't be read.
 func (s *Service) Wanted(ctx context.Context, streamID string) ([]Want, error) {
 	return s.wanted(ctx, &streamID)
 }
 
-// WantedHere returns the open routes of all streams on air on this node.
+// WantedHere returns the open routes of all streams on air on this node, as Wanted does.
 func (s *Service) WantedHere(ctx context.Context) ([]Want, error) { return s.wanted(ctx, nil) }
 
 func (s *Service) wanted(ctx context.Context, streamID *string) ([]Want, error) {
@@ -35,14 +35,12 @@ func (s *Service) wanted(ctx context.Context, streamID *string) ([]Want, error) 
 	}
 	var list []Want
 	for _, r := range rows {
-		raw, err := s.config.Box.Open(r.Address, sealContext(r.TargetID))
+		a, err := s.open(r.TargetID, r.Address)
 		if err != nil {
-			s.config.Log.Error("the address of a restream target can't be decrypted", "target", r.TargetID, "error", err)
-			continue
-		}
-		a, err := rtmpurl.Parse(string(raw))
-		if err != nil {
-			s.config.Log.Error("the address of a restream target can't be parsed", "target", r.TargetID)
+			s.config.Log.Error("a restream route has failed", "route", r.ID, "target", r.TargetID, "error", err)
+			if err := s.RouteFailed(ctx, r.ID, unreadable); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		w := Want{RouteID: r.ID, StreamID: r.StreamID, Address: a, Reached: r.StartedAt != nil}
@@ -52,6 +50,22 @@ func (s *Service) wanted(ctx context.Context, streamID *string) ([]Want, error) 
 		list = append(list, w)
 	}
 	return list, nil
+}
+
+// unreadable is the reason of a route whose target's address can't be decrypted, for example because its master key is lost.
+const unreadable = "the server can't read the target's address: change the address of the target, and attach it again"
+
+// open decrypts and parses the address of a target. Its errors hold no part of the address.
+func (s *Service) open(targetID string, address []byte) (rtmpurl.Address, error) {
+	raw, err := s.config.Box.Open(address, sealContext(targetID))
+	if err != nil {
+		return rtmpurl.Address{}, fmt.Errorf("decrypt the address: %w", err)
+	}
+	a, err := rtmpurl.Parse(string(raw))
+	if err != nil {
+		return rtmpurl.Address{}, fmt.Errorf("parse the address: %w", err)
+	}
+	return a, nil
 }
 
 // Health is the state of a route's connection, as its node reports it. A zero time and an empty text stand for none.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	engine "showfloor/internal/media/restream"
+	"showfloor/internal/media/rtmpurl"
 	"showfloor/internal/streams/restream"
 )
 
@@ -128,4 +129,14 @@ func (g *Gate) Failed(ctx context.Context, routeID, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	return g.area().RouteFailed(ctx, routeID, reason)
+}
+
+// Probe implements restream.Prober.
+func (g *Gate) Probe(ctx context.Context, a rtmpurl.Address) restream.Probed {
+	got := g.engine.Probe(ctx, a)
+	p := restream.Probed{Answer: got.Answer, KeyAccepted: got.KeyAccepted, Message: got.Message, Took: got.Took}
+	for _, s := range got.Steps {
+		p.Steps = append(p.Steps, restream.ProbeStep(s))
+	}
+	return p
 }

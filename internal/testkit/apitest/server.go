@@ -277,6 +277,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		playlist.Close()
 	})
 	s.openRealtime(o, now)
+	prober := s.openRestream(t, o)
 	s.Areas, err = areas.Open(t.Context(), areas.Config{
 		Settings: areas.Settings{
 			PublicURL: PublicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL, TenantWatchers: 100,
@@ -287,7 +288,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production, RestreamPrivate: !o.Production,
 		},
 		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node, Engine: mediagate.Engine{Hub: s.Hub},
-		Files: cmp.Or[areas.Files](o.Files, noFiles{}), RecordingClips: o.Clips,
+		Files: cmp.Or[areas.Files](o.Files, noFiles{}), RecordingClips: o.Clips, RestreamProber: prober,
 		Renditions: o.Renditions, TranscodeWorkers: 1, Packages: o.Packages,
 		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
 		Processor:      s.Sandbox.Client, Realtime: &s.published, SummaryModel: o.SummaryModel, CheckEvent: eventCheck(t),
