@@ -75,6 +75,7 @@ type config struct {
 	DiskSettings
 	RetentionSettings
 	RestreamSettings
+	PushSettings
 	ProcessorSettings
 	LimitSettings
 	RoomSettings
@@ -143,6 +144,7 @@ func (c *config) check() error {
 		c.readDisk(),
 		c.readRetention(),
 		c.readRestream(),
+		c.readPush(),
 		checkOrigins(c.origins()),
 		c.checkAdmin(),
 		readKey("MASTER_KEY", c.MasterKey, &c.key),

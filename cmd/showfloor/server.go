@@ -239,7 +239,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		Processor: s.processor, Realtime: s.realtime,
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
-		ObserveMediaJob: s.metrics.observeMediaJob,
+		ObserveMediaJob: s.metrics.observeMediaJob, ObservePush: s.metrics.observePush,
 	})
 	if err != nil {
 		return err

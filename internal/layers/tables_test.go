@@ -223,6 +223,7 @@ func owners() map[string]string {
 		"internal/tenancy/sums":        {"row_counts", "row_count_changes", "row_numbers", "summed_until"},
 		"internal/tenancy/usage":       {"usage_hours", "usage_intervals", "usage_levels", "plan_allowances"},
 		"internal/outflow/event":       {"events", "event_subjects", "event_fanouts"},
+		"internal/outflow/push":        {"push_credentials", "push_devices", "push_notifications", "push_batches"},
 		"internal/outflow/tester":      {"capture_urls", "captures", "capture_usage"},
 		"internal/outflow/webhook":     {"webhook_endpoints", "webhook_deliveries"},
 		"internal/streams/analytics":   {"figure_hours", "sales_hours"},
@@ -308,6 +309,10 @@ func tableExceptions() []tableException {
 				"webhook_deliveries": "DeleteEventsBefore",
 				"webhook_endpoints":  "CreateEvents TakeWaitingEvents",
 			},
+		},
+		{
+			pkg: "internal/outflow/push", why: "triggers count a tenant's devices there",
+			queries: map[string]string{"row_numbers": "CountPushDevices"},
 		},
 		{
 			pkg: "internal/outflow/tester",

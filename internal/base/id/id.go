@@ -57,6 +57,9 @@ const (
 	Message    Prefix = "msg"
 	Moderation Prefix = "mod"
 	Pin        Prefix = "pin"
+	// PushCredentials are a project's; Notification is a push to many users.
+	PushCredentials Prefix = "pc"
+	Notification    Prefix = "ntf"
 	// RestreamTarget is another platform's address, RestreamRoute the forwarding of a broadcast to it.
 	RestreamTarget Prefix = "rt"
 	RestreamRoute  Prefix = "rr"
