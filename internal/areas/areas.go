@@ -95,7 +95,7 @@ type Settings struct {
 	// RestreamPrivate allows restream targets with private and loopback addresses.
 	RestreamPrivate bool
 	// Push are the addresses of the push providers.
-	Push push.Addresses
+	Push provider.Addresses
 	// CaptureBytes is the limit of all tenants' captured requests, in bytes;
 	// tester.DefaultTotalBytes if it is 0.
 	CaptureBytes int64

@@ -4,7 +4,6 @@ package push
 
 import (
 	"context"
-	"crypto/x509"
 	"log/slog"
 	"time"
 
@@ -32,14 +31,6 @@ type Usage interface {
 	RecordTx(ctx context.Context, tx pgx.Tx, list []usage.Interval) error
 }
 
-// Addresses of the providers; the empty ones are the providers' own.
-type Addresses struct {
-	// APNS and FCM are base addresses without a slash at the end, FCMToken is the address for access tokens.
-	APNS, FCM, FCMToken string
-	// Roots are the authorities of their certificates; nil for those of the system.
-	Roots *x509.CertPool
-}
-
 // Config of a Service.
 type Config struct {
 	Pool      *pgxpool.Pool
@@ -47,7 +38,7 @@ type Config struct {
 	Jobs      queue.Inserter
 	Quotas    Quotas
 	Usage     Usage
-	Addresses Addresses
+	Addresses provider.Addresses
 	// Observe is called for each answer of a provider.
 	Observe func(name provider.Name, outcome provider.Outcome)
 	Log     *slog.Logger

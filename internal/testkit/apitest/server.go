@@ -39,7 +39,7 @@ import (
 	"showfloor/internal/media/metering"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/webvtt"
-	"showfloor/internal/outflow/push"
+	"showfloor/internal/outflow/push/provider"
 	"showfloor/internal/streams/mediagate"
 	"showfloor/internal/streams/packaging"
 	"showfloor/internal/streams/playtoken"
@@ -127,7 +127,7 @@ type Options struct {
 	// if it is 0.
 	CaptureBytes int64
 	// Push are the addresses of the push providers; their own by default.
-	Push push.Addresses
+	Push provider.Addresses
 	// PlatformFee is the default of the platform's fee; 0 if unset.
 	PlatformFee setting.Rate
 	// Sandbox is another server's processor; one of its own by default.

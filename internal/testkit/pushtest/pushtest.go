@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"showfloor/internal/outflow/push"
+	"showfloor/internal/outflow/push/provider"
 )
 
 // Push is a request that a provider has received.
@@ -67,8 +67,8 @@ func New(t testing.TB) *Providers {
 }
 
 // Addresses returns the settings of a server that uses the services.
-func (p *Providers) Addresses() push.Addresses {
-	return push.Addresses{APNS: p.URL, FCM: p.URL, FCMToken: p.URL + "/token", Roots: p.Roots}
+func (p *Providers) Addresses() provider.Addresses {
+	return provider.Addresses{APNS: p.URL, FCM: p.URL, FCMToken: p.URL + "/token", Roots: p.Roots}
 }
 
 // CountOnly stops keeping requests, for benchmarks.
