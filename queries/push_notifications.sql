@@ -44,7 +44,7 @@ WHERE tenant_id = @tenant_id AND id = @id AND waiting @> @answered::bigint[]
 RETURNING cardinality(waiting)::integer AS waiting;
 
 -- name: PostponePushBatch :exec
-UPDATE push_batches SET tries = tries + 1, next_at = @next_at::timestamptz, last_error = coalesce(sqlc.narg('last_error')::text, last_error)
+UPDATE push_batches SET tries = tries + 1, next_at = @next_at::timestamptz, last_error = coalesce(last_error, sqlc.narg('last_error')::text)
 WHERE tenant_id = @tenant_id AND id = @id AND next_at IS NOT NULL;
 
 -- name: DeletePushNotificationsBefore :execrows

@@ -285,7 +285,7 @@ func (q *Queries) NotePushAnswers(ctx context.Context, arg NotePushAnswersParams
 }
 
 const PostponePushBatch = `-- name: PostponePushBatch :exec
-UPDATE push_batches SET tries = tries + 1, next_at = $1::timestamptz, last_error = coalesce($2::text, last_error)
+UPDATE push_batches SET tries = tries + 1, next_at = $1::timestamptz, last_error = coalesce(last_error, $2::text)
 WHERE tenant_id = $3 AND id = $4 AND next_at IS NOT NULL
 `
 

@@ -441,8 +441,8 @@ func (a *Areas) openRooms(c Config) {
 	})
 	a.SessionRetention = session.NewRetention(c.Pool, c.KeepSessions, c.Now, a.Chat, a.Calls)
 	a.Pushes = push.New(push.Config{
-		Pool: c.Pool, Box: c.Box, Jobs: a.Inserter, Quotas: a.Quotas, Usage: a.Usage, Addresses: c.Push, Observe: c.ObservePush,
-		Log: c.Log, Now: c.Now,
+		Pool: c.Pool, Box: c.Box, Jobs: a.Inserter, Quotas: a.Quotas, Usage: a.Usage, Calls: a.Calls, Addresses: c.Push,
+		Observe: c.ObservePush, Log: c.Log, Now: c.Now,
 	})
 }
 

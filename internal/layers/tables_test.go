@@ -336,7 +336,7 @@ func tableExceptions() []tableException {
 			pkg: "internal/rooms/call",
 			why: "a call's state is its session's",
 			queries: map[string]string{
-				"sessions": "ListOverdueCalls",
+				"sessions": "IsCallRinging ListOverdueCalls",
 			},
 		},
 		{

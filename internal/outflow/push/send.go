@@ -31,6 +31,11 @@ func (s *Service) Send(ctx context.Context, jobID int64, a Args) (again time.Tim
 	if a.ProjectID == nil || !now.Before(a.ExpiresAt.Time) {
 		return again, nil
 	}
+	if a.Reason == Ringing { // a retry must not come after the push that ends the ringing
+		if rings, err := s.config.Calls.IsRinging(ctx, a.TenantID, a.Data["sessionId"]); err != nil || !rings {
+			return again, err
+		}
+	}
 	by, err := s.sendersOf(ctx, a.TenantID, *a.ProjectID)
 	if err != nil || len(by.platforms()) == 0 {
 		return again, err

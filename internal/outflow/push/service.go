@@ -31,6 +31,11 @@ type Usage interface {
 	RecordTx(ctx context.Context, tx pgx.Tx, list []usage.Interval) error
 }
 
+// Calls are the calls whose ringing is pushed.
+type Calls interface {
+	IsRinging(ctx context.Context, tenantID, sessionID string) (bool, error)
+}
+
 // Config of a Service.
 type Config struct {
 	Pool      *pgxpool.Pool
@@ -38,6 +43,7 @@ type Config struct {
 	Jobs      queue.Inserter
 	Quotas    Quotas
 	Usage     Usage
+	Calls     Calls
 	Addresses provider.Addresses
 	// Observe is called for each answer of a provider.
 	Observe func(name provider.Name, outcome provider.Outcome)
