@@ -12,7 +12,7 @@ import (
 const (
 	// pushTimeout is longer than two requests to a provider, one of them for a token.
 	pushTimeout = 30 * time.Second
-	// pushBatchTimeout bounds a batch at a slow provider. What was answered is stored, and another run continues.
+	// pushBatchTimeout bounds a batch at a slow provider. The answers are stored, and another run continues.
 	pushBatchTimeout = 2 * time.Minute
 )
 

@@ -11661,7 +11661,7 @@ export interface components {
         /** @description A provider's answer to one push. */
         PushTestResult: {
             /**
-             * @description What the answer means.
+             * @description The answer in a sentence.
              * @example The provider accepted the message.
              */
             message: string;

@@ -107,7 +107,7 @@ func (b *batch) run(ctx context.Context, now time.Time) (again time.Time, err er
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
 	go b.send(sending, devices, answers)
-	// What was answered is stored also when the server stops.
+	// Answers are stored also when the server stops.
 	retry, err := b.collect(context.WithoutCancel(ctx), answers)
 	if err != nil {
 		stop()
@@ -239,7 +239,7 @@ func (b *batch) collect(ctx context.Context, answers <-chan answered) (retry []a
 // postpone plans the next run. After the last one, the outcome of the devices that still wait is that of their last try.
 func (b *batch) postpone(ctx context.Context, retry []answered) (again time.Time, err error) {
 	if int(b.row.Tries)+1 >= maxTries {
-		return again, b.giveUp(ctx, retry)
+		return again, b.closeRest(ctx, retry)
 	}
 	var asked time.Duration
 	var reason *string
@@ -256,8 +256,8 @@ func (b *batch) postpone(ctx context.Context, retry []answered) (again time.Time
 	return again, nil
 }
 
-// giveUp stores the last answers as final ones. Devices that were not sent to count as unreachable: the provider was silent.
-func (b *batch) giveUp(ctx context.Context, retry []answered) error {
+// closeRest stores the last answers as final ones. Devices that were not sent to count as unreachable: the provider was silent.
+func (b *batch) closeRest(ctx context.Context, retry []answered) error {
 	if err := b.note(ctx, retry, closing{}); err != nil || b.left == 0 {
 		return err
 	}

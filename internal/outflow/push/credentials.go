@@ -97,13 +97,15 @@ func missingIos(p db.SetIosPushCredentialsParams) (faults []problem.Field) {
 }
 
 // SetCloudPushCredentials stores a service account, encrypted. Enabling requires one, in this change or from before.
-func (s *Service) SetCloudPushCredentials(ctx context.Context, c tenancy.Caller, projectID string, in CloudInput) (db.PushCredential, error) {
+func (s *Service) SetCloudPushCredentials(
+	ctx context.Context, c tenancy.Caller, projectID string, in CloudInput,
+) (db.PushCredential, error) {
 	var account []byte
 	if in.Account != nil {
 		if err := s.checkAccount(in); err != nil {
 			return db.PushCredential{}, err
 		}
-		text, err := json.Marshal(in.Account)
+		text, err := json.Marshal(in.Account) //nolint:gosec // it is encrypted below
 		if err != nil {
 			return db.PushCredential{}, fmt.Errorf("encode service account: %w", err)
 		}
@@ -111,7 +113,8 @@ func (s *Service) SetCloudPushCredentials(ctx context.Context, c tenancy.Caller,
 	}
 	return s.change(ctx, c, projectID, "cloud", func(q *db.Queries, row db.PushCredential) (db.PushCredential, error) {
 		p := db.SetCloudPushCredentialsParams{
-			TenantID: c.TenantID, ID: row.ID, Enabled: in.Enabled, CloudProjectID: row.CloudProjectID, Account: row.CloudAccount, Now: s.config.Now(),
+			TenantID: c.TenantID, ID: row.ID, Enabled: in.Enabled, CloudProjectID: row.CloudProjectID, Account: row.CloudAccount,
+			Now: s.config.Now(),
 		}
 		if account != nil {
 			p.CloudProjectID, p.Account = &in.Account.ProjectID, s.config.Box.Seal(account, cloudContext(row.ID))

@@ -68,7 +68,9 @@ func (s *Service) NotifyUsers(ctx context.Context, c tenancy.Caller, in Notice) 
 }
 
 // createTx stores the notification, its batches and their jobs. It returns the number of devices.
-func (s *Service) createTx(ctx context.Context, tx pgx.Tx, c tenancy.Caller, in Notice, platforms []string, notificationID string) (int64, error) {
+func (s *Service) createTx(
+	ctx context.Context, tx pgx.Tx, c tenancy.Caller, in Notice, platforms []string, notificationID string,
+) (int64, error) {
 	q, now := db.New(tx), s.config.Now()
 	users := slices.Compact(slices.Sorted(slices.Values(in.UserIDs)))
 	var devices []int64
@@ -155,7 +157,8 @@ func (s *Service) await(ctx context.Context, tenantID string, r Result, woken <-
 		case <-ctx.Done():
 			return r, ctx.Err()
 		}
-		counts, err := db.New(s.config.Pool).CountPushAnswers(ctx, db.CountPushAnswersParams{TenantID: tenantID, NotificationID: r.NotificationID})
+		p := db.CountPushAnswersParams{TenantID: tenantID, NotificationID: r.NotificationID}
+		counts, err := db.New(s.config.Pool).CountPushAnswers(ctx, p)
 		if err != nil {
 			return r, fmt.Errorf("count answers: %w", err)
 		}

@@ -204,8 +204,8 @@ func TestABusyProvidersPausesAreKept(t *testing.T) {
 	require.True(t, r.active(t, "busy"))
 }
 
-// TestWhatChangesBeforeTheTurnOfABatch: devices that were removed, credentials that were disabled, and the end of its time.
-func TestWhatChangesBeforeTheTurnOfABatch(t *testing.T) {
+// TestChangesBeforeTheTurnOfABatch: devices that were removed, credentials that were disabled, and the end of its time.
+func TestChangesBeforeTheTurnOfABatch(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
 		change                            func(t *testing.T, r *rig)

@@ -18,7 +18,7 @@ const (
 	// firstPause is the pause after the first run, which doubles with each one, up to longestPause.
 	firstPause, longestPause = 2 * time.Second, 5 * time.Minute
 	// withdrawnFor is how long a VoIP push that ends the ringing is kept for a device that is offline. Later it would make the app report a
-	// call that nobody remembers.
+	// call that is long over.
 	withdrawnFor = time.Minute
 )
 
@@ -61,7 +61,8 @@ func recipients(a Args, devices []db.PushDevice) []db.PushDevice {
 // messageFor returns a push in the form for one device.
 func messageFor(a Args, d db.PushDevice, now time.Time) provider.Message {
 	m := provider.Message{
-		Kind: provider.Alert, Title: a.Title, Body: a.Body, Data: a.Data, High: a.Priority == High, ExpiresAt: a.ExpiresAt.Time, CollapseID: a.MessageID,
+		Kind: provider.Alert, Title: a.Title, Body: a.Body, Data: a.Data, High: a.Priority == High, ExpiresAt: a.ExpiresAt.Time,
+		CollapseID: a.MessageID,
 	}
 	if !a.isCall() {
 		return m

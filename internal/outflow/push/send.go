@@ -130,7 +130,8 @@ func (s *Service) note(ctx context.Context, jobID int64, a Args, answers []answe
 		if err != nil {
 			return fmt.Errorf("encode job arguments: %w", err)
 		}
-		if _, err := tx.Exec(ctx, `UPDATE river_job SET args = args || $2::jsonb WHERE id = $1 AND state = 'running'`, jobID, string(text)); err != nil {
+		_, err = tx.Exec(ctx, `UPDATE river_job SET args = args || $2::jsonb WHERE id = $1 AND state = 'running'`, jobID, string(text))
+		if err != nil {
 			return fmt.Errorf("update job arguments: %w", err)
 		}
 		return nil

@@ -1,5 +1,5 @@
-// Package push sends notifications to the devices of tenants' users, through Apple's and Google's services. Other areas add Args jobs in the
-// transaction of the change that they report; tenants notify many users at once.
+// Package push sends notifications to the devices of tenants' users, through Apple's and Google's services. Other areas add Args jobs in
+// the transaction of the change that they report; tenants notify many users at once.
 package push
 
 import (

@@ -31,7 +31,7 @@ func (t texts) ringing(video bool) string {
 	return t.voiceCall
 }
 
-// missed returns the text of a call that nobody answered.
+// missed returns the text of a call without an answer.
 func (t texts) missed(video bool) string {
 	if video {
 		return t.missedVideo

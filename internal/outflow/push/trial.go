@@ -38,8 +38,8 @@ func (s *Service) TestPushCredentials(ctx context.Context, c tenancy.Caller, pro
 	}
 	now, text := s.config.Now(), textsFor(d.Locale)
 	m, err := encode(provider.Message{
-		Kind: provider.Alert, Title: text.testTitle, Body: text.testBody, Data: map[string]string{"service": "1", "type": "push.test"}, High: true,
-		ExpiresAt: now.Add(provider.Timeout),
+		Kind: provider.Alert, Title: text.testTitle, Body: text.testBody, High: true, ExpiresAt: now.Add(provider.Timeout),
+		Data: map[string]string{"service": "1", "type": "push.test"},
 	}, now)
 	if err != nil {
 		return Trial{}, err

@@ -48,7 +48,9 @@ func Reseal(ctx context.Context, pool *pgxpool.Pool, box *secret.Box, progress f
 	return secret.Resealing[db.PushCredential]{
 		Table: "push credentials",
 		List: func(ctx context.Context, after string) ([]db.PushCredential, error) {
-			return q.ListPushCredentialsToReseal(ctx, db.ListPushCredentialsToResealParams{After: after, Header: box.Header(), MaxRows: secret.ResealBatch})
+			return q.ListPushCredentialsToReseal(ctx, db.ListPushCredentialsToResealParams{
+				After: after, Header: box.Header(), MaxRows: secret.ResealBatch,
+			})
 		},
 		Key: func(row db.PushCredential) string { return row.ID },
 		Replace: func(ctx context.Context, row db.PushCredential) error {

@@ -134,7 +134,9 @@ func TestAHungStreamEndsAndOthersGoOn(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan provider.Answer)
-	go func() { hung <- send(ctx, t, c, Target{Token: "hung"}, hello()) }()
+	payload, err := Payload(hello())
+	require.NoError(t, err)
+	go func() { hung <- c.Send(ctx, Target{Token: "hung"}, hello(), payload) }()
 	<-arrived
 	require.Equal(t, provider.Delivered, send(t.Context(), t, c, Target{Token: "aa"}, hello()).Outcome)
 	cancel()
@@ -147,6 +149,8 @@ func TestGOAWAYInMidFlight(t *testing.T) {
 	p := pushtest.New(t)
 	c := newClient(t, p, p.Roots)
 	p.Answer("last", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }) // sends GOAWAY
+	payload, err := Payload(hello())
+	require.NoError(t, err)
 	var work sync.WaitGroup
 	for worker := range 8 {
 		work.Go(func() {
@@ -155,7 +159,7 @@ func TestGOAWAYInMidFlight(t *testing.T) {
 				if i%10 == worker {
 					token = "last"
 				}
-				if a := send(t.Context(), t, c, Target{Token: token}, hello()); a.Outcome != provider.Delivered {
+				if a := c.Send(t.Context(), Target{Token: token}, hello(), payload); a.Outcome != provider.Delivered {
 					t.Errorf("%+v", a)
 				}
 			}

@@ -19,7 +19,7 @@ import (
 // Addresses of the provider.
 const (
 	DefaultURL      = "https://fcm.googleapis.com"
-	DefaultTokenURL = "https://oauth2.googleapis.com/token"
+	DefaultTokenURL = "https://oauth2.googleapis.com/token" //nolint:gosec // an address, no credential
 )
 
 // Config of all clients.

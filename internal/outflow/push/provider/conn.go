@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"showfloor/internal/outflow/outbound"
 )
 
@@ -27,6 +25,9 @@ const (
 	idlePing, pingTimeout = 15 * time.Second, 5 * time.Second
 	// idleFor is how long a connection stays open without a request. APNs wants connections to stay open.
 	idleFor = 30 * time.Minute
+	// maxConns bounds the connections to a host, also while many requests wait for the first one. One connection carries 100 requests or
+	// more at a time.
+	maxConns = 8
 	// maxAnswer is the maximum length of an answer's body in bytes.
 	maxAnswer = 64 << 10
 	// maxReason is the maximum length of a reason in bytes.
@@ -38,24 +39,22 @@ const (
 // Conn is the connections to one host with one credential. They stay open between requests, and a connection that the other end ends with
 // GOAWAY is replaced: its open requests that the host didn't process are repeated on another one.
 type Conn struct {
-	transport *http2.Transport
+	transport *http.Transport
 	places    chan struct{}
 	now       func() time.Time
 }
 
 // NewConn returns a Conn. roots are the authorities of certificates; nil for those of the system.
 func NewConn(roots *x509.CertPool, now func() time.Time) *Conn {
-	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: Timeout, KeepAlive: idlePing}}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP2(true)
 	return &Conn{
-		transport: &http2.Transport{
-			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-			DialTLSContext: func(ctx context.Context, network, addr string, config *tls.Config) (net.Conn, error) {
-				d := *dialer
-				d.Config = config
-				return d.DialContext(ctx, network, addr)
-			},
-			ReadIdleTimeout: idlePing, PingTimeout: pingTimeout, WriteByteTimeout: Timeout, IdleConnTimeout: idleFor,
-			DisableCompression: true,
+		transport: &http.Transport{
+			DialContext:         (&net.Dialer{Timeout: Timeout, KeepAlive: idlePing}).DialContext,
+			TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout: Timeout, MaxConnsPerHost: maxConns, IdleConnTimeout: idleFor, DisableCompression: true,
+			Protocols: protocols,
+			HTTP2:     &http.HTTP2Config{SendPingTimeout: idlePing, PingTimeout: pingTimeout, WriteByteTimeout: Timeout},
 		},
 		places: make(chan struct{}, MaxInFlight), now: now,
 	}

@@ -72,7 +72,7 @@ const (
 	// Throttled: the provider is too busy, or limits the rate.
 	Throttled Outcome = "throttled"
 	// CredentialFault: the provider refuses the project's credentials. It says nothing about the token.
-	CredentialFault Outcome = "credential_fault"
+	CredentialFault Outcome = "credential_fault" //nolint:gosec // a name, no credential
 	// Rejected: the provider refuses the message, or the token for this app.
 	Rejected Outcome = "rejected"
 	// Unreachable: there was no answer.
