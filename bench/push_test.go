@@ -36,7 +36,7 @@ const (
 	// pushUsers is the number of users of a notification, with a device each.
 	pushUsers = 5000
 	// pushSenders is how many pushes of one tenant the server has in flight, and so has the baseline.
-	pushSenders = 256
+	pushSenders = 288
 	// pushRings is the number of calls.
 	pushRings = 150
 )

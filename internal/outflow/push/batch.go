@@ -18,14 +18,16 @@ import (
 
 const (
 	// notifyWorkers is how many batches a process sends at a time. A tenant alone leaves reservedWorkers of them to others.
-	notifyWorkers, reservedWorkers = 12, 4
+	notifyWorkers, reservedWorkers = 16, 4
 	// batchSenders is how many devices of a batch are sent to at a time. All batches together stay below provider.MaxInFlight, so that calls
 	// with the same credentials never wait for them.
-	batchSenders = 32
+	batchSenders = 24
 	// placeWithin is how long a batch waits for its tenant's place, and placePause when it tries again.
 	placeWithin, placePause = 200 * time.Millisecond, 300 * time.Millisecond
-	// noteEvery is the number of answers that are stored together, and noteWithin how long the first one of them waits.
+	// noteEvery is the least number of answers that are stored together, and noteWithin how long the first one of them waits.
 	noteEvery, noteWithin = 100, 500 * time.Millisecond
+	// maxPart is the largest number.
+	maxPart = 250
 	// maxSilence is the number of pushes in a row without an answer after which a batch waits for its next run.
 	maxSilence = batchSenders
 )
@@ -46,8 +48,8 @@ type batch struct {
 }
 
 // SendBatch sends a notification to those devices of a batch that wait for it. It returns the time of the next run, zero if there is none.
-// Answers are stored in parts of 100: if the process is killed, devices of the parts that were not stored yet get the message again, and
-// it replaces the first one on the device.
+// Answers are stored in parts of 100 or more, while others are sent: if the process is killed, devices whose answers were not stored yet
+// get the message again, at most those of this batch, and it replaces the first one on the device.
 func (s *Service) SendBatch(ctx context.Context, a BatchArgs) (again time.Time, err error) {
 	if !s.takePlace(ctx, a.TenantID) {
 		return s.config.Now().Add(placePause), ctx.Err()
@@ -103,7 +105,7 @@ func (b *batch) run(ctx context.Context, now time.Time) (again time.Time, err er
 	if err != nil {
 		return again, err
 	}
-	answers := make(chan answered, batchSenders)
+	answers := make(chan answered, len(devices)) // sending doesn't wait for the storage
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
 	go b.send(sending, devices, answers)
@@ -221,7 +223,7 @@ func (b *batch) collect(ctx context.Context, answers <-chan answered) (retry []a
 				retry = append(retry, one)
 			default:
 				part = append(part, one)
-				due = len(part) >= noteEvery
+				due = len(part) >= noteEvery && len(answers) == 0 || len(part) >= maxPart
 			}
 		case <-tick.C:
 			due = true
