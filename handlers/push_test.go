@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -168,9 +169,7 @@ func TestNotificationsThatAreRefused(t *testing.T) {
 	owner := apitest.New(t, apitest.Options{}).Register(t)
 	notice := func(fields map[string]any) map[string]any {
 		body := map[string]any{"projectId": "launch", "userIds": []string{"ada"}, "title": "We are live", "body": "Come in"}
-		for key, value := range fields {
-			body[key] = value
-		}
+		maps.Copy(body, fields)
 		return body
 	}
 	users := make([]string, 5001)
