@@ -61,7 +61,9 @@ require (
 	github.com/pion/turn/v5 v5.1.0
 	github.com/pion/webrtc/v4 v4.2.20
 	github.com/sashabaranov/go-openai v1.43.0
+	github.com/sideshow/apns2 v0.25.0
 	github.com/stripe/stripe-mock v0.203.0
+	golang.org/x/oauth2 v0.38.0
 	golang.org/x/sync v0.24.0
 )
 
@@ -70,6 +72,7 @@ require (
 	github.com/centrifugal/protocol v0.23.1 // indirect
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/golang-jwt/jwt/v4 v4.5.2 // indirect
 	github.com/gorilla/websocket v1.5.0 // indirect
 	github.com/jpillora/backoff v1.0.0 // indirect
 	github.com/klauspost/compress v1.20.1 // indirect

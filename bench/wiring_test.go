@@ -63,12 +63,20 @@ func newServices(b *testing.B, h *hub.Hub) *services {
 // newServicesAt is newServices with a clock.
 func newServicesAt(b *testing.B, h *hub.Hub, now func() time.Time) *services {
 	b.Helper()
+	return newServicesWith(b, h, now, areas.Settings{})
+}
+
+// newServicesWith is newServicesAt with the addresses of the SFU and of the push providers.
+func newServicesWith(b *testing.B, h *hub.Hub, now func() time.Time, set areas.Settings) *services {
+	b.Helper()
 	a := &services{pool: durable(b)}
 	box, err := secret.NewBox(make([]byte, secret.KeySize))
 	require.NoError(b, err)
 	a.Areas, err = areas.Open(b.Context(), areas.Config{
-		Settings: areas.Settings{PublicURL: "http://localhost", IngestURL: "rtmp://localhost/live", AllowPrivate: true},
-		Pool:     a.pool, Box: box, Log: quiet(), Node: "node_bench", Engine: mediagate.Engine{Hub: h}, Now: now,
+		Settings: areas.Settings{
+			PublicURL: "http://localhost", IngestURL: "rtmp://localhost/live", AllowPrivate: true, SFUURL: set.SFUURL, Push: set.Push,
+		},
+		Pool: a.pool, Box: box, Log: quiet(), Node: "node_bench", Engine: mediagate.Engine{Hub: h}, Now: now,
 	})
 	require.NoError(b, err)
 	a.owner, err = a.Accounts.Register(b.Context(), account.Registration{

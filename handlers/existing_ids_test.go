@@ -59,6 +59,8 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 	untested := owner.RestreamTarget(t, "rtmp://127.0.0.1:1/app/three")
 	owner.Call(t, "POST", restreamPath+st.ID, attach(target)).Is(t, 201)
 
+	phone := owner.Device(t, "ada", "ios", "phone-1", nil)
+
 	// An operation with an id that is missing here fails TestAnotherTenantsIDsDontExist. Discount
 	// codes are not ids: another tenant's code is answered like an unknown one.
 	return map[string]string{
@@ -92,6 +94,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"listRecordingTextTracks": made.ID, "putRecordingTextTrack": made.ID + "/en", "deleteRecordingTextTrack": made.ID + "/en",
 		"getStreamFunnel": st.ID, "listStreamRecordings": made.StreamID.MustGet(), "startRecording": onAir.ID, "stopRecording": taped.StreamID.MustGet() + "/" + taped.ID,
 		"deleteRestreamTarget": removable.ID, "updateRestreamTarget": target.ID, "testRestreamTarget": untested.ID, "listRestreamRoutes": st.ID, "attachRestreamTargets": st.ID, "detachRestreamTarget": st.ID + "/" + target.ID,
+		"deactivatePushDevice": phone.Token,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 }

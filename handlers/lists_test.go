@@ -65,6 +65,10 @@ func TestListsPage(t *testing.T) {
 		target := owner.RestreamTarget(t, "rtmp://live.example/app/key")
 		owner.Call(t, "POST", restreamPath+shop, attach(target)).Is(t, 201)
 	}
+	for range n {
+		notice := map[string]any{"projectId": "launch", "userIds": []string{"ada"}, "title": "We are live", "body": ""}
+		owner.Call(t, "POST", pushPath+"notify", notice).Is(t, 201)
+	}
 	other.Stream(t, nil)
 	other.Webhook(t, "http://127.0.0.1:1/")
 	other.Product(t, nil)
@@ -85,6 +89,7 @@ func TestListsPage(t *testing.T) {
 		"listChannelModeration": channelsPath + "/" + shop + "/moderation",
 		"listRestreamTargets":   targetsPath,
 		"listRestreamRoutes":    restreamPath + shop,
+		"listPushNotifications": pushPath + "notifications",
 		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}
 	// These lists have tests of their own that follow the pages: members and participants have no ids and another order, and

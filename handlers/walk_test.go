@@ -25,7 +25,8 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	covered := 0
 	unbuilt := unbuiltOperations()
 	for _, op := range operations(t) {
-		if len(op.pathParams) == 0 || op.id == "checkDiscount" || len(scopesOf(op, "tenantToken", "userToken")) == 0 || unbuilt[strings.ToLower(op.id)] {
+		// Discount codes and projects are names that each tenant chooses, not ids: both tenants may have the same ones.
+		if len(op.pathParams) == 0 || op.id == "checkDiscount" || strings.Contains(op.path, "/projects/{projectId}/") || len(scopesOf(op, "tenantToken", "userToken")) == 0 || unbuilt[strings.ToLower(op.id)] {
 			continue
 		}
 		id, known := ids[op.id]

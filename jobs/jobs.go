@@ -119,6 +119,11 @@ func (c Config) River() *river.Config {
 		retentionQueue:       {MaxWorkers: 1},
 		session.SummaryQueue: {MaxWorkers: summary.Workers},
 	}
+	if c.Areas.Pushes != nil {
+		for name, workers := range c.Areas.Pushes.Queues() {
+			config.Queues[name] = river.QueueConfig{MaxWorkers: workers}
+		}
+	}
 	if c.Areas.Recordings != nil {
 		for name, workers := range c.Areas.Recordings.Queues() {
 			config.Queues[name] = river.QueueConfig{MaxWorkers: workers}
@@ -159,6 +164,8 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &summarize{summaries: c.Areas.Summaries, clock: clock})
 	river.AddWorker(workers, &rotateKeys{keys: c.Areas.Keys})
 	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails, clock: clock})
+	river.AddWorker(workers, &sendPush{pushes: c.Areas.Pushes, clock: clock})
+	river.AddWorker(workers, &sendPushBatch{pushes: c.Areas.Pushes, clock: clock})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Areas.Accounts})
 	river.AddWorker(workers, &mailPasswordLink{accounts: c.Areas.Accounts})
 	river.AddWorker(workers, &checkOrder{orders: c.Areas.Orders, clock: clock})

@@ -23,3 +23,8 @@ UPDATE calls SET cancelled_as = @cancelled_as, ended_by = @ended_by WHERE tenant
 -- @sqlc-vet-disable tenant
 -- The sessions are locked.
 DELETE FROM calls WHERE session_id = ANY (@ids::text[]);
+
+-- name: IsCallRinging :one
+-- Without a lock: a push of it may still cross with the answer.
+SELECT EXISTS (SELECT 1 FROM calls c JOIN sessions s ON s.id = c.session_id
+    WHERE c.tenant_id = @tenant_id AND c.session_id = @session_id AND s.state = 'waiting' AND c.ring_expires_at > clock_timestamp());

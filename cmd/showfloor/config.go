@@ -76,6 +76,7 @@ type config struct {
 	RetentionSettings
 	RestreamSettings
 	AISettings
+	PushSettings
 	ProcessorSettings
 	LimitSettings
 	RoomSettings
@@ -145,6 +146,7 @@ func (c *config) check() error {
 		c.readRetention(),
 		c.readRestream(),
 		c.checkAI(),
+		c.readPush(),
 		checkOrigins(c.origins()),
 		c.checkAdmin(),
 		readKey("MASTER_KEY", c.MasterKey, &c.key),

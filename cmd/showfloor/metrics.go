@@ -15,6 +15,7 @@ import (
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
+	"showfloor/internal/outflow/push/provider"
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/tenancy/usage"
 	"showfloor/jobs"
@@ -28,6 +29,7 @@ type metrics struct {
 	mails      *prometheus.CounterVec
 	orders     *prometheus.CounterVec
 	mediaJobs  *prometheus.CounterVec
+	pushes     *prometheus.CounterVec
 	storage    *prometheus.HistogramVec
 	stored     *prometheus.CounterVec
 }
@@ -50,6 +52,9 @@ func newMetrics() *metrics {
 			Name: "showfloor_media_jobs_total",
 			Help: "Transcodes and packages that are over, by their kind and their status: COMPLETED, FAILED or CANCELED.",
 		}, []string{"kind", "status"}),
+		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "showfloor_pushes_total", Help: "Pushes to devices, by provider (ios-push or cloud-push) and outcome.",
+		}, []string{"provider", "outcome"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_orders_total",
 			Help: "Checkouts that were begun (PENDING), orders that were paid, expired or put into REVIEW, " +
@@ -64,7 +69,7 @@ func newMetrics() *metrics {
 			Name: "showfloor_storage_bytes_total", Help: "Bytes of files that were written (put) and read (open, serve), by operation.",
 		}, []string{"operation"}),
 	}
-	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders, m.mediaJobs, m.storage, m.stored,
+	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders, m.mediaJobs, m.pushes, m.storage, m.stored,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -88,6 +93,11 @@ func (m *metrics) observeOrder(status string) { m.orders.WithLabelValues(status)
 // observeMediaJob counts the last status of a transcode or package.
 func (m *metrics) observeMediaJob(kind, status string) {
 	m.mediaJobs.WithLabelValues(kind, status).Inc()
+}
+
+// observePush counts an answer of a push provider.
+func (m *metrics) observePush(name provider.Name, outcome provider.Outcome) {
+	m.pushes.WithLabelValues(string(name), string(outcome)).Inc()
 }
 
 // observeStorage counts an operation on files.

@@ -239,7 +239,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		Processor: s.processor, Realtime: s.realtime,
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
-		ObserveMediaJob: s.metrics.observeMediaJob, RestreamProber: s.restreamGate,
+		ObserveMediaJob: s.metrics.observeMediaJob, RestreamProber: s.restreamGate, ObservePush: s.metrics.observePush,
 	}
 	if m := s.config.summaryModel(); m != nil {
 		config.SummaryModel = m

@@ -2391,6 +2391,9 @@ type ClientInterface interface {
 	// Call it on every start of the app. A device token is stored once per tenant: registering it again updates its user,
 	// project and versions, and makes it active again.
 	//
+	// A user has at most 50 devices: another one replaces the one that was registered the longest ago. A tenant has at most
+	// 1,000,000 devices: 403 `plan_limit` above it. A device that wasn't registered for 365 days is removed.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
@@ -2400,6 +2403,9 @@ type ClientInterface interface {
 	//
 	// Call it on every start of the app. A device token is stored once per tenant: registering it again updates its user,
 	// project and versions, and makes it active again.
+	//
+	// A user has at most 50 devices: another one replaces the one that was registered the longest ago. A tenant has at most
+	// 1,000,000 devices: 403 `plan_limit` above it. A device that wasn't registered for 365 days is removed.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2414,15 +2420,26 @@ type ClientInterface interface {
 	// Corresponds with DELETE /v1/me/push/devices/{token} (the `DeactivatePushDevice` operationId).
 	DeactivatePushDevice(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListPushNotifications List notifications
+	//
+	// Lists what was sent with `notifyUsers`, with the devices counted by outcome. Notifications are kept for 30 days. Pushes of
+	// calls and chats are not listed.
+	//
+	// Corresponds with GET /v1/me/push/notifications (the `ListPushNotifications` operationId).
+	ListPushNotifications(ctx context.Context, params *ListPushNotificationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// NotifyUsersWithBody Push a message to users
 	//
-	// Sends the message to every active device of these users in the project, and answers when all providers have answered.
+	// Sends the message to every active device of these users in the project, except those of the kind `voip`. It answers when
+	// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
+	// and sending continues. `listPushNotifications` has the later counts.
+	//
 	// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
-	// credentials never have this effect. Throttled sends are retried as the provider requests. Users without devices are
-	// ignored.
+	// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
+	// Users without devices are ignored.
 	//
 	// 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-	// and for a key in `data` that is reserved for a provider.
+	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2431,13 +2448,16 @@ type ClientInterface interface {
 
 	// NotifyUsers Push a message to users
 	//
-	// Sends the message to every active device of these users in the project, and answers when all providers have answered.
+	// Sends the message to every active device of these users in the project, except those of the kind `voip`. It answers when
+	// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
+	// and sending continues. `listPushNotifications` has the later counts.
+	//
 	// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
-	// credentials never have this effect. Throttled sends are retried as the provider requests. Users without devices are
-	// ignored.
+	// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
+	// Users without devices are ignored.
 	//
 	// 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-	// and for a key in `data` that is reserved for a provider.
+	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2454,7 +2474,8 @@ type ClientInterface interface {
 	// SetCloudPushCredentialsWithBody Set a project's web and Android push credentials
 	//
 	// Stores the service account, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a
-	// private key that isn't an RSA key in PEM, and if it is enabled without a service account.
+	// private key that isn't an RSA key in PEM, and if it is enabled without a service account. A tenant has credentials of at
+	// most 100 projects: 403 `plan_limit` above it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2464,7 +2485,8 @@ type ClientInterface interface {
 	// SetCloudPushCredentials Set a project's web and Android push credentials
 	//
 	// Stores the service account, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a
-	// private key that isn't an RSA key in PEM, and if it is enabled without a service account.
+	// private key that isn't an RSA key in PEM, and if it is enabled without a service account. A tenant has credentials of at
+	// most 100 projects: 403 `plan_limit` above it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2474,7 +2496,8 @@ type ClientInterface interface {
 	// SetIosPushCredentialsWithBody Set a project's iOS push credentials
 	//
 	// Stores the signing key, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a key that
-	// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing.
+	// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing. A tenant has credentials of at most
+	// 100 projects: 403 `plan_limit` above it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2484,12 +2507,39 @@ type ClientInterface interface {
 	// SetIosPushCredentials Set a project's iOS push credentials
 	//
 	// Stores the signing key, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a key that
-	// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing.
+	// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing. A tenant has credentials of at most
+	// 100 projects: 403 `plan_limit` above it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
 	SetIosPushCredentials(ctx context.Context, projectID ProjectID, body SetIosPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestPushCredentialsWithBody Push a test message to one device
+	//
+	// Sends a message to one registered device of the project, also if the device is inactive, and answers with the provider's
+	// answer in words. It changes nothing: a stale device stays active. It doesn't repeat a throttled message.
+	//
+	// 404 `not_found` for a token that isn't registered in this project. 409 `conflict` if the credentials for the device's
+	// platform are not enabled.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/test (the `TestPushCredentials` operationId).
+	TestPushCredentialsWithBody(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestPushCredentials Push a test message to one device
+	//
+	// Sends a message to one registered device of the project, also if the device is inactive, and answers with the provider's
+	// answer in words. It changes nothing: a stale device stays active. It doesn't repeat a throttled message.
+	//
+	// 404 `not_found` for a token that isn't registered in this project. 409 `conflict` if the credentials for the device's
+	// platform are not enabled.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/test (the `TestPushCredentials` operationId).
+	TestPushCredentials(ctx context.Context, projectID ProjectID, body TestPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRecordings List recordings
 	//
@@ -8789,6 +8839,9 @@ func (c *Client) CancelPackage(ctx context.Context, id ID, reqEditors ...Request
 // Call it on every start of the app. A device token is stored once per tenant: registering it again updates its user,
 // project and versions, and makes it active again.
 //
+// A user has at most 50 devices: another one replaces the one that was registered the longest ago. A tenant has at most
+// 1,000,000 devices: 403 `plan_limit` above it. A device that wasn't registered for 365 days is removed.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
@@ -8808,6 +8861,9 @@ func (c *Client) RegisterPushDeviceWithBody(ctx context.Context, contentType str
 //
 // Call it on every start of the app. A device token is stored once per tenant: registering it again updates its user,
 // project and versions, and makes it active again.
+//
+// A user has at most 50 devices: another one replaces the one that was registered the longest ago. A tenant has at most
+// 1,000,000 devices: 403 `plan_limit` above it. A device that wasn't registered for 365 days is removed.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8842,15 +8898,36 @@ func (c *Client) DeactivatePushDevice(ctx context.Context, token string, reqEdit
 	return c.Client.Do(req)
 }
 
+// ListPushNotifications List notifications
+//
+// Lists what was sent with `notifyUsers`, with the devices counted by outcome. Notifications are kept for 30 days. Pushes of
+// calls and chats are not listed.
+//
+// Corresponds with GET /v1/me/push/notifications (the `ListPushNotifications` operationId).
+func (c *Client) ListPushNotifications(ctx context.Context, params *ListPushNotificationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListPushNotificationsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // NotifyUsersWithBody Push a message to users
 //
-// Sends the message to every active device of these users in the project, and answers when all providers have answered.
+// Sends the message to every active device of these users in the project, except those of the kind `voip`. It answers when
+// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
+// and sending continues. `listPushNotifications` has the later counts.
+//
 // Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
-// credentials never have this effect. Throttled sends are retried as the provider requests. Users without devices are
-// ignored.
+// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
+// Users without devices are ignored.
 //
 // 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-// and for a key in `data` that is reserved for a provider.
+// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8869,13 +8946,16 @@ func (c *Client) NotifyUsersWithBody(ctx context.Context, contentType string, bo
 
 // NotifyUsers Push a message to users
 //
-// Sends the message to every active device of these users in the project, and answers when all providers have answered.
+// Sends the message to every active device of these users in the project, except those of the kind `voip`. It answers when
+// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
+// and sending continues. `listPushNotifications` has the later counts.
+//
 // Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
-// credentials never have this effect. Throttled sends are retried as the provider requests. Users without devices are
-// ignored.
+// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
+// Users without devices are ignored.
 //
 // 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-// and for a key in `data` that is reserved for a provider.
+// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8912,7 +8992,8 @@ func (c *Client) GetPushCredentials(ctx context.Context, projectID ProjectID, re
 // SetCloudPushCredentialsWithBody Set a project's web and Android push credentials
 //
 // Stores the service account, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a
-// private key that isn't an RSA key in PEM, and if it is enabled without a service account.
+// private key that isn't an RSA key in PEM, and if it is enabled without a service account. A tenant has credentials of at
+// most 100 projects: 403 `plan_limit` above it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8932,7 +9013,8 @@ func (c *Client) SetCloudPushCredentialsWithBody(ctx context.Context, projectID 
 // SetCloudPushCredentials Set a project's web and Android push credentials
 //
 // Stores the service account, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a
-// private key that isn't an RSA key in PEM, and if it is enabled without a service account.
+// private key that isn't an RSA key in PEM, and if it is enabled without a service account. A tenant has credentials of at
+// most 100 projects: 403 `plan_limit` above it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8952,7 +9034,8 @@ func (c *Client) SetCloudPushCredentials(ctx context.Context, projectID ProjectI
 // SetIosPushCredentialsWithBody Set a project's iOS push credentials
 //
 // Stores the signing key, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a key that
-// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing.
+// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing. A tenant has credentials of at most
+// 100 projects: 403 `plan_limit` above it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8972,13 +9055,60 @@ func (c *Client) SetIosPushCredentialsWithBody(ctx context.Context, projectID Pr
 // SetIosPushCredentials Set a project's iOS push credentials
 //
 // Stores the signing key, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a key that
-// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing.
+// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing. A tenant has credentials of at most
+// 100 projects: 403 `plan_limit` above it.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
 func (c *Client) SetIosPushCredentials(ctx context.Context, projectID ProjectID, body SetIosPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSetIosPushCredentialsRequest(c.Server, projectID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestPushCredentialsWithBody Push a test message to one device
+//
+// Sends a message to one registered device of the project, also if the device is inactive, and answers with the provider's
+// answer in words. It changes nothing: a stale device stays active. It doesn't repeat a throttled message.
+//
+// 404 `not_found` for a token that isn't registered in this project. 409 `conflict` if the credentials for the device's
+// platform are not enabled.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/test (the `TestPushCredentials` operationId).
+func (c *Client) TestPushCredentialsWithBody(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestPushCredentialsRequestWithBody(c.Server, projectID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestPushCredentials Push a test message to one device
+//
+// Sends a message to one registered device of the project, also if the device is inactive, and answers with the provider's
+// answer in words. It changes nothing: a stale device stays active. It doesn't repeat a throttled message.
+//
+// 404 `not_found` for a token that isn't registered in this project. 409 `conflict` if the credentials for the device's
+// platform are not enabled.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/test (the `TestPushCredentials` operationId).
+func (c *Client) TestPushCredentials(ctx context.Context, projectID ProjectID, body TestPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestPushCredentialsRequest(c.Server, projectID, body)
 	if err != nil {
 		return nil, err
 	}
@@ -19921,6 +20051,72 @@ func NewDeactivatePushDeviceRequest(server string, token string) (*http.Request,
 	return req, nil
 }
 
+// NewListPushNotificationsRequest constructs an http.Request for the ListPushNotifications method
+func NewListPushNotificationsRequest(server string, params *ListPushNotificationsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/push/notifications")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewNotifyUsersRequest calls the generic NotifyUsers builder with application/json body
 func NewNotifyUsersRequest(server string, body NotifyUsersJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -20070,6 +20266,53 @@ func NewSetIosPushCredentialsRequestWithBody(server string, projectID ProjectID,
 	}
 
 	operationPath := fmt.Sprintf("/v1/me/push/projects/%s/credentials/ios-push", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTestPushCredentialsRequest calls the generic TestPushCredentials builder with application/json body
+func NewTestPushCredentialsRequest(server string, projectID ProjectID, body TestPushCredentialsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTestPushCredentialsRequestWithBody(server, projectID, "application/json", bodyReader)
+}
+
+// NewTestPushCredentialsRequestWithBody constructs an http.Request for the TestPushCredentials method, with any body, and a specified content type
+func NewTestPushCredentialsRequestWithBody(server string, projectID ProjectID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "projectId", projectID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/push/projects/%s/credentials/test", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -28023,6 +28266,9 @@ type ClientWithResponsesInterface interface {
 	// Call it on every start of the app. A device token is stored once per tenant: registering it again updates its user,
 	// project and versions, and makes it active again.
 	//
+	// A user has at most 50 devices: another one replaces the one that was registered the longest ago. A tenant has at most
+	// 1,000,000 devices: 403 `plan_limit` above it. A device that wasn't registered for 365 days is removed.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
@@ -28032,6 +28278,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Call it on every start of the app. A device token is stored once per tenant: registering it again updates its user,
 	// project and versions, and makes it active again.
+	//
+	// A user has at most 50 devices: another one replaces the one that was registered the longest ago. A tenant has at most
+	// 1,000,000 devices: 403 `plan_limit` above it. A device that wasn't registered for 365 days is removed.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28048,15 +28297,28 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /v1/me/push/devices/{token} (the `DeactivatePushDevice` operationId).
 	DeactivatePushDeviceWithResponse(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*DeactivatePushDeviceResponse, error)
 
+	// ListPushNotificationsWithResponse List notifications
+	//
+	// Lists what was sent with `notifyUsers`, with the devices counted by outcome. Notifications are kept for 30 days. Pushes of
+	// calls and chats are not listed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/push/notifications (the `ListPushNotifications` operationId).
+	ListPushNotificationsWithResponse(ctx context.Context, params *ListPushNotificationsParams, reqEditors ...RequestEditorFn) (*ListPushNotificationsResponse, error)
+
 	// NotifyUsersWithBodyWithResponse Push a message to users
 	//
-	// Sends the message to every active device of these users in the project, and answers when all providers have answered.
+	// Sends the message to every active device of these users in the project, except those of the kind `voip`. It answers when
+	// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
+	// and sending continues. `listPushNotifications` has the later counts.
+	//
 	// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
-	// credentials never have this effect. Throttled sends are retried as the provider requests. Users without devices are
-	// ignored.
+	// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
+	// Users without devices are ignored.
 	//
 	// 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-	// and for a key in `data` that is reserved for a provider.
+	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28065,13 +28327,16 @@ type ClientWithResponsesInterface interface {
 
 	// NotifyUsersWithResponse Push a message to users
 	//
-	// Sends the message to every active device of these users in the project, and answers when all providers have answered.
+	// Sends the message to every active device of these users in the project, except those of the kind `voip`. It answers when
+	// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
+	// and sending continues. `listPushNotifications` has the later counts.
+	//
 	// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
-	// credentials never have this effect. Throttled sends are retried as the provider requests. Users without devices are
-	// ignored.
+	// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
+	// Users without devices are ignored.
 	//
 	// 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-	// and for a key in `data` that is reserved for a provider.
+	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28090,7 +28355,8 @@ type ClientWithResponsesInterface interface {
 	// SetCloudPushCredentialsWithBodyWithResponse Set a project's web and Android push credentials
 	//
 	// Stores the service account, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a
-	// private key that isn't an RSA key in PEM, and if it is enabled without a service account.
+	// private key that isn't an RSA key in PEM, and if it is enabled without a service account. A tenant has credentials of at
+	// most 100 projects: 403 `plan_limit` above it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28100,7 +28366,8 @@ type ClientWithResponsesInterface interface {
 	// SetCloudPushCredentialsWithResponse Set a project's web and Android push credentials
 	//
 	// Stores the service account, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a
-	// private key that isn't an RSA key in PEM, and if it is enabled without a service account.
+	// private key that isn't an RSA key in PEM, and if it is enabled without a service account. A tenant has credentials of at
+	// most 100 projects: 403 `plan_limit` above it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28110,7 +28377,8 @@ type ClientWithResponsesInterface interface {
 	// SetIosPushCredentialsWithBodyWithResponse Set a project's iOS push credentials
 	//
 	// Stores the signing key, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a key that
-	// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing.
+	// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing. A tenant has credentials of at most
+	// 100 projects: 403 `plan_limit` above it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28120,12 +28388,39 @@ type ClientWithResponsesInterface interface {
 	// SetIosPushCredentialsWithResponse Set a project's iOS push credentials
 	//
 	// Stores the signing key, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a key that
-	// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing.
+	// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing. A tenant has credentials of at most
+	// 100 projects: 403 `plan_limit` above it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/ios-push (the `SetIosPushCredentials` operationId).
 	SetIosPushCredentialsWithResponse(ctx context.Context, projectID ProjectID, body SetIosPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*SetIosPushCredentialsResponse, error)
+
+	// TestPushCredentialsWithBodyWithResponse Push a test message to one device
+	//
+	// Sends a message to one registered device of the project, also if the device is inactive, and answers with the provider's
+	// answer in words. It changes nothing: a stale device stays active. It doesn't repeat a throttled message.
+	//
+	// 404 `not_found` for a token that isn't registered in this project. 409 `conflict` if the credentials for the device's
+	// platform are not enabled.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/test (the `TestPushCredentials` operationId).
+	TestPushCredentialsWithBodyWithResponse(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestPushCredentialsResponse, error)
+
+	// TestPushCredentialsWithResponse Push a test message to one device
+	//
+	// Sends a message to one registered device of the project, also if the device is inactive, and answers with the provider's
+	// answer in words. It changes nothing: a stale device stays active. It doesn't repeat a throttled message.
+	//
+	// 404 `not_found` for a token that isn't registered in this project. 409 `conflict` if the credentials for the device's
+	// platform are not enabled.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/test (the `TestPushCredentials` operationId).
+	TestPushCredentialsWithResponse(ctx context.Context, projectID ProjectID, body TestPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestPushCredentialsResponse, error)
 
 	// ListRecordingsWithResponse List recordings
 	//
@@ -37745,6 +38040,61 @@ func (r DeactivatePushDeviceResponse) ContentType() string {
 	return ""
 }
 
+// ListPushNotificationsResponse200Headers the declared response headers of an HTTP 200 response for ListPushNotifications
+type ListPushNotificationsResponse200Headers struct {
+	Link *string
+}
+
+type ListPushNotificationsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PushNotificationList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListPushNotificationsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListPushNotificationsResponse) GetJSON200() *PushNotificationList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListPushNotificationsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListPushNotificationsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListPushNotificationsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListPushNotificationsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListPushNotificationsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type NotifyUsersResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -37931,6 +38281,54 @@ func (r SetIosPushCredentialsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r SetIosPushCredentialsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TestPushCredentialsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PushTestResult
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r TestPushCredentialsResponse) GetJSON201() *PushTestResult {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TestPushCredentialsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TestPushCredentialsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestPushCredentialsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestPushCredentialsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestPushCredentialsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -47538,6 +47936,9 @@ func (c *ClientWithResponses) CancelPackageWithResponse(ctx context.Context, id 
 // Call it on every start of the app. A device token is stored once per tenant: registering it again updates its user,
 // project and versions, and makes it active again.
 //
+// A user has at most 50 devices: another one replaces the one that was registered the longest ago. A tenant has at most
+// 1,000,000 devices: 403 `plan_limit` above it. A device that wasn't registered for 365 days is removed.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/me/push/devices (the `RegisterPushDevice` operationId).
@@ -47553,6 +47954,9 @@ func (c *ClientWithResponses) RegisterPushDeviceWithBodyWithResponse(ctx context
 //
 // Call it on every start of the app. A device token is stored once per tenant: registering it again updates its user,
 // project and versions, and makes it active again.
+//
+// A user has at most 50 devices: another one replaces the one that was registered the longest ago. A tenant has at most
+// 1,000,000 devices: 403 `plan_limit` above it. A device that wasn't registered for 365 days is removed.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47581,15 +47985,34 @@ func (c *ClientWithResponses) DeactivatePushDeviceWithResponse(ctx context.Conte
 	return ParseDeactivatePushDeviceResponse(rsp)
 }
 
+// ListPushNotificationsWithResponse List notifications
+//
+// Lists what was sent with `notifyUsers`, with the devices counted by outcome. Notifications are kept for 30 days. Pushes of
+// calls and chats are not listed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/push/notifications (the `ListPushNotifications` operationId).
+func (c *ClientWithResponses) ListPushNotificationsWithResponse(ctx context.Context, params *ListPushNotificationsParams, reqEditors ...RequestEditorFn) (*ListPushNotificationsResponse, error) {
+	rsp, err := c.ListPushNotifications(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListPushNotificationsResponse(rsp)
+}
+
 // NotifyUsersWithBodyWithResponse Push a message to users
 //
-// Sends the message to every active device of these users in the project, and answers when all providers have answered.
+// Sends the message to every active device of these users in the project, except those of the kind `voip`. It answers when
+// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
+// and sending continues. `listPushNotifications` has the later counts.
+//
 // Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
-// credentials never have this effect. Throttled sends are retried as the provider requests. Users without devices are
-// ignored.
+// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
+// Users without devices are ignored.
 //
 // 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-// and for a key in `data` that is reserved for a provider.
+// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47604,13 +48027,16 @@ func (c *ClientWithResponses) NotifyUsersWithBodyWithResponse(ctx context.Contex
 
 // NotifyUsersWithResponse Push a message to users
 //
-// Sends the message to every active device of these users in the project, and answers when all providers have answered.
+// Sends the message to every active device of these users in the project, except those of the kind `voip`. It answers when
+// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
+// and sending continues. `listPushNotifications` has the later counts.
+//
 // Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
-// credentials never have this effect. Throttled sends are retried as the provider requests. Users without devices are
-// ignored.
+// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
+// Users without devices are ignored.
 //
 // 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-// and for a key in `data` that is reserved for a provider.
+// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47641,7 +48067,8 @@ func (c *ClientWithResponses) GetPushCredentialsWithResponse(ctx context.Context
 // SetCloudPushCredentialsWithBodyWithResponse Set a project's web and Android push credentials
 //
 // Stores the service account, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a
-// private key that isn't an RSA key in PEM, and if it is enabled without a service account.
+// private key that isn't an RSA key in PEM, and if it is enabled without a service account. A tenant has credentials of at
+// most 100 projects: 403 `plan_limit` above it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47657,7 +48084,8 @@ func (c *ClientWithResponses) SetCloudPushCredentialsWithBodyWithResponse(ctx co
 // SetCloudPushCredentialsWithResponse Set a project's web and Android push credentials
 //
 // Stores the service account, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a
-// private key that isn't an RSA key in PEM, and if it is enabled without a service account.
+// private key that isn't an RSA key in PEM, and if it is enabled without a service account. A tenant has credentials of at
+// most 100 projects: 403 `plan_limit` above it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47673,7 +48101,8 @@ func (c *ClientWithResponses) SetCloudPushCredentialsWithResponse(ctx context.Co
 // SetIosPushCredentialsWithBodyWithResponse Set a project's iOS push credentials
 //
 // Stores the signing key, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a key that
-// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing.
+// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing. A tenant has credentials of at most
+// 100 projects: 403 `plan_limit` above it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47689,7 +48118,8 @@ func (c *ClientWithResponses) SetIosPushCredentialsWithBodyWithResponse(ctx cont
 // SetIosPushCredentialsWithResponse Set a project's iOS push credentials
 //
 // Stores the signing key, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a key that
-// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing.
+// isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing. A tenant has credentials of at most
+// 100 projects: 403 `plan_limit` above it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47700,6 +48130,44 @@ func (c *ClientWithResponses) SetIosPushCredentialsWithResponse(ctx context.Cont
 		return nil, err
 	}
 	return ParseSetIosPushCredentialsResponse(rsp)
+}
+
+// TestPushCredentialsWithBodyWithResponse Push a test message to one device
+//
+// Sends a message to one registered device of the project, also if the device is inactive, and answers with the provider's
+// answer in words. It changes nothing: a stale device stays active. It doesn't repeat a throttled message.
+//
+// 404 `not_found` for a token that isn't registered in this project. 409 `conflict` if the credentials for the device's
+// platform are not enabled.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/test (the `TestPushCredentials` operationId).
+func (c *ClientWithResponses) TestPushCredentialsWithBodyWithResponse(ctx context.Context, projectID ProjectID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestPushCredentialsResponse, error) {
+	rsp, err := c.TestPushCredentialsWithBody(ctx, projectID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestPushCredentialsResponse(rsp)
+}
+
+// TestPushCredentialsWithResponse Push a test message to one device
+//
+// Sends a message to one registered device of the project, also if the device is inactive, and answers with the provider's
+// answer in words. It changes nothing: a stale device stays active. It doesn't repeat a throttled message.
+//
+// 404 `not_found` for a token that isn't registered in this project. 409 `conflict` if the credentials for the device's
+// platform are not enabled.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/push/projects/{projectId}/credentials/test (the `TestPushCredentials` operationId).
+func (c *ClientWithResponses) TestPushCredentialsWithResponse(ctx context.Context, projectID ProjectID, body TestPushCredentialsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestPushCredentialsResponse, error) {
+	rsp, err := c.TestPushCredentials(ctx, projectID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestPushCredentialsResponse(rsp)
 }
 
 // ListRecordingsWithResponse List recordings
@@ -56002,6 +56470,52 @@ func ParseDeactivatePushDeviceResponse(rsp *http.Response) (*DeactivatePushDevic
 	return response, nil
 }
 
+// ParseListPushNotificationsResponse parses an HTTP response from a ListPushNotificationsWithResponse call
+func ParseListPushNotificationsResponse(rsp *http.Response) (*ListPushNotificationsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListPushNotificationsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PushNotificationList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListPushNotificationsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseNotifyUsersResponse parses an HTTP response from a NotifyUsersWithResponse call
 func ParseNotifyUsersResponse(rsp *http.Response) (*NotifyUsersResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -56117,6 +56631,39 @@ func ParseSetIosPushCredentialsResponse(rsp *http.Response) (*SetIosPushCredenti
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
 		var dest PushCredentials
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestPushCredentialsResponse parses an HTTP response from a TestPushCredentialsWithResponse call
+func ParseTestPushCredentialsResponse(rsp *http.Response) (*TestPushCredentialsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestPushCredentialsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest PushTestResult
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

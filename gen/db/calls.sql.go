@@ -131,6 +131,24 @@ func (q *Queries) GetCall(ctx context.Context, arg GetCallParams) (GetCallRow, e
 	return i, err
 }
 
+const IsCallRinging = `-- name: IsCallRinging :one
+SELECT EXISTS (SELECT 1 FROM calls c JOIN sessions s ON s.id = c.session_id
+    WHERE c.tenant_id = $1 AND c.session_id = $2 AND s.state = 'waiting' AND c.ring_expires_at > clock_timestamp())
+`
+
+type IsCallRingingParams struct {
+	TenantID  string
+	SessionID string
+}
+
+// Without a lock: a push of it may still cross with the answer.
+func (q *Queries) IsCallRinging(ctx context.Context, arg IsCallRingingParams) (bool, error) {
+	row := q.db.QueryRow(ctx, IsCallRinging, arg.TenantID, arg.SessionID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const ListOverdueCalls = `-- name: ListOverdueCalls :many
 SELECT c.tenant_id, c.session_id FROM calls c JOIN sessions s ON s.id = c.session_id
 WHERE s.state = 'waiting' AND c.ring_expires_at <= clock_timestamp() ORDER BY c.ring_expires_at, c.session_id LIMIT $1

@@ -462,6 +462,70 @@ type Publisher struct {
 	EndedAt    *time.Time
 }
 
+type PushBatch struct {
+	ID               int64
+	TenantID         string
+	NotificationID   string
+	Waiting          []int64
+	Tries            int32
+	NextAt           *time.Time
+	Delivered        int32
+	Stale            int32
+	Throttled        int32
+	CredentialFaults int32
+	Rejected         int32
+	Unreachable      int32
+	Expired          int32
+	LastError        *string
+}
+
+type PushCredential struct {
+	ID             string
+	TenantID       string
+	ProjectID      string
+	IosEnabled     bool
+	IosTeamID      *string
+	IosKeyID       *string
+	IosBundleID    *string
+	IosKey         []byte
+	IosProduction  bool
+	CloudEnabled   bool
+	CloudProjectID *string
+	CloudAccount   []byte
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
+type PushDevice struct {
+	ID           int64
+	TenantID     string
+	ProjectID    string
+	UserID       string
+	Platform     string
+	Kind         string
+	Token        string
+	TokenHash    []byte
+	AppVersion   *string
+	OsVersion    *string
+	Locale       *string
+	Active       bool
+	RegisteredAt time.Time
+	LastSeenAt   time.Time
+}
+
+type PushNotification struct {
+	ID        string
+	TenantID  string
+	ProjectID string
+	Title     string
+	Body      string
+	Data      json.RawMessage
+	Users     int32
+	Attempted int32
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
 type Recording struct {
 	ID               string
 	TenantID         string

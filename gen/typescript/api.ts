@@ -3379,6 +3379,9 @@ export interface paths {
          * Register a device
          * @description Call it on every start of the app. A device token is stored once per tenant: registering it again updates its user,
          *     project and versions, and makes it active again.
+         *
+         *     A user has at most 50 devices: another one replaces the one that was registered the longest ago. A tenant has at most
+         *     1,000,000 devices: 403 `plan_limit` above it. A device that wasn't registered for 365 days is removed.
          */
         post: operations["registerPushDevice"];
         delete?: never;
@@ -3411,6 +3414,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/push/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List notifications
+         * @description Lists what was sent with `notifyUsers`, with the devices counted by outcome. Notifications are kept for 30 days. Pushes of
+         *     calls and chats are not listed.
+         */
+        get: operations["listPushNotifications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/push/notify": {
         parameters: {
             query?: never;
@@ -3422,13 +3446,16 @@ export interface paths {
         put?: never;
         /**
          * Push a message to users
-         * @description Sends the message to every active device of these users in the project, and answers when all providers have answered.
+         * @description Sends the message to every active device of these users in the project, except those of the kind `voip`. It answers when
+         *     all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
+         *     and sending continues. `listPushNotifications` has the later counts.
+         *
          *     Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
-         *     credentials never have this effect. Throttled sends are retried as the provider requests. Users without devices are
-         *     ignored.
+         *     credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
+         *     Users without devices are ignored.
          *
          *     400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-         *     and for a key in `data` that is reserved for a provider.
+         *     and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
          */
         post: operations["notifyUsers"];
         delete?: never;
@@ -3475,7 +3502,8 @@ export interface paths {
         /**
          * Set a project's web and Android push credentials
          * @description Stores the service account, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a
-         *     private key that isn't an RSA key in PEM, and if it is enabled without a service account.
+         *     private key that isn't an RSA key in PEM, and if it is enabled without a service account. A tenant has credentials of at
+         *     most 100 projects: 403 `plan_limit` above it.
          */
         post: operations["setCloudPushCredentials"];
         delete?: never;
@@ -3499,9 +3527,37 @@ export interface paths {
         /**
          * Set a project's iOS push credentials
          * @description Stores the signing key, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a key that
-         *     isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing.
+         *     isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing. A tenant has credentials of at most
+         *     100 projects: 403 `plan_limit` above it.
          */
         post: operations["setIosPushCredentials"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/push/projects/{projectId}/credentials/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Your own name for the project, as in `projectId` of streams and devices; up to 64 characters. */
+                projectId: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Push a test message to one device
+         * @description Sends a message to one registered device of the project, also if the device is inactive, and answers with the provider's
+         *     answer in words. It changes nothing: a stale device stays active. It doesn't repeat a throttled message.
+         *
+         *     404 `not_found` for a token that isn't registered in this project. 409 `conflict` if the credentials for the device's
+         *     platform are not enabled.
+         */
+        post: operations["testPushCredentials"];
         delete?: never;
         options?: never;
         head?: never;
@@ -11600,8 +11656,8 @@ export interface components {
             iosPushProduction: boolean;
         };
         /**
-         * @description Additional data for your app; all values are strings. The key `aps` and keys that start with `google.` or `gcm.` are
-         *     reserved for the providers.
+         * @description Additional data for your app; all values are strings. These keys are reserved for the providers: `aps`, `from`,
+         *     `message_type`, and keys that start with `google.` or `gcm.`.
          * @example {
          *       "screen": "stream"
          *     }
@@ -11615,6 +11671,7 @@ export interface components {
             active: boolean;
             /** @example 2.4.0 */
             appVersion: string | null;
+            kind: components["schemas"]["PushDeviceKind"];
             /**
              * Format: date-time
              * @description When it was last registered.
@@ -11622,12 +11679,19 @@ export interface components {
             lastSeenAt: string;
             /** @example en-GB */
             locale: string | null;
+            /** @example 19.2 */
+            osVersion: string | null;
             platform: components["schemas"]["PushPlatform"];
             /**
              * @description The project whose credentials are used for the device.
              * @example launch-2026
              */
             projectId: string;
+            /**
+             * Format: date-time
+             * @description When the token was first registered.
+             */
+            registeredAt: string;
             /**
              * @description The provider's token for the device.
              * @example 8f1c7be2a94d50637be1
@@ -11643,11 +11707,15 @@ export interface components {
         PushDeviceInput: {
             /** @example 2.4.0 */
             appVersion?: string | null;
+            /** @description alert by default. voip requires the platform ios and a token of PushKit. */
+            kind?: components["schemas"]["PushDeviceKind"];
             /**
-             * @description A language tag (BCP 47).
+             * @description A language tag (BCP 47), for the texts of calls: German for de, English for all others.
              * @example en-GB
              */
             locale?: string | null;
+            /** @example 19.2 */
+            osVersion?: string | null;
             platform: components["schemas"]["PushPlatform"];
             /**
              * @description Your own name for the project.
@@ -11665,6 +11733,12 @@ export interface components {
              */
             userId: string;
         };
+        /**
+         * @description alert: receives messages. voip: receives calls only, through the iOS provider's VoIP service (PushKit); of a user with such
+         *     a device, other iOS devices don't receive calls.
+         * @enum {string}
+         */
+        PushDeviceKind: "alert" | "voip";
         /** @description A message for the devices of some users. */
         PushNoticeInput: {
             /**
@@ -11683,11 +11757,92 @@ export interface components {
             /** @description 1 to 5000 of your own user ids; duplicates count once. */
             userIds: string[];
         };
+        /** @description A message that was sent with `notifyUsers`. */
+        PushNotification: {
+            /**
+             * @description The number of devices.
+             * @example 3
+             */
+            attempted: number;
+            /** @example The launch has begun */
+            body: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @example ntf_01m18qg1mhf2bsz1fk6m8v4jxd */
+            id: string;
+            /** @description A failure of one of the devices in words. */
+            lastError: string | null;
+            outcomes: components["schemas"]["PushOutcomes"];
+            /**
+             * @description The number of devices without a final answer.
+             * @example 0
+             */
+            pending: number;
+            /** @example launch-2026 */
+            projectId: string;
+            /** @example We are live */
+            title: string;
+            /**
+             * @description The number of users in the request; duplicates count once.
+             * @example 2
+             */
+            users: number;
+        };
+        /** @description Notifications, newest first. */
+        PushNotificationList: components["schemas"]["PushNotification"][];
+        /**
+         * @description The meaning of a provider's answer.
+         * @enum {string}
+         */
+        PushOutcome: "delivered" | "stale" | "throttled" | "credential_fault" | "rejected" | "unreachable";
+        /** @description Devices by outcome. Their sum and `pending` are `attempted`. */
+        PushOutcomes: {
+            /**
+             * @description The provider refused the credentials, or they were disabled before the push was sent.
+             * @example 0
+             */
+            credentialFaults: number;
+            /**
+             * @description The provider accepted the push (2xx).
+             * @example 2
+             */
+            delivered: number;
+            /**
+             * @description There was no final answer within 24 hours.
+             * @example 0
+             */
+            expired: number;
+            /**
+             * @description The provider refused the message or the token's app.
+             * @example 0
+             */
+            rejected: number;
+            /**
+             * @description The token is no longer valid, and the device is now inactive, or was made inactive before its turn.
+             * @example 1
+             */
+            stale: number;
+            /**
+             * @description The provider was too busy or limited the rate at every attempt.
+             * @example 0
+             */
+            throttled: number;
+            /**
+             * @description There was no answer at any attempt.
+             * @example 0
+             */
+            unreachable: number;
+        };
         /**
          * @description ios: sent through the iOS push provider. android, web: through the cloud push provider.
          * @enum {string}
          */
         PushPlatform: "ios" | "android" | "web";
+        /**
+         * @description ios-push: the provider of iOS devices. cloud-push: that of Android devices and browsers.
+         * @enum {string}
+         */
+        PushProvider: "ios-push" | "cloud-push";
         /** @description The result of a push. */
         PushResult: {
             /**
@@ -11700,6 +11855,44 @@ export interface components {
              * @example 1
              */
             delivered: number;
+            /**
+             * @description The notification's id in `listPushNotifications`.
+             * @example ntf_01m18qg1mhf2bsz1fk6m8v4jxd
+             */
+            notificationId: string;
+            /**
+             * @description The number of attempted devices for which there is no final answer yet.
+             * @example 0
+             */
+            pending: number;
+        };
+        /** @description A device for a test message. */
+        PushTestInput: {
+            /**
+             * @description The token of a registered device.
+             * @example 8f1c7be2a94d50637be1
+             */
+            token: string;
+        };
+        /** @description A provider's answer to one push. */
+        PushTestResult: {
+            /**
+             * @description The answer in a sentence.
+             * @example The provider accepted the message.
+             */
+            message: string;
+            outcome: components["schemas"]["PushOutcome"];
+            provider: components["schemas"]["PushProvider"];
+            /**
+             * @description The provider's own word for a failure.
+             * @example BadDeviceToken
+             */
+            reason: string | null;
+            /**
+             * @description The HTTP status of the answer; null if there was none.
+             * @example 200
+             */
+            status: number | null;
         };
         /** @description The status of the server and of each part that it needs. */
         Readiness: {
@@ -16748,9 +16941,17 @@ export type PushCredentials = components['schemas']['PushCredentials'];
 export type PushData = components['schemas']['PushData'];
 export type PushDevice = components['schemas']['PushDevice'];
 export type PushDeviceInput = components['schemas']['PushDeviceInput'];
+export type PushDeviceKind = components['schemas']['PushDeviceKind'];
 export type PushNoticeInput = components['schemas']['PushNoticeInput'];
+export type PushNotification = components['schemas']['PushNotification'];
+export type PushNotificationList = components['schemas']['PushNotificationList'];
+export type PushOutcome = components['schemas']['PushOutcome'];
+export type PushOutcomes = components['schemas']['PushOutcomes'];
 export type PushPlatform = components['schemas']['PushPlatform'];
+export type PushProvider = components['schemas']['PushProvider'];
 export type PushResult = components['schemas']['PushResult'];
+export type PushTestInput = components['schemas']['PushTestInput'];
+export type PushTestResult = components['schemas']['PushTestResult'];
 export type Readiness = components['schemas']['Readiness'];
 export type ReadinessCheck = components['schemas']['ReadinessCheck'];
 export type RealtimeAuction = components['schemas']['RealtimeAuction'];
@@ -21439,6 +21640,33 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listPushNotifications: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description An opaque cursor from the `Link` header of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notifications, newest first. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushNotificationList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     notifyUsers: {
         parameters: {
             query?: never;
@@ -21560,6 +21788,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PushCredentials"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testPushCredentials: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Your own name for the project, as in `projectId` of streams and devices; up to 64 characters. */
+                projectId: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PushTestInput"];
+            };
+        };
+        responses: {
+            /** @description The provider's answer. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushTestResult"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -29,6 +29,7 @@ import (
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/outflow/outbound"
 	"showfloor/internal/outflow/push"
+	"showfloor/internal/outflow/push/provider"
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/outflow/tester"
 	"showfloor/internal/outflow/webhook"
@@ -95,6 +96,8 @@ type Settings struct {
 	AllowPrivate bool
 	// RestreamPrivate allows restream targets with private and loopback addresses.
 	RestreamPrivate bool
+	// Push are the addresses of the push providers.
+	Push provider.Addresses
 	// CaptureBytes is the limit of all tenants' captured requests, in bytes;
 	// tester.DefaultTotalBytes if it is 0.
 	CaptureBytes int64
@@ -166,6 +169,8 @@ type Config struct {
 	// ObserveDelivery and ObserveMail are called for each attempt, for metrics; nil for none.
 	ObserveDelivery func(outcome string, took time.Duration)
 	ObserveMail     func(outcome string)
+	// ObservePush is called for each answer of a push provider.
+	ObservePush func(name provider.Name, outcome provider.Outcome)
 	// ObserveOrder is called for each order that is created, paid or expired.
 	ObserveOrder func(status string)
 	// ObserveMediaJob is called with the kind and the last status of each transcode and package.
@@ -231,7 +236,7 @@ type Areas struct {
 	// Shows and Shop are what viewers and buyers see of streams and recordings.
 	Shows *show.Service
 	Shop  *shop.Service
-	// Pushes holds the notifications that wait to be pushed to devices.
+	// Pushes sends notifications to devices.
 	Pushes *push.Service
 }
 
@@ -453,7 +458,10 @@ func (a *Areas) openRooms(c Config) {
 		Pool: c.Pool, Sessions: a.Sessions, Transcripts: a.Transcripts, Chat: a.Chat, Model: c.SummaryModel, Log: c.Log, Now: c.Now,
 	})
 	a.SessionRetention = session.NewRetention(c.Pool, c.KeepSessions, c.Now, a.Chat, a.Calls, a.Transcripts, a.Summaries)
-	a.Pushes = push.New(c.Pool, c.Now)
+	a.Pushes = push.New(push.Config{
+		Pool: c.Pool, Box: c.Box, Jobs: a.Inserter, Quotas: a.Quotas, Usage: a.Usage, Calls: a.Calls, Addresses: c.Push,
+		Observe: c.ObservePush, Log: c.Log, Now: c.Now,
+	})
 }
 
 // openCommerce creates the areas of commerce.

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/internal/base/secret"
+	"showfloor/internal/outflow/push"
 	"showfloor/internal/outflow/webhook"
 	"showfloor/internal/streams/restream"
 	"showfloor/internal/tenancy/idempotency"
@@ -28,6 +29,7 @@ func AllSealed() []Sealed {
 		{"signing keys", signing.Reseal},
 		{"webhook endpoints", webhook.Reseal},
 		{"restream targets", restream.Reseal},
+		{"push credentials", push.Reseal},
 		{"mails", mail.Reseal},
 		{"idempotency keys", idempotency.Reseal},
 	}

@@ -48,6 +48,7 @@ func TestMasterKeyIsReplaced(t *testing.T) {
 	hook := owner.Webhook(t, "https://shop.example/hook", "stream.started")
 	owner.Call(t, http.MethodPost, "/v1/me/webhooks/"+hook.ID+"/rotate-secret", nil).Is(t, 201)
 	owner.RestreamTarget(t, "rtmp://live.example/app/key")
+	owner.SetPushCredentials(t, "launch")
 	create := func(t *testing.T, s *apitest.Server) apitest.Response {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1/me/streams", strings.NewReader(`{"name":"Once"}`))
@@ -93,10 +94,10 @@ func TestMasterKeyIsReplaced(t *testing.T) {
 		defer kill()
 		_, err := mail.Reseal(ctx, pool, both, func(int) { kill() })
 		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, map[string]int{"signing keys": 1, "webhook endpoints": 1, "restream targets": 1, "mails": many + 1 - secret.ResealBatch, "idempotency keys": 1}, reseal(t, both, pool))
+		require.Equal(t, map[string]int{"signing keys": 1, "webhook endpoints": 1, "restream targets": 1, "push credentials": 1, "mails": many + 1 - secret.ResealBatch, "idempotency keys": 1}, reseal(t, both, pool))
 		post(t, old, 1)
-		require.Equal(t, map[string]int{"signing keys": 0, "webhook endpoints": 0, "restream targets": 0, "mails": 1, "idempotency keys": 0}, reseal(t, both, pool))
-		require.Equal(t, map[string]int{"signing keys": 0, "webhook endpoints": 0, "restream targets": 0, "mails": 0, "idempotency keys": 0}, reseal(t, both, pool))
+		require.Equal(t, map[string]int{"signing keys": 0, "webhook endpoints": 0, "restream targets": 0, "push credentials": 0, "mails": 1, "idempotency keys": 0}, reseal(t, both, pool))
+		require.Equal(t, map[string]int{"signing keys": 0, "webhook endpoints": 0, "restream targets": 0, "push credentials": 0, "mails": 0, "idempotency keys": 0}, reseal(t, both, pool))
 	})
 	flowtest.Step(t, "a sign-up began with the old key", func(t *testing.T) {
 		// A sign-up that began with the old key ends with the new one.
@@ -152,10 +153,10 @@ func TestAllSealedColumnsAreKnown(t *testing.T) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{
 		// Encrypted columns.
-		"signing_keys.private_key", "restream_targets.address", "webhook_endpoints.secret", "webhook_endpoints.previous_secret", "mails.content", "idempotency_keys.body",
+		"signing_keys.private_key", "restream_targets.address", "push_credentials.ios_key", "push_credentials.cloud_account", "webhook_endpoints.secret", "webhook_endpoints.previous_secret", "mails.content", "idempotency_keys.body",
 		// Columns of hashes and bodies.
 		"api_keys.key_hash", "ended_api_keys.key_hash", "streams.key_hash", "signup_forms.code_hash", "signup_tries.email_hash",
 		"password_links.token_hash", "invitations.token_hash", "known_networks.pair_hash", "usage_intervals.key", "captures.body", "idempotency_keys.fingerprint",
-		"recording_text_tracks.hash",
+		"recording_text_tracks.hash", "push_devices.token_hash",
 	}, columns)
 }

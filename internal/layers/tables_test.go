@@ -223,6 +223,7 @@ func owners() map[string]string {
 		"internal/tenancy/sums":        {"row_counts", "row_count_changes", "row_numbers", "summed_until"},
 		"internal/tenancy/usage":       {"usage_hours", "usage_intervals", "usage_levels", "plan_allowances"},
 		"internal/outflow/event":       {"events", "event_subjects", "event_fanouts"},
+		"internal/outflow/push":        {"push_credentials", "push_devices", "push_notifications", "push_batches"},
 		"internal/outflow/tester":      {"capture_urls", "captures", "capture_usage"},
 		"internal/outflow/webhook":     {"webhook_endpoints", "webhook_deliveries"},
 		"internal/streams/analytics":   {"figure_hours", "sales_hours"},
@@ -312,6 +313,10 @@ func tableExceptions() []tableException {
 			},
 		},
 		{
+			pkg: "internal/outflow/push", why: "triggers count a tenant's devices there",
+			queries: map[string]string{"row_numbers": "CountPushDevices"},
+		},
+		{
 			pkg: "internal/outflow/tester",
 			why: "a capture reads its tenant's limits in the query that finds its URL; the tenant's lock makes the limit of URLs exact",
 			queries: map[string]string{
@@ -333,7 +338,7 @@ func tableExceptions() []tableException {
 			pkg: "internal/rooms/call",
 			why: "a call's state is its session's",
 			queries: map[string]string{
-				"sessions": "ListOverdueCalls",
+				"sessions": "IsCallRinging ListOverdueCalls",
 			},
 		},
 		{

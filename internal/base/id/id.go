@@ -59,6 +59,9 @@ const (
 	Pin        Prefix = "pin"
 	// Line is a sentence of a session's transcript.
 	Line Prefix = "line"
+	// PushCredentials are a project's; Notification is a push to many users.
+	PushCredentials Prefix = "pc"
+	Notification    Prefix = "ntf"
 	// RestreamTarget is another platform's address, RestreamRoute the forwarding of a broadcast to it.
 	RestreamTarget Prefix = "rt"
 	RestreamRoute  Prefix = "rr"

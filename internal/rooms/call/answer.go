@@ -31,8 +31,10 @@ func (s *Service) AnswerCall(ctx context.Context, c tenancy.Caller, sessionID, u
 		if now.session, way, err = s.config.Sessions.ReserveSeatTx(ctx, tx, now.session, userID); err != nil {
 			return err
 		}
-		view, err = s.config.Sessions.ViewOf(ctx, db.New(tx), now.session)
-		return err
+		if view, err = s.config.Sessions.ViewOf(ctx, db.New(tx), now.session); err != nil {
+			return err
+		}
+		return s.stopRinging(ctx, tx, now, answered)
 	})
 	if err != nil {
 		return Admission{}, err
@@ -93,5 +95,8 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, now *state, e session.Endi
 	}
 	found, err := db.New(tx).GetCall(ctx, db.GetCallParams{TenantID: now.call.TenantID, SessionID: now.call.SessionID})
 	now.call = found.Call
-	return err
+	if err != nil || e.CancelledAs == "" {
+		return err
+	}
+	return s.stopRinging(ctx, tx, now, e.CancelledAs)
 }

@@ -14,9 +14,7 @@ import (
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/base/queue"
-	"showfloor/internal/base/timestamp"
 	"showfloor/internal/outflow/event"
-	"showfloor/internal/outflow/push"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/tenancy"
 )
@@ -114,18 +112,7 @@ func (s *Service) enqueue(ctx context.Context, tx pgx.Tx, v View) error {
 	if s.config.RingTimeout > queue.SchedulerInterval {
 		miss.InsertOpts = &river.InsertOpts{ScheduledAt: v.Call.RingExpiresAt}
 	}
-	title := v.Call.FromUserID
-	if v.Call.FromDisplayName != nil {
-		title = *v.Call.FromDisplayName
-	}
-	ring := river.InsertManyParams{Args: push.Args{
-		TenantID: v.TenantID, ProjectID: v.ProjectID, UserID: v.Call.ToUserID, Reason: push.Ringing, Title: title, Priority: push.High,
-		Data: map[string]string{
-			"service": "1", "type": "call.invite", "sessionId": v.ID, "kind": v.Call.Kind, "from": v.Call.FromUserID,
-		},
-		ExpiresAt: timestamp.From(v.Call.RingExpiresAt),
-	}}
-	if _, err := s.config.Jobs.InsertManyTx(ctx, tx, []river.InsertManyParams{miss, ring}); err != nil {
+	if _, err := s.config.Jobs.InsertManyTx(ctx, tx, []river.InsertManyParams{miss, {Args: ringPush(v.Session, v.Call)}}); err != nil {
 		return fmt.Errorf("insert jobs of a call: %w", err)
 	}
 	return nil

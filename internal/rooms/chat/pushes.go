@@ -81,7 +81,7 @@ func (s *Service) push(ctx context.Context, tx pgx.Tx, ch channel, pushes []mess
 			}
 			jobs = append(jobs, river.InsertManyParams{Args: push.Args{
 				TenantID: ch.TenantID, ProjectID: projectID, UserID: userID, Reason: p.reason, Title: title, Body: pushBody(p.message),
-				Data: data, Priority: push.Normal, ExpiresAt: timestamp.From(ch.Now.Add(pushedFor)),
+				Data: data, Priority: push.Normal, ExpiresAt: timestamp.From(ch.Now.Add(pushedFor)), MessageID: p.message.ID,
 			}})
 		}
 	}

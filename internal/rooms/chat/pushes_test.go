@@ -53,13 +53,15 @@ func TestThePushOfAMention(t *testing.T) {
 	var left time.Duration
 	require.NoError(t, r.s.Pool.QueryRow(t.Context(), "SELECT $1 - clock_timestamp()", void).Scan(&left))
 	require.InDelta(t, 24*time.Hour, left, float64(10*time.Minute))
+	require.Contains(t, args["messageId"], "msg_")
 	delete(args, "expiresAt")
+	delete(args, "messageId")
 	require.Equal(t, map[string]any{
 		"tenantId": r.owner.TenantID, "projectId": "launch", "userId": "ben", "reason": "chat.mention", "title": "Backstage", "priority": "normal",
 		"body": "User ada: " + strings.Repeat("ü", 190), // 200 characters in all
 		"data": map[string]any{"service": "1", "channelId": ch.ID, "projectId": "launch"},
 	}, args)
-	require.Equal(t, []string{"push", "available"}, []string{queue, state})
+	require.Equal(t, []string{"push_messages", "available"}, []string{queue, state})
 }
 
 // TestRecipientsOfPushes: mentioned users who may read get one push per message; its

@@ -24,6 +24,9 @@ const (
 	RestreamTargets Limit = "maxRestreamTargets"
 	// TenantRestreamTargets are the targets of a tenant that are not deleted, the same number on every plan.
 	TenantRestreamTargets Limit = "restreamTargets"
+	// PushProjects are a tenant's projects with push credentials, and PushDevices its devices; the same numbers on every plan.
+	PushProjects Limit = "pushProjects"
+	PushDevices  Limit = "pushDevices"
 )
 
 // processorCalls per minute are counted by TakeProcessorCall.
@@ -39,6 +42,8 @@ const (
 	maxWebhookEndpoints = 50
 	maxRestreamTargets  = 8 // of one stream
 	maxTenantTargets    = 100
+	maxPushProjects     = 100
+	maxPushDevices      = 1_000_000
 	maxProcessorCalls   = 600
 	maxWrittenBytes     = 16 << 30
 )
@@ -63,6 +68,10 @@ func (l Limit) of(p db.Plan) int64 {
 		return lower(p.MaxRestreamTargets, maxRestreamTargets)
 	case TenantRestreamTargets:
 		return maxTenantTargets
+	case PushProjects:
+		return maxPushProjects
+	case PushDevices:
+		return maxPushDevices
 	case processorCalls:
 		return lower(p.MaxProcessorCalls, maxProcessorCalls)
 	case writtenBytes:
@@ -79,6 +88,7 @@ func (l Limit) what() string {
 	return map[Limit]string{
 		Users: "users", APIKeys: "API keys", WebhookEndpoints: "webhook endpoints",
 		RestreamTargets: "restream targets of a stream", TenantRestreamTargets: "restream targets",
+		PushProjects: "projects with push credentials", PushDevices: "push devices",
 		processorCalls: "calls a minute to the payment processor",
 		writtenBytes:   "bytes an hour in requests that store something",
 	}[l]

@@ -17,6 +17,7 @@ import (
 	"showfloor/internal/console/platform"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/testkit/pushtest"
 )
 
 // Password is the password of every user that apitest creates.
@@ -288,4 +289,22 @@ func (r Response) NextPage(t testing.TB) string {
 		t.Fatalf("Link: %s", link)
 	}
 	return path
+}
+
+// SetPushCredentials enables pushes to all platforms in a project.
+func (c *Caller) SetPushCredentials(t testing.TB, projectID string) {
+	t.Helper()
+	at := "/v1/me/push/projects/" + projectID + "/credentials/"
+	c.Call(t, "POST", at+"ios-push", pushtest.IosCredentials(t)).Is(t, http.StatusCreated)
+	c.Call(t, "POST", at+"cloud-push", pushtest.CloudCredentials(t)).Is(t, http.StatusCreated)
+}
+
+// Device registers a device in the project "launch". fields replace or add fields of the request.
+func (c *Caller) Device(t testing.TB, userID, platform, token string, fields map[string]any) api.PushDevice {
+	t.Helper()
+	body := map[string]any{"userId": userID, "platform": platform, "token": token, "projectId": "launch"}
+	maps.Copy(body, fields)
+	var d api.PushDevice
+	c.Call(t, "POST", "/v1/me/push/devices", body).Into(t, http.StatusCreated, &d)
+	return d
 }

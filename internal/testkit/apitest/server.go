@@ -39,6 +39,7 @@ import (
 	"showfloor/internal/media/metering"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/webvtt"
+	"showfloor/internal/outflow/push/provider"
 	"showfloor/internal/rooms/summary"
 	"showfloor/internal/streams/mediagate"
 	"showfloor/internal/streams/packaging"
@@ -128,6 +129,8 @@ type Options struct {
 	// CaptureBytes is the limit of all tenants' captured requests, in bytes; the default
 	// if it is 0.
 	CaptureBytes int64
+	// Push are the addresses of the push providers; their own by default.
+	Push provider.Addresses
 	// PlatformFee is the default of the platform's fee; 0 if unset.
 	PlatformFee setting.Rate
 	// Sandbox is another server's processor; one of its own by default.
@@ -283,7 +286,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 			PublicURL: PublicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL, TenantWatchers: 100,
 			RecorderURL: o.RecorderURL, RecorderSecret: o.RecorderSecret, TranscoderURL: o.TranscoderURL, TranscoderSecret: o.TranscoderSecret,
 			PackagerURL: o.PackagerURL, PackagerSecret: o.PackagerSecret,
-			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee,
+			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee, Push: o.Push,
 			MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"},
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production, RestreamPrivate: !o.Production,
 		},

@@ -1,0 +1,62 @@
+package call
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/outflow/push"
+	"showfloor/internal/rooms/session"
+)
+
+const (
+	// answered is the reason of the push that stops the ringing of a call that was answered. The others are the reasons of a cancelled call.
+	answered = "answered"
+	// stoppedFor is how long that push is kept for a device that is offline, and missedFor how long a missed call is shown.
+	stoppedFor, missedFor = time.Minute, 24 * time.Hour
+)
+
+// ringPush makes the callee's devices ring.
+func ringPush(row db.Session, c db.Call) push.Args {
+	title := c.FromUserID
+	if c.FromDisplayName != nil {
+		title = *c.FromDisplayName
+	}
+	return push.Args{
+		TenantID: row.TenantID, ProjectID: row.ProjectID, UserID: c.ToUserID, Reason: push.Ringing, Title: title, Priority: push.High,
+		Data: map[string]string{
+			"service": "1", "type": "call.invite", "sessionId": row.ID, "kind": c.Kind, "from": c.FromUserID,
+		},
+		ExpiresAt: timestamp.From(c.RingExpiresAt),
+	}
+}
+
+// stopRinging adds the push that ends the ringing on all the callee's devices. Without a project none of them rings.
+func (s *Service) stopRinging(ctx context.Context, tx pgx.Tx, now *state, reason string) error {
+	if now.session.ProjectID == nil {
+		return nil
+	}
+	p := ringPush(now.session, now.call)
+	p.Reason, p.ExpiresAt = push.RingingOver, timestamp.From(now.now.Add(stoppedFor))
+	if reason == session.Missed || reason == session.TakenBack {
+		p.Reason, p.ExpiresAt = push.CallMissed, timestamp.From(now.now.Add(missedFor))
+	}
+	p.Data["type"], p.Data["reason"] = "call.cancel", reason
+	if _, err := s.config.Jobs.InsertTx(ctx, tx, p, nil); err != nil {
+		return fmt.Errorf("insert push: %w", err)
+	}
+	return nil
+}
+
+// IsRinging reports whether a call still rings. Its push isn't sent otherwise.
+func (s *Service) IsRinging(ctx context.Context, tenantID, sessionID string) (bool, error) {
+	rings, err := db.New(s.config.Pool).IsCallRinging(ctx, db.IsCallRingingParams{TenantID: tenantID, SessionID: sessionID})
+	if err != nil {
+		return false, fmt.Errorf("look at a call: %w", err)
+	}
+	return rings, nil
+}
