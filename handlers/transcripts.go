@@ -2,6 +2,9 @@ package handlers
 
 import (
 	"context"
+	"errors"
+	"io"
+	"net/http"
 
 	"showfloor/gen/api"
 	"showfloor/handlers/request"
@@ -20,7 +23,7 @@ func (s *Server) PublishCaption(ctx context.Context, r api.PublishCaptionRequest
 		return nil, err
 	}
 	return api.PublishCaption201JSONResponse{
-		SessionID: c.SessionID, Key: c.Key, UserID: c.UserID, Speaker: c.Speaker, Text: c.Text, Final: c.Final, Language: orNull(c.Language),
+		SessionID: c.SessionID, Key: c.Key, UserID: c.UserID, Speaker: c.Speaker, Text: c.Text, Final: c.Final, Kept: c.Kept, Language: orNull(c.Language),
 		StartedAt: c.StartedAt, EndedAt: c.EndedAt,
 	}, nil
 }
@@ -57,5 +60,21 @@ func (s *Server) GetTranscriptVtt(ctx context.Context, r api.GetTranscriptVttReq
 	if err != nil {
 		return nil, err
 	}
-	return api.GetTranscriptVtt200TextVttResponse{Body: text}, nil
+	return api.GetTranscriptVtt200TextVttResponse{Body: whole{text, s}}, nil
+}
+
+// whole closes the client's connection if the rest of a body can't be read, so that the client doesn't take the beginning for the whole.
+type whole struct {
+	io.Reader
+	server *Server
+}
+
+// Read implements io.Reader.
+func (w whole) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.server.log.Error("a transcript was cut off", "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	return n, err //nolint:wrapcheck // a reader returns io.EOF as it is
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/internal/rooms/transcript"
 	"showfloor/internal/testkit/apitest"
 )
 
@@ -44,7 +45,7 @@ func TestCaptions(t *testing.T) {
 	m.s.Clock.Advance(2 * time.Second)
 	began := m.s.Clock.Now().Add(-2 * time.Second)
 	m.ben.Call(t, "POST", path, caption("1", "I book the studio.", "language", "en-GB", "startedAt", began.Format(time.RFC3339Nano))).Into(t, 201, &got)
-	require.Equal(t, []any{"Ben Sato", true, "en-GB"}, []any{got.Speaker, got.Final, got.Language.MustGet()})
+	require.Equal(t, []any{"Ben Sato", true, true, "en-GB"}, []any{got.Speaker, got.Final, got.Kept, got.Language.MustGet()})
 	require.Equal(t, began.UnixMilli(), got.StartedAt.UnixMilli())
 	require.Equal(t, m.s.Clock.Now().UnixMilli(), got.EndedAt.UnixMilli())
 
@@ -137,14 +138,64 @@ func TestTranscriptVTT(t *testing.T) {
 	}
 }
 
-// TestATranscriptIsFull checks the limit of lines.
+// TestATranscriptIsFull: further captions are shown, and other speakers' are kept.
 func TestATranscriptIsFull(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, map[string]any{"transcriptionEnabled": true})
 	m.ben.Call(t, "POST", m.path+"/captions", caption("a", "One.")).Is(t, 201)
-	_, err := m.s.Pool.Exec(t.Context(), "UPDATE transcripts SET lines = 20000 WHERE session_id = $1", m.session.ID)
+	publish := func(key, text, user string) (got api.Caption) {
+		m.owner.Call(t, "POST", m.path+"/captions", caption(key, text, "userId", user)).Into(t, 201, &got)
+		return got
+	}
+	_, err := m.s.Pool.Exec(t.Context(), "UPDATE transcript_sizes SET lines = 5000 WHERE session_id = $1", m.session.ID)
 	require.NoError(t, err)
-	m.ben.Call(t, "POST", m.path+"/captions", caption("b", "Two.")).Problem(t, 400, "transcript_full")
-	require.Equal(t, []string{"Ben Sato: One."}, m.captionsOf())
-	m.ben.Call(t, "POST", m.path+"/captions", caption("c", "Three", "final", false)).Is(t, 201)
+	require.False(t, publish("b", "Two.", "ben").Kept)
+	require.True(t, publish("b", "Three.", "cleo").Kept)
+	_, err = m.s.Pool.Exec(t.Context(), "UPDATE transcript_sizes SET lines = 20000 WHERE session_id = $1 AND user_id = ''", m.session.ID)
+	require.NoError(t, err)
+	require.False(t, publish("c", "Four.", "cleo").Kept)
+	require.Equal(t, []string{"Ben Sato: One.", "Ben Sato: Two.", "cleo: Three.", "cleo: Four."}, m.captionsOf())
+	var lines []api.TranscriptLine
+	m.owner.Call(t, "GET", m.path+"/transcript", nil).Into(t, 200, &lines)
+	require.Len(t, lines, 2)
+}
+
+// TestModeratorsStopCaptions: a participant that a moderator has muted in the room or in the chat publishes none.
+func TestModeratorsStopCaptions(t *testing.T) {
+	t.Parallel()
+	m := newMeeting(t, map[string]any{"transcriptionEnabled": true})
+	publish := func(key string) apitest.Response {
+		return m.cleo.Call(t, "POST", m.path+"/captions", caption(key, "x", "userId", "cleo"))
+	}
+	publish("1").Is(t, 201)
+	moderate(t, m.owner, m.session.ID, "mute", map[string]any{"target": "cleo", "by": "ada"})
+	publish("2").Problem(t, 403, "muted")
+	m = newMeeting(t, nil)
+	m.owner.Call(t, "POST", m.path+"/moderate/mute", map[string]any{"userId": "cleo"}).Is(t, 201)
+	publish("3").Problem(t, 403, "muted")
+
+	m = newMeeting(t, nil)
+	for i := range 30 {
+		publish(strconv.Itoa(i)).Is(t, 201)
+	}
+	publish("more").Problem(t, 429, "rate_limited")
+	m.owner.Call(t, "POST", m.path+"/captions", caption("4", "x", "userId", "cleo")).Is(t, 201)
+	m.s.Clock.Advance(time.Second)
+	publish("later").Is(t, 201)
+}
+
+// TestOldLinesAreDeleted: summaries stay.
+func TestOldLinesAreDeleted(t *testing.T) {
+	t.Parallel()
+	m := newMeeting(t, map[string]any{"transcriptionEnabled": true})
+	m.ben.Call(t, "POST", m.path+"/captions", caption("1", "Old.")).Is(t, 201)
+	m.s.Clock.Advance(48 * time.Hour)
+	m.owner = m.owner.LogInAgain(t)
+	m.owner.Call(t, "POST", m.path+"/captions", caption("2", "New.")).Is(t, 201)
+	old := transcript.New(transcript.Config{Pool: m.s.Pool, Keep: 24 * time.Hour, Now: m.s.Clock.Now})
+	require.NoError(t, old.DeleteOld(t.Context()))
+	var lines []api.TranscriptLine
+	m.owner.Call(t, "GET", m.path+"/transcript", nil).Into(t, 200, &lines)
+	require.Len(t, lines, 1)
+	require.Equal(t, "New.", lines[0].Text)
 }

@@ -66,7 +66,7 @@ func New(c Config) (*Client, error) {
 		pool: c.Pool, queues: slices.Collect(maps.Keys(config.Queues)), now: config.Test.Time.Now, log: c.Log,
 		inserted: c.Areas.Inserter.Inserted(), postponed: make(chan struct{}, 1),
 	}
-	config.Middleware = append(config.Middleware, river.WorkerMiddlewareFunc(alarm.watch))
+	config.Middleware = append(config.Middleware, river.WorkerMiddlewareFunc(alarm.watch), river.WorkerMiddlewareFunc(cleanErrors))
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), config)
 	if err != nil {
 		return nil, fmt.Errorf("make job client: %w", err)

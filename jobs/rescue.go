@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/internal/rooms/session"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/recording"
 )
@@ -30,6 +31,7 @@ func slowJobs() map[string]time.Duration {
 		recording.MakeClipArgs{}.Kind():    clipTimeout,
 		recording.DeleteFilesArgs{}.Kind(): deletionTimeout,
 		mediajob.RunArgs{}.Kind():          mediaJobTimeout,
+		session.SummarizeArgs{}.Kind():     summaryTimeout,
 	}
 }
 

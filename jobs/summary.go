@@ -27,8 +27,11 @@ type summarize struct {
 // Timeout is long enough for the model's answers to a long conversation.
 func (*summarize) Timeout(*river.Job[session.SummarizeArgs]) time.Duration { return summaryTimeout }
 
-// NextRetry returns the time after a failure: 5, 20, 80 s later.
+// NextRetry returns the time after a failure: 5, 20 and 80 s later, and then, without the model, at once.
 func (w *summarize) NextRetry(job *river.Job[session.SummarizeArgs]) time.Time {
+	if job.Attempt == session.SummaryModelAttempts {
+		return w.clock.now()
+	}
 	pause := summaryStep
 	for range job.Attempt - 1 {
 		pause *= 4
@@ -36,7 +39,8 @@ func (w *summarize) NextRetry(job *river.Job[session.SummarizeArgs]) time.Time {
 	return w.clock.now().Add(pause)
 }
 
-// Work writes it. The last attempts don't ask the model, so that a session gets a summary although the model is out of reach.
+// Work writes it. Attempts after SummaryModelAttempts don't ask the model, so that a session gets a summary although the model is out of
+// reach.
 func (w *summarize) Work(ctx context.Context, job *river.Job[session.SummarizeArgs]) error {
 	wait, err := w.summaries.WriteSummary(ctx, job.Args.TenantID, job.Args.SessionID, job.Attempt > session.SummaryModelAttempts)
 	if err == nil && wait > 0 {

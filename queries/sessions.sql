@@ -90,8 +90,9 @@ WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: ListOverdueSummaries :many
 -- @sqlc-vet-disable tenant
--- Sessions of all tenants whose summary should have been written: those that ended from @since on and before @before.
+-- Sessions of all tenants whose summary should have been written: those that ended from @since on and before @before. @after is the
+-- last one of the page before.
 SELECT tenant_id, id FROM sessions
 WHERE transcription_enabled AND state = 'ended' AND summary_at IS NULL
-  AND ended_at >= @since::timestamptz AND ended_at < @before::timestamptz
-ORDER BY ended_at LIMIT @max_rows;
+  AND ended_at >= @since::timestamptz AND ended_at < @before::timestamptz AND id > @after::text
+ORDER BY id LIMIT @max_rows;

@@ -9,9 +9,9 @@ RETURNING *;
 SELECT * FROM transcript_lines WHERE tenant_id = @tenant_id AND session_id = @session_id AND user_id = @user_id AND key = @key;
 
 -- name: CountTranscriptLine :execrows
--- Counts one line more; no row changes if the session has @most lines.
-INSERT INTO transcripts AS t (session_id, tenant_id, lines) VALUES (@session_id, @tenant_id, 1)
-ON CONFLICT (session_id) DO UPDATE SET lines = t.lines + 1 WHERE t.lines < @most::integer;
+-- Counts one line more of a speaker, or of the session if @user_id is empty; no row changes if there are @most lines.
+INSERT INTO transcript_sizes AS t (session_id, user_id, tenant_id, lines) VALUES (@session_id, @user_id, @tenant_id, 1)
+ON CONFLICT (session_id, user_id) DO UPDATE SET lines = t.lines + 1 WHERE t.lines < @most::integer;
 
 -- name: ListTranscriptLines :many
 SELECT * FROM transcript_lines WHERE tenant_id = @tenant_id AND session_id = @session_id AND id > @after::text ORDER BY id LIMIT @max_rows;
@@ -31,4 +31,4 @@ DELETE FROM transcript_lines WHERE id IN (
 -- @sqlc-vet-disable tenant
 -- The sessions are locked.
 WITH lines AS (DELETE FROM transcript_lines WHERE session_id = ANY (@ids::text[]))
-DELETE FROM transcripts WHERE session_id = ANY (@ids::text[]);
+DELETE FROM transcript_sizes WHERE session_id = ANY (@ids::text[]);

@@ -22,11 +22,13 @@ CREATE UNIQUE INDEX transcript_lines_key ON transcript_lines (session_id, user_i
 CREATE INDEX transcript_lines_session_idx ON transcript_lines (session_id, id);
 CREATE INDEX transcript_lines_created_idx ON transcript_lines (created_at);
 
--- The number of lines of a session, which is limited.
-CREATE TABLE transcripts (
-    session_id text PRIMARY KEY REFERENCES sessions (id),
+-- The numbers of lines of a session and of each of its speakers, which are limited. The user '' is the session.
+CREATE TABLE transcript_sizes (
+    session_id text NOT NULL REFERENCES sessions (id),
+    user_id    text NOT NULL,
     tenant_id  text NOT NULL REFERENCES tenants (id),
-    lines      integer NOT NULL
+    lines      integer NOT NULL,
+    PRIMARY KEY (session_id, user_id)
 );
 
 -- Answers of the language model that are parts of a summary in the making. A repeated job reads them instead of
@@ -34,11 +36,11 @@ CREATE TABLE transcripts (
 CREATE TABLE summary_parts (
     session_id text NOT NULL REFERENCES sessions (id),
     tenant_id  text NOT NULL REFERENCES tenants (id),
-    -- Number of the part of the conversation, from 0; -1 is the whole.
-    part       integer NOT NULL,
+    -- SHA-256 of the text that the model was asked about, in hex.
+    digest     text NOT NULL,
     answer     jsonb NOT NULL,
     created_at timestamptz NOT NULL,
-    PRIMARY KEY (session_id, part)
+    PRIMARY KEY (session_id, digest)
 );
 
 -- The engine that wrote the summary.

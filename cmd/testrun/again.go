@@ -19,13 +19,13 @@ type suspect struct {
 	err    error
 }
 
-// realTime runs tests in real time. If some fail, it notes them for again instead of returning the error. A data race is an error at
-// once, and so is a run that ends without the name of a failed test, as after a panic.
+// realTime runs tests in real time. If some fail, it notes them for again instead of returning the error. A data race or a panic is an error
+// at once, and so is a run that ends without the name of a failed test.
 func (r *runner) realTime(ctx context.Context, b binary) error {
 	r.take(b.pkg)
 	err := r.binary(ctx, b, normal)
-	tests, raced := r.take(b.pkg)
-	if err == nil || len(tests) == 0 || raced || ctx.Err() != nil {
+	tests, faulty := r.take(b.pkg)
+	if err == nil || len(tests) == 0 || faulty || ctx.Err() != nil {
 		return err
 	}
 	r.suspects = append(r.suspects, suspect{b, tests, err})
@@ -57,7 +57,7 @@ func (r *runner) again(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// note remembers a failed test or a data race from a line of go test's JSON events.
+// note remembers a failed test or a fault from a line of go test's JSON events.
 func (r *runner) note(line []byte) {
 	var event struct{ Action, Package, Test, Output string }
 	if json.Unmarshal(line, &event) != nil {
@@ -66,19 +66,24 @@ func (r *runner) note(line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case event.Action == "output" && strings.Contains(event.Output, "WARNING: DATA RACE"):
-		r.raced[event.Package] = true
+	case event.Action == "output" && isFault(event.Output):
+		r.faulty[event.Package] = true
 	case event.Action == "fail" && event.Test != "" && !strings.Contains(event.Test, "/"):
 		r.failed[event.Package] = append(r.failed[event.Package], event.Test)
 	}
 }
 
-// take returns the failed tests of a package, and whether it had a data race, and forgets both.
-func (r *runner) take(pkg string) (tests []string, raced bool) {
+// isFault reports whether a line of output is of a data race, a panic, or a test that hung.
+func isFault(line string) bool {
+	return strings.Contains(line, "WARNING: DATA RACE") || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+}
+
+// take returns the failed tests of a package, and whether it had a fault, and forgets both.
+func (r *runner) take(pkg string) (tests []string, faulty bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	tests, raced = r.failed[pkg], r.raced[pkg]
+	tests, faulty = r.failed[pkg], r.faulty[pkg]
 	delete(r.failed, pkg)
-	delete(r.raced, pkg)
-	return tests, raced
+	delete(r.faulty, pkg)
+	return tests, faulty
 }

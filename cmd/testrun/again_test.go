@@ -71,6 +71,10 @@ func TestAPanicIsNoAccident(t *testing.T) {
 	require.ErrorContains(t, runOf(t, "func init() { panic(1) }\nfunc TestA(t *testing.T) {}\n"), "exit status")
 }
 
+func TestATestThatPanicsIsNoAccident(t *testing.T) {
+	require.ErrorContains(t, runOf(t, "func TestA(t *testing.T) { if _, err := os.Stat(os.Getenv(`ONCE`) + `a`); err != nil { os.WriteFile(os.Getenv(`ONCE`)+`a`, nil, 0o600); panic(1) } }\n"), "exit status")
+}
+
 func TestADataRaceIsNoAccident(t *testing.T) {
 	require.ErrorContains(t, runOf(t, "func TestA(t *testing.T) { t.Log(`WARNING: DATA RACE`); once(t) }\n"), "exit status 1")
 }

@@ -93,13 +93,13 @@ type runner struct {
 
 	mu  sync.Mutex // one line is written at a time
 	out io.Writer
-	// failed are the names of failed tests, without their subtests, by package. raced are the packages with a data race.
+	// failed are the names of failed tests, without their subtests, by package. faulty are the packages with a fault, see isFault.
 	failed map[string][]string
-	raced  map[string]bool
+	faulty map[string]bool
 }
 
 func newRunner(folder string, out io.Writer) *runner {
-	return &runner{folder: folder, out: out, failed: map[string][]string{}, raced: map[string]bool{}}
+	return &runner{folder: folder, out: out, failed: map[string][]string{}, faulty: map[string]bool{}}
 }
 
 // compile compiles the binaries at the lowest priority: one go test command for each variant. It

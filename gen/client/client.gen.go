@@ -2978,15 +2978,17 @@ type ClientInterface interface {
 
 	// PublishCaptionWithBody Publish a caption
 	//
-	// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
-	// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
-	// `key`. Your own server can do this for any participant.
+	// Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
+	// speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same `key`. Your
+	// own server can do this for any participant.
 	//
-	// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
-	// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
-	// room with the permission to speak.
+	// If the session has transcription on, a final caption is kept as a line of the transcript. Up to 20,000 lines are kept,
+	// and 5,000 of one speaker; further captions are only shown. The first final caption with a key counts: a later one of
+	// the same speaker changes nothing, and is answered with it.
 	//
-	// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+	// A participant token publishes captions of its own user, who must be in the room with the permission to speak; 403
+	// `forbidden` otherwise, 403 `muted`, `banned` or `timed_out` if a moderator did that in the room or in its chat, and 429
+	// for more than 5 captions a second. 404 if the user is not a participant. 409 `conflict` unless the session is live.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2995,15 +2997,17 @@ type ClientInterface interface {
 
 	// PublishCaption Publish a caption
 	//
-	// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
-	// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
-	// `key`. Your own server can do this for any participant.
+	// Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
+	// speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same `key`. Your
+	// own server can do this for any participant.
 	//
-	// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
-	// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
-	// room with the permission to speak.
+	// If the session has transcription on, a final caption is kept as a line of the transcript. Up to 20,000 lines are kept,
+	// and 5,000 of one speaker; further captions are only shown. The first final caption with a key counts: a later one of
+	// the same speaker changes nothing, and is answered with it.
 	//
-	// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+	// A participant token publishes captions of its own user, who must be in the room with the permission to speak; 403
+	// `forbidden` otherwise, 403 `muted`, `banned` or `timed_out` if a moderator did that in the room or in its chat, and 429
+	// for more than 5 captions a second. 404 if the user is not a participant. 409 `conflict` unless the session is live.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3260,7 +3264,8 @@ type ClientInterface interface {
 
 	// GetSessionSummary Get a session's summary
 	//
-	// `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
+	// `ready` is false until the session has ended, for 10 to 30 seconds after that (for some minutes while the language model
+	// is slow or fails), and permanently if transcription was off.
 	// The summary is of the transcript and the chat. If there is too little text for a summary, `tldr` says so.
 	//
 	// Corresponds with GET /v1/me/sessions/{id}/summary (the `GetSessionSummary` operationId).
@@ -3324,8 +3329,9 @@ type ClientInterface interface {
 
 	// ListTranscriptLines List the lines of a transcript
 	//
-	// Lists the final captions of a session with transcription, by the time at which they were said. The list grows while
-	// the session is live. It is empty if transcription was off or there were no captions.
+	// Lists the final captions of a session with transcription, by the time at which they were spoken. The list grows while
+	// the session is live: a line that arrives late is inserted at its time. It is empty if transcription was off or there
+	// were no captions.
 	//
 	// Corresponds with GET /v1/me/sessions/{id}/transcript (the `ListTranscriptLines` operationId).
 	ListTranscriptLines(ctx context.Context, id ID, params *ListTranscriptLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9926,15 +9932,17 @@ func (c *Client) CloseBreakouts(ctx context.Context, id ID, reqEditors ...Reques
 
 // PublishCaptionWithBody Publish a caption
 //
-// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
-// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
-// `key`. Your own server can do this for any participant.
+// Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
+// speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same `key`. Your
+// own server can do this for any participant.
 //
-// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
-// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
-// room with the permission to speak.
+// If the session has transcription on, a final caption is kept as a line of the transcript. Up to 20,000 lines are kept,
+// and 5,000 of one speaker; further captions are only shown. The first final caption with a key counts: a later one of
+// the same speaker changes nothing, and is answered with it.
 //
-// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+// A participant token publishes captions of its own user, who must be in the room with the permission to speak; 403
+// `forbidden` otherwise, 403 `muted`, `banned` or `timed_out` if a moderator did that in the room or in its chat, and 429
+// for more than 5 captions a second. 404 if the user is not a participant. 409 `conflict` unless the session is live.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9953,15 +9961,17 @@ func (c *Client) PublishCaptionWithBody(ctx context.Context, id ID, contentType 
 
 // PublishCaption Publish a caption
 //
-// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
-// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
-// `key`. Your own server can do this for any participant.
+// Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
+// speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same `key`. Your
+// own server can do this for any participant.
 //
-// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
-// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
-// room with the permission to speak.
+// If the session has transcription on, a final caption is kept as a line of the transcript. Up to 20,000 lines are kept,
+// and 5,000 of one speaker; further captions are only shown. The first final caption with a key counts: a later one of
+// the same speaker changes nothing, and is answered with it.
 //
-// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+// A participant token publishes captions of its own user, who must be in the room with the permission to speak; 403
+// `forbidden` otherwise, 403 `muted`, `banned` or `timed_out` if a moderator did that in the room or in its chat, and 429
+// for more than 5 captions a second. 404 if the user is not a participant. 409 `conflict` unless the session is live.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10448,7 +10458,8 @@ func (c *Client) ListSessionRecordings(ctx context.Context, id ID, params *ListS
 
 // GetSessionSummary Get a session's summary
 //
-// `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
+// `ready` is false until the session has ended, for 10 to 30 seconds after that (for some minutes while the language model
+// is slow or fails), and permanently if transcription was off.
 // The summary is of the transcript and the chat. If there is too little text for a summary, `tldr` says so.
 //
 // Corresponds with GET /v1/me/sessions/{id}/summary (the `GetSessionSummary` operationId).
@@ -10542,8 +10553,9 @@ func (c *Client) CreateSessionToken(ctx context.Context, id ID, body CreateSessi
 
 // ListTranscriptLines List the lines of a transcript
 //
-// Lists the final captions of a session with transcription, by the time at which they were said. The list grows while
-// the session is live. It is empty if transcription was off or there were no captions.
+// Lists the final captions of a session with transcription, by the time at which they were spoken. The list grows while
+// the session is live: a line that arrives late is inserted at its time. It is empty if transcription was off or there
+// were no captions.
 //
 // Corresponds with GET /v1/me/sessions/{id}/transcript (the `ListTranscriptLines` operationId).
 func (c *Client) ListTranscriptLines(ctx context.Context, id ID, params *ListTranscriptLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -28893,15 +28905,17 @@ type ClientWithResponsesInterface interface {
 
 	// PublishCaptionWithBodyWithResponse Publish a caption
 	//
-	// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
-	// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
-	// `key`. Your own server can do this for any participant.
+	// Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
+	// speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same `key`. Your
+	// own server can do this for any participant.
 	//
-	// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
-	// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
-	// room with the permission to speak.
+	// If the session has transcription on, a final caption is kept as a line of the transcript. Up to 20,000 lines are kept,
+	// and 5,000 of one speaker; further captions are only shown. The first final caption with a key counts: a later one of
+	// the same speaker changes nothing, and is answered with it.
 	//
-	// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+	// A participant token publishes captions of its own user, who must be in the room with the permission to speak; 403
+	// `forbidden` otherwise, 403 `muted`, `banned` or `timed_out` if a moderator did that in the room or in its chat, and 429
+	// for more than 5 captions a second. 404 if the user is not a participant. 409 `conflict` unless the session is live.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28910,15 +28924,17 @@ type ClientWithResponsesInterface interface {
 
 	// PublishCaptionWithResponse Publish a caption
 	//
-	// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
-	// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
-	// `key`. Your own server can do this for any participant.
+	// Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
+	// speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same `key`. Your
+	// own server can do this for any participant.
 	//
-	// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
-	// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
-	// room with the permission to speak.
+	// If the session has transcription on, a final caption is kept as a line of the transcript. Up to 20,000 lines are kept,
+	// and 5,000 of one speaker; further captions are only shown. The first final caption with a key counts: a later one of
+	// the same speaker changes nothing, and is answered with it.
 	//
-	// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+	// A participant token publishes captions of its own user, who must be in the room with the permission to speak; 403
+	// `forbidden` otherwise, 403 `muted`, `banned` or `timed_out` if a moderator did that in the room or in its chat, and 429
+	// for more than 5 captions a second. 404 if the user is not a participant. 409 `conflict` unless the session is live.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -29187,7 +29203,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetSessionSummaryWithResponse Get a session's summary
 	//
-	// `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
+	// `ready` is false until the session has ended, for 10 to 30 seconds after that (for some minutes while the language model
+	// is slow or fails), and permanently if transcription was off.
 	// The summary is of the transcript and the chat. If there is too little text for a summary, `tldr` says so.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -29253,8 +29270,9 @@ type ClientWithResponsesInterface interface {
 
 	// ListTranscriptLinesWithResponse List the lines of a transcript
 	//
-	// Lists the final captions of a session with transcription, by the time at which they were said. The list grows while
-	// the session is live. It is empty if transcription was off or there were no captions.
+	// Lists the final captions of a session with transcription, by the time at which they were spoken. The list grows while
+	// the session is live: a line that arrives late is inserted at its time. It is empty if transcription was off or there
+	// were no captions.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -48863,15 +48881,17 @@ func (c *ClientWithResponses) CloseBreakoutsWithResponse(ctx context.Context, id
 
 // PublishCaptionWithBodyWithResponse Publish a caption
 //
-// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
-// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
-// `key`. Your own server can do this for any participant.
+// Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
+// speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same `key`. Your
+// own server can do this for any participant.
 //
-// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
-// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
-// room with the permission to speak.
+// If the session has transcription on, a final caption is kept as a line of the transcript. Up to 20,000 lines are kept,
+// and 5,000 of one speaker; further captions are only shown. The first final caption with a key counts: a later one of
+// the same speaker changes nothing, and is answered with it.
 //
-// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+// A participant token publishes captions of its own user, who must be in the room with the permission to speak; 403
+// `forbidden` otherwise, 403 `muted`, `banned` or `timed_out` if a moderator did that in the room or in its chat, and 429
+// for more than 5 captions a second. 404 if the user is not a participant. 409 `conflict` unless the session is live.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -48886,15 +48906,17 @@ func (c *ClientWithResponses) PublishCaptionWithBodyWithResponse(ctx context.Con
 
 // PublishCaptionWithResponse Publish a caption
 //
-// Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
-// recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
-// `key`. Your own server can do this for any participant.
+// Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
+// speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same `key`. Your
+// own server can do this for any participant.
 //
-// If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
-// request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
-// room with the permission to speak.
+// If the session has transcription on, a final caption is kept as a line of the transcript. Up to 20,000 lines are kept,
+// and 5,000 of one speaker; further captions are only shown. The first final caption with a key counts: a later one of
+// the same speaker changes nothing, and is answered with it.
 //
-// 409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+// A participant token publishes captions of its own user, who must be in the room with the permission to speak; 403
+// `forbidden` otherwise, 403 `muted`, `banned` or `timed_out` if a moderator did that in the room or in its chat, and 429
+// for more than 5 captions a second. 404 if the user is not a participant. 409 `conflict` unless the session is live.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -49301,7 +49323,8 @@ func (c *ClientWithResponses) ListSessionRecordingsWithResponse(ctx context.Cont
 
 // GetSessionSummaryWithResponse Get a session's summary
 //
-// `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
+// `ready` is false until the session has ended, for 10 to 30 seconds after that (for some minutes while the language model
+// is slow or fails), and permanently if transcription was off.
 // The summary is of the transcript and the chat. If there is too little text for a summary, `tldr` says so.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -49385,8 +49408,9 @@ func (c *ClientWithResponses) CreateSessionTokenWithResponse(ctx context.Context
 
 // ListTranscriptLinesWithResponse List the lines of a transcript
 //
-// Lists the final captions of a session with transcription, by the time at which they were said. The list grows while
-// the session is live. It is empty if transcription was off or there were no captions.
+// Lists the final captions of a session with transcription, by the time at which they were spoken. The list grows while
+// the session is live: a line that arrives late is inserted at its time. It is empty if transcription was off or there
+// were no captions.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -409,13 +409,14 @@ func (q *Queries) ListOverdueBreakouts(ctx context.Context, arg ListOverdueBreak
 const ListOverdueSummaries = `-- name: ListOverdueSummaries :many
 SELECT tenant_id, id FROM sessions
 WHERE transcription_enabled AND state = 'ended' AND summary_at IS NULL
-  AND ended_at >= $1::timestamptz AND ended_at < $2::timestamptz
-ORDER BY ended_at LIMIT $3
+  AND ended_at >= $1::timestamptz AND ended_at < $2::timestamptz AND id > $3::text
+ORDER BY id LIMIT $4
 `
 
 type ListOverdueSummariesParams struct {
 	Since   time.Time
 	Before  time.Time
+	After   string
 	MaxRows int32
 }
 
@@ -425,9 +426,15 @@ type ListOverdueSummariesRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Sessions of all tenants whose summary should have been written: those that ended from @since on and before @before.
+// Sessions of all tenants whose summary should have been written: those that ended from @since on and before @before. @after is the
+// last one of the page before.
 func (q *Queries) ListOverdueSummaries(ctx context.Context, arg ListOverdueSummariesParams) ([]ListOverdueSummariesRow, error) {
-	rows, err := q.db.Query(ctx, ListOverdueSummaries, arg.Since, arg.Before, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ListOverdueSummaries,
+		arg.Since,
+		arg.Before,
+		arg.After,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

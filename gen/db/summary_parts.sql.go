@@ -37,7 +37,7 @@ func (q *Queries) DeleteSummaryPartsOfSessions(ctx context.Context, ids []string
 }
 
 const ListSummaryParts = `-- name: ListSummaryParts :many
-SELECT part, answer FROM summary_parts WHERE tenant_id = $1 AND session_id = $2 ORDER BY part
+SELECT digest, answer FROM summary_parts WHERE tenant_id = $1 AND session_id = $2
 `
 
 type ListSummaryPartsParams struct {
@@ -46,7 +46,7 @@ type ListSummaryPartsParams struct {
 }
 
 type ListSummaryPartsRow struct {
-	Part   int32
+	Digest string
 	Answer json.RawMessage
 }
 
@@ -59,7 +59,7 @@ func (q *Queries) ListSummaryParts(ctx context.Context, arg ListSummaryPartsPara
 	items := []ListSummaryPartsRow{}
 	for rows.Next() {
 		var i ListSummaryPartsRow
-		if err := rows.Scan(&i.Part, &i.Answer); err != nil {
+		if err := rows.Scan(&i.Digest, &i.Answer); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -71,14 +71,14 @@ func (q *Queries) ListSummaryParts(ctx context.Context, arg ListSummaryPartsPara
 }
 
 const SaveSummaryPart = `-- name: SaveSummaryPart :exec
-INSERT INTO summary_parts (session_id, tenant_id, part, answer, created_at) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (session_id, part) DO UPDATE SET answer = excluded.answer, created_at = excluded.created_at
+INSERT INTO summary_parts (session_id, tenant_id, digest, answer, created_at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (session_id, digest) DO UPDATE SET answer = excluded.answer, created_at = excluded.created_at
 `
 
 type SaveSummaryPartParams struct {
 	SessionID string
 	TenantID  string
-	Part      int32
+	Digest    string
 	Answer    json.RawMessage
 	Now       time.Time
 }
@@ -87,7 +87,7 @@ func (q *Queries) SaveSummaryPart(ctx context.Context, arg SaveSummaryPartParams
 	_, err := q.db.Exec(ctx, SaveSummaryPart,
 		arg.SessionID,
 		arg.TenantID,
-		arg.Part,
+		arg.Digest,
 		arg.Answer,
 		arg.Now,
 	)

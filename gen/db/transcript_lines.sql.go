@@ -11,19 +11,25 @@ import (
 )
 
 const CountTranscriptLine = `-- name: CountTranscriptLine :execrows
-INSERT INTO transcripts AS t (session_id, tenant_id, lines) VALUES ($1, $2, 1)
-ON CONFLICT (session_id) DO UPDATE SET lines = t.lines + 1 WHERE t.lines < $3::integer
+INSERT INTO transcript_sizes AS t (session_id, user_id, tenant_id, lines) VALUES ($1, $2, $3, 1)
+ON CONFLICT (session_id, user_id) DO UPDATE SET lines = t.lines + 1 WHERE t.lines < $4::integer
 `
 
 type CountTranscriptLineParams struct {
 	SessionID string
+	UserID    string
 	TenantID  string
 	Most      int32
 }
 
-// Counts one line more; no row changes if the session has @most lines.
+// Counts one line more of a speaker, or of the session if @user_id is empty; no row changes if there are @most lines.
 func (q *Queries) CountTranscriptLine(ctx context.Context, arg CountTranscriptLineParams) (int64, error) {
-	result, err := q.db.Exec(ctx, CountTranscriptLine, arg.SessionID, arg.TenantID, arg.Most)
+	result, err := q.db.Exec(ctx, CountTranscriptLine,
+		arg.SessionID,
+		arg.UserID,
+		arg.TenantID,
+		arg.Most,
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -124,7 +130,7 @@ func (q *Queries) DeleteTranscriptLinesOfSessions(ctx context.Context, arg Delet
 
 const DeleteTranscriptsOfSessions = `-- name: DeleteTranscriptsOfSessions :exec
 WITH lines AS (DELETE FROM transcript_lines WHERE session_id = ANY ($1::text[]))
-DELETE FROM transcripts WHERE session_id = ANY ($1::text[])
+DELETE FROM transcript_sizes WHERE session_id = ANY ($1::text[])
 `
 
 // @sqlc-vet-disable tenant

@@ -4115,15 +4115,17 @@ export interface paths {
         put?: never;
         /**
          * Publish a caption
-         * @description Shows a sentence that was said to the participants, as the publication `session.caption` in the room. A client that
-         *     recognises speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same
-         *     `key`. Your own server can do this for any participant.
+         * @description Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
+         *     speech publishes the sentence with `final` false while it grows, and once with `final` true, under the same `key`. Your
+         *     own server can do this for any participant.
          *
-         *     If the session has transcription on, a final caption is a line of the transcript, and a part of the summary. A repeated
-         *     request stores nothing and shows nothing. A participant token publishes captions of its own user, who must be in the
-         *     room with the permission to speak.
+         *     If the session has transcription on, a final caption is kept as a line of the transcript. Up to 20,000 lines are kept,
+         *     and 5,000 of one speaker; further captions are only shown. The first final caption with a key counts: a later one of
+         *     the same speaker changes nothing, and is answered with it.
          *
-         *     409 `conflict` unless the session is live. 400 `transcript_full` beyond 20,000 lines.
+         *     A participant token publishes captions of its own user, who must be in the room with the permission to speak; 403
+         *     `forbidden` otherwise, 403 `muted`, `banned` or `timed_out` if a moderator did that in the room or in its chat, and 429
+         *     for more than 5 captions a second. 404 if the user is not a participant. 409 `conflict` unless the session is live.
          */
         post: operations["publishCaption"];
         delete?: never;
@@ -4491,7 +4493,8 @@ export interface paths {
         };
         /**
          * Get a session's summary
-         * @description `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
+         * @description `ready` is false until the session has ended, for 10 to 30 seconds after that (for some minutes while the language model
+         *     is slow or fails), and permanently if transcription was off.
          *     The summary is of the transcript and the chat. If there is too little text for a summary, `tldr` says so.
          */
         get: operations["getSessionSummary"];
@@ -4557,8 +4560,9 @@ export interface paths {
         };
         /**
          * List the lines of a transcript
-         * @description Lists the final captions of a session with transcription, by the time at which they were said. The list grows while
-         *     the session is live. It is empty if transcription was off or there were no captions.
+         * @description Lists the final captions of a session with transcription, by the time at which they were spoken. The list grows while
+         *     the session is live: a line that arrives late is inserted at its time. It is empty if transcription was off or there
+         *     were no captions.
          */
         get: operations["listTranscriptLines"];
         put?: never;
@@ -7802,7 +7806,7 @@ export interface components {
             /** @example Acme Live */
             tenantName: string;
         };
-        /** @description A sentence that was said in a session. */
+        /** @description A spoken sentence of a session. */
         Caption: {
             /**
              * Format: date-time
@@ -7811,8 +7815,10 @@ export interface components {
             endedAt: string;
             /** @description Whether the sentence is complete. */
             final: boolean;
+            /** @description Whether the caption is a line of the transcript. */
+            kept: boolean;
             /**
-             * @description Captions of one user with the same key replace each other.
+             * @description The next caption of this user with the same key replaces this one.
              * @example ben-17
              */
             key: string;
@@ -7841,7 +7847,7 @@ export interface components {
              */
             userId: string;
         };
-        /** @description A sentence that was said. */
+        /** @description A spoken sentence. */
         CaptionInput: {
             /**
              * Format: date-time
@@ -7854,7 +7860,7 @@ export interface components {
              */
             final?: boolean;
             /**
-             * @description Your own name of the sentence, unique for its speaker in the session. Captions with the same key replace each other.
+             * @description Your own name of the sentence, unique for its speaker in the session. The next caption with the same key replaces it.
              * @example ben-17
              */
             key: string;
@@ -13706,6 +13712,7 @@ export interface components {
             name?: string;
             /** @description Tells clients to announce that the session is recorded. A running recording continues. */
             recordingEnabled?: boolean;
+            /** @description Applies to later captions. The value at the end decides whether a summary is written. */
             transcriptionEnabled?: boolean;
             /** @description False admits the waiting users in the order in which they came, as long as seats are free; the others enter when they try again. */
             waitingRoom?: boolean;
@@ -15271,8 +15278,8 @@ export interface components {
             unpaid: number;
         };
         /**
-         * @description extractive: the summary quotes the most important sentences, by counting words, and sentences with the words of decisions
-         *     and tasks in English and German. model: a language model wrote it.
+         * @description extractive: the summary quotes the sentences that rank highest by the frequency of their words; sentences with typical
+         *     English or German words become decisions and tasks. model: a language model wrote it.
          * @enum {string}
          */
         SummaryEngine: "extractive" | "model";

@@ -452,7 +452,7 @@ func (a *Areas) openRooms(c Config) {
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Sessions: a.Sessions, RingTimeout: c.RingTimeout, Now: c.Now,
 	})
 	a.Transcripts = transcript.New(transcript.Config{
-		Pool: c.Pool, Sessions: a.Sessions, Realtime: c.Realtime, Keep: c.KeepTranscripts, Now: c.Now,
+		Pool: c.Pool, Sessions: a.Sessions, Chat: a.Chat, Realtime: c.Realtime, Keep: c.KeepTranscripts, Now: c.Now,
 	})
 	a.Summaries = summary.New(summary.Config{
 		Pool: c.Pool, Sessions: a.Sessions, Transcripts: a.Transcripts, Chat: a.Chat, Model: c.SummaryModel, Log: c.Log, Now: c.Now,

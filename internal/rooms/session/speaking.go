@@ -10,7 +10,8 @@ import (
 )
 
 // GetSpeaker returns a live session and one of its participants who may speak, for words of this participant. A participant token is
-// for its own user only, who must be in the room; for another user the problem is forbidden.
+// for its own user only, who must be in the room; for another user the problem is forbidden, and
+// muted if a moderator has muted it.
 func (s *Service) GetSpeaker(
 	ctx context.Context, q *db.Queries, c tenancy.Caller, sessionID, userID string,
 ) (db.Session, db.Participant, error) {
@@ -41,8 +42,11 @@ func (s *Service) GetSpeaker(
 	if err := checkLive(row); err != nil {
 		return row, p, err
 	}
-	if own && p.State != Joined {
+	switch {
+	case own && p.State != Joined:
 		return row, p, problem.New(problem.Forbidden, "forbidden", "you are not in this session")
+	case own && p.Silenced:
+		return row, p, problem.New(problem.Forbidden, "muted", "a moderator has muted you")
 	}
 	return row, p, nil
 }

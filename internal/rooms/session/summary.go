@@ -43,12 +43,13 @@ const (
 )
 
 const (
-	// summaryDelay is the time from a session's end to its summary. The last captions and messages of the participants arrive meanwhile.
+	// summaryDelay is the time from a session's end to its summary. Captions and messages that were being written at the end are
+	// stored meanwhile.
 	summaryDelay = 10 * time.Second
 	// overdueSummary is how long after the end a summary without a job gets one; oldestSummary is the latest time for that.
 	overdueSummary = 2 * time.Minute
 	oldestSummary  = 24 * time.Hour
-	// overdueSummariesAtOnce is the maximum number of jobs that one run of EnqueueSummaries adds.
+	// overdueSummariesAtOnce is how many sessions EnqueueSummaries reads at a time.
 	overdueSummariesAtOnce = 1000
 )
 
@@ -157,18 +158,25 @@ func (s *Service) SaveSummary(
 // attempts are used up.
 func (s *Service) EnqueueSummaries(ctx context.Context) error {
 	now := s.config.Now()
-	rows, err := db.New(s.config.Pool).ListOverdueSummaries(ctx, db.ListOverdueSummariesParams{
+	p := db.ListOverdueSummariesParams{
 		Since: now.Add(-oldestSummary), Before: now.Add(-overdueSummary), MaxRows: overdueSummariesAtOnce,
-	})
-	if err != nil {
-		return fmt.Errorf("list overdue summaries: %w", err)
 	}
-	if len(rows) == 0 {
-		return nil
+	for {
+		rows, err := db.New(s.config.Pool).ListOverdueSummaries(ctx, p)
+		if err != nil {
+			return fmt.Errorf("list overdue summaries: %w", err)
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		list := make([]SummarizeArgs, len(rows))
+		for i, row := range rows {
+			list[i] = SummarizeArgs{row.TenantID, row.ID}
+		}
+		err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error { return s.insertSummaries(ctx, tx, list, now) })
+		if err != nil {
+			return err
+		}
+		p.After = rows[len(rows)-1].ID
 	}
-	list := make([]SummarizeArgs, len(rows))
-	for i, row := range rows {
-		list[i] = SummarizeArgs{row.TenantID, row.ID}
-	}
-	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error { return s.insertSummaries(ctx, tx, list, now) })
 }

@@ -17,6 +17,8 @@ const (
 	maxMessages = 5000
 	// pageMessages is how many of them are read at a time.
 	pageMessages = 500
+	// maxBytes is the maximum size of a conversation; the rest is left out. An hour of talk has 60 kB.
+	maxBytes = 30 * chunkBytes
 )
 
 // conversation holds the transcript and the chat of a session, in the order of time.
@@ -51,7 +53,11 @@ func (s *Service) read(ctx context.Context, row db.Session) (conversation, error
 	}
 	slices.SortStableFunc(all, func(a, b utterance) int { return a.at.Compare(b.at) })
 	c := conversation{spoken: len(spoken), written: len(written)}
+	size := 0
 	for _, u := range all {
+		if size += len(u.Speaker) + len(u.Text); size > maxBytes {
+			break
+		}
 		c.lines = append(c.lines, u.Line)
 	}
 	return c, nil
@@ -60,8 +66,9 @@ func (s *Service) read(ctx context.Context, row db.Session) (conversation, error
 // messages reads the messages of the session's chat.
 func (s *Service) messages(ctx context.Context, row db.Session) (all []db.ChannelMessage, err error) {
 	var after chat.Place
+	until := s.config.Now()
 	for len(all) < maxMessages {
-		page, err := s.config.Chat.ListKeptMessages(ctx, row.TenantID, row.ID, session.Beginning(row), s.config.Now(), after, pageMessages)
+		page, err := s.config.Chat.ListKeptMessages(ctx, row.TenantID, row.ID, session.Beginning(row), until, after, pageMessages)
 		if err != nil {
 			return nil, err
 		}

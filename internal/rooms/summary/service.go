@@ -15,11 +15,13 @@ import (
 )
 
 const (
-	// Workers is how many summaries a process writes at a time. Mostly they wait for the model.
-	Workers = 8
-	// tenantWorkers is how many of them may be of one tenant. busyPause is the pause of the tenant's other summaries.
-	tenantWorkers = 4
-	busyPause     = 5 * time.Second
+	// Workers is how many jobs a process works on at a time. Most of them only find that there is no place.
+	Workers = 16
+	// places is how many summaries a process writes at a time, and tenantPlaces how many of them may be of one tenant. A job without a
+	// place waits for busyPause to twice that.
+	places       = 8
+	tenantPlaces = 2
+	busyPause    = 20 * time.Second
 )
 
 // Model is a language model.
@@ -39,7 +41,7 @@ const (
 	Partials
 )
 
-// RefusedError is the error of a model that will not summarize the text, however often it is asked.
+// RefusedError is the error of a model that does not summarize the text, even if it is asked again.
 type RefusedError struct{ Reason string }
 
 // Error implements error.
@@ -66,5 +68,5 @@ type Service struct {
 
 // New makes the service.
 func New(c Config) *Service {
-	return &Service{c, fairshare.New[string](Workers, Workers, tenantWorkers)}
+	return &Service{c, fairshare.New[string](places, places, tenantPlaces)}
 }

@@ -2,9 +2,13 @@ package summary
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,17 +23,17 @@ import (
 const (
 	// chunkBytes is how much text the model gets at a time: some 15,000 tokens, which is an hour of talk.
 	chunkBytes = 60_000
-	// wholePart is the number of the summary of the whole in summary_parts.
-	wholePart = -1
+	// joined is how many summaries of parts the model joins at a time.
+	joined = 6
 )
 
 // WriteSummary writes the summary of an ended session, and sends session.summary.ready. It has no effect for a session that has a summary
 // or doesn't exist any more. If wait isn't 0, nothing was done, because too many summaries of the tenant are being written: try again
-// after that time. An answer of the model is stored as soon as it arrives, so that another call doesn't ask for it again. If last is
-// true, or the model refuses the text, the summary is extractive.
-func (s *Service) WriteSummary(ctx context.Context, tenantID, sessionID string, last bool) (wait time.Duration, err error) {
+// after that time. An answer of the model is stored as soon as it arrives, so that another call doesn't ask for it again. With
+// withoutModel, or if the model refuses the text, the summary is extractive.
+func (s *Service) WriteSummary(ctx context.Context, tenantID, sessionID string, withoutModel bool) (wait time.Duration, err error) {
 	if !s.places.Take(tenantID) {
-		return busyPause, nil
+		return busyPause + rand.N(busyPause), nil //nolint:gosec // it spreads the jobs
 	}
 	defer s.places.Release(tenantID)
 	row, err := s.config.Sessions.FindSession(ctx, tenantID, sessionID)
@@ -43,21 +47,27 @@ func (s *Service) WriteSummary(ctx context.Context, tenantID, sessionID string, 
 	if err != nil {
 		return 0, err
 	}
-	text, engine := extract(c), session.Extractive
-	if s.config.Model != nil && !last && len(c.lines) > 0 {
-		var refused RefusedError
-		switch answer, err := s.ask(ctx, row, c); {
-		case errors.As(err, &refused):
-			s.config.Log.Warn("the language model refused a session; its summary is extractive", "session", sessionID, "reason", refused.Reason)
-		case err != nil:
-			return 0, err
-		default:
-			text, engine = answer, session.Model
-		}
+	text, engine, err := s.summarize(ctx, row, c, withoutModel)
+	if err != nil {
+		return 0, err
 	}
 	return 0, s.config.Sessions.SaveSummary(ctx, tenantID, sessionID, text, engine, func(tx pgx.Tx) error {
 		return db.New(tx).DeleteSummaryParts(ctx, db.DeleteSummaryPartsParams{TenantID: tenantID, SessionID: sessionID})
 	})
+}
+
+// summarize returns the summary, and the engine that wrote it.
+func (s *Service) summarize(ctx context.Context, row db.Session, c conversation, withoutModel bool) (session.SummaryText, string, error) {
+	if s.config.Model == nil || withoutModel || len(c.lines) == 0 {
+		return extract(c), session.Extractive, nil
+	}
+	text, err := s.ask(ctx, row, c)
+	var refused RefusedError
+	if errors.As(err, &refused) {
+		s.config.Log.Warn("the language model refused a session; its summary is extractive", "session", row.ID, "reason", refused.Reason)
+		return extract(c), session.Extractive, nil
+	}
+	return text, session.Model, err
 }
 
 // extract returns the extractive summary. If there is too little text, it says so.
@@ -91,54 +101,65 @@ func listed(list []string) []string {
 	return list
 }
 
-// ask returns the model's summary. The summary of a long conversation is that of its parts' summaries.
-func (s *Service) ask(ctx context.Context, row db.Session, c conversation) (session.SummaryText, error) {
+// ask returns the model's summary. The summary of a long conversation joins those of its parts.
+func (s *Service) ask(ctx context.Context, row db.Session, c conversation) (text session.SummaryText, err error) {
 	answers, err := s.answered(ctx, row)
 	if err != nil {
-		return session.SummaryText{}, err
+		return text, err
 	}
-	chunks := c.chunks(chunkBytes)
-	if len(chunks) == 1 {
-		return s.askOnce(ctx, row, answers, wholePart, Record, chunks[0])
-	}
-	var partials strings.Builder
-	for i, chunk := range chunks {
-		answer, err := s.askOnce(ctx, row, answers, i, Record, chunk)
-		if err != nil {
-			return answer, err
+	texts, kind := c.chunks(chunkBytes), Record
+	for {
+		var partials []string
+		for _, one := range texts {
+			if text, err = s.askOnce(ctx, row, answers, kind, one); err != nil {
+				return text, err
+			}
+			line, err := json.Marshal(text)
+			if err != nil {
+				return text, fmt.Errorf("encode partial summary: %w", err)
+			}
+			partials = append(partials, string(line))
 		}
-		line, err := json.Marshal(answer)
-		if err != nil {
-			return answer, fmt.Errorf("encode partial summary: %w", err)
+		if len(partials) == 1 {
+			return text, nil
 		}
-		partials.Write(append(line, '\n'))
+		texts, kind = nil, Partials
+		for some := range slices.Chunk(partials, joined) {
+			texts = append(texts, strings.Join(some, "\n"))
+		}
 	}
-	return s.askOnce(ctx, row, answers, wholePart, Partials, partials.String())
 }
 
-// answered returns the stored answers by part.
-func (s *Service) answered(ctx context.Context, row db.Session) (map[int]session.SummaryText, error) {
+// digest identifies a text that the model was asked about.
+func digest(kind TextKind, text string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", kind, text))
+	return hex.EncodeToString(sum[:])
+}
+
+// answered returns the stored answers by digest.
+func (s *Service) answered(ctx context.Context, row db.Session) (map[string]session.SummaryText, error) {
 	rows, err := db.New(s.config.Pool).ListSummaryParts(ctx, db.ListSummaryPartsParams{TenantID: row.TenantID, SessionID: row.ID})
 	if err != nil {
 		return nil, fmt.Errorf("list summary parts: %w", err)
 	}
-	answers := make(map[int]session.SummaryText, len(rows))
+	answers := make(map[string]session.SummaryText, len(rows))
 	for _, r := range rows {
 		var text session.SummaryText
 		if err := json.Unmarshal(r.Answer, &text); err != nil {
-			return nil, fmt.Errorf("read summary part %d of %s: %w", r.Part, row.ID, err)
+			return nil, fmt.Errorf("read a summary part of %s: %w", row.ID, err)
 		}
-		answers[int(r.Part)] = text
+		answers[r.Digest] = text
 	}
 	return answers, nil
 }
 
-// askOnce returns the stored answer for a part, or asks the model and stores its answer. An answer that was paid for is stored even if
+// askOnce returns the stored answer for a text, or asks the model and stores its answer. An answer that was paid for is stored even if
 // ctx has ended.
 func (s *Service) askOnce(
-	ctx context.Context, row db.Session, answers map[int]session.SummaryText, part int, kind TextKind, text string,
+	ctx context.Context, row db.Session, answers map[string]session.SummaryText, kind TextKind, text string,
 ) (session.SummaryText, error) {
-	if answer, has := answers[part]; has {
+	key := digest(kind, text)
+	if answer, has := answers[key]; has {
 		return answer, nil
 	}
 	answer, err := s.config.Model.Summarize(ctx, kind, text)
@@ -150,7 +171,7 @@ func (s *Service) askOnce(
 		return answer, fmt.Errorf("encode summary part: %w", err)
 	}
 	err = db.New(s.config.Pool).SaveSummaryPart(context.WithoutCancel(ctx), db.SaveSummaryPartParams{
-		SessionID: row.ID, TenantID: row.TenantID, Part: int32(part), Answer: encoded, Now: s.config.Now(),
+		SessionID: row.ID, TenantID: row.TenantID, Digest: key, Answer: encoded, Now: s.config.Now(),
 	})
 	if err != nil {
 		return answer, fmt.Errorf("save summary part: %w", err)

@@ -89,18 +89,22 @@ func TestTheSummaryQuotesTranscriptAndChat(t *testing.T) {
 		"authorId": "ben", "authorName": "Ben Sato", "body": "Please send the launch video to the press by Wednesday.",
 	}).Is(t, 201)
 	require.NoError(t, r.write(t, false))
-	require.False(t, r.summary(t).Ready, "it has not ended")
+	before := r.summary(t)
+	require.False(t, before.Ready, "it has not ended")
+	require.True(t, before.Engine.IsNull() && before.Summary.IsNull() && before.GeneratedAt.IsNull())
+	r.s.Clock.Advance(time.Hour) // the chat has the database's clock
 	r.end(t)
 	require.False(t, r.summary(t).Ready)
 	for range 2 {
 		require.NoError(t, r.write(t, false))
 		got := r.summary(t)
 		require.True(t, got.Ready)
+		require.WithinDuration(t, r.s.Clock.Now(), got.GeneratedAt.MustGet().Time, time.Millisecond)
 		require.Equal(t, api.SummaryEngine("extractive"), got.Engine.MustGet())
 		text := got.Summary.MustGet()
 		require.Contains(t, text.Tldr, "launch")
 		require.Equal(t, []string{"Ada Okafor: We decided that the launch moves to Thursday."}, text.Decisions)
-		require.ElementsMatch(t, []string{ // the chat has the database's clock
+		require.ElementsMatch(t, []string{
 			"Ben Sato: I'll book the studio for Thursday morning.", "Ben Sato: Please send the launch video to the press by Wednesday.",
 		}, text.ActionItems)
 	}
@@ -140,7 +144,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if status, bad := answer.(int); bad {
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, `{"error": {"message": "no"}}`)
+		_, _ = io.WriteString(w, `{"error": {"message": "no \u0000 for Bearer sk-test`+strings.Repeat("x", 10_000)+`"}}`)
 		return
 	}
 	_, _ = io.WriteString(w, `{"choices": [{"message": {"role": "assistant", "content": `+quoted(fmt.Sprint(answer))+`}}]}`)
@@ -214,7 +218,8 @@ func TestAModelThatFails(t *testing.T) {
 		"no JSON":        {[]any{"I'd rather not."}, true},
 		"another schema": {[]any{`{"summary": "x"}`}, true},
 		"wrong type":     {[]any{`{"tldr": ["x"]}`}, true},
-		"wrong key":      {[]any{401}, false},
+		"wrong key":      {[]any{401}, true},
+		"a list less":    {[]any{`{"tldr": "x", "highlights": [], "actionItems": []}`}, true},
 		"refused":        {[]any{400, 400}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,6 +232,8 @@ func TestAModelThatFails(t *testing.T) {
 			if c.again {
 				require.Error(t, err)
 				require.NotContains(t, err.Error(), "sk-test")
+				require.NotContains(t, err.Error(), "\x00")
+				require.Less(t, len(err.Error()), 1000)
 				require.False(t, r.summary(t).Ready)
 				require.NoError(t, r.write(t, true))
 			} else {
@@ -243,8 +250,8 @@ func TestAnsweredPartsAreNotPaidAgain(t *testing.T) {
 	t.Parallel()
 	e, client := newEndpoint(t, good, good, 500, good)
 	r := newRig(t, client)
-	for range 180 {
-		r.says(t, "ada", strings.Repeat("many words ", 90))
+	for i := range 180 {
+		r.says(t, "ada", strings.Repeat(fmt.Sprintf("words %03d ", i), 99))
 	}
 	r.end(t)
 	require.Error(t, r.write(t, false))

@@ -13,11 +13,15 @@ import (
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/base/ratelimit"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/tenancy"
 )
+
+// errFull rolls back a line for which the transcript has no room.
+var errFull = errors.New("the transcript is full")
 
 // maxLag is how long ago a participant's words may have been said. Clocks of clients can be wrong.
 const maxLag = 5 * time.Minute
@@ -34,23 +38,30 @@ type Input struct {
 
 // Caption is a sentence that was said, as participants get it: the document's Caption.
 type Caption struct {
-	SessionID string         `json:"sessionId"`
-	Key       string         `json:"key"`
-	UserID    string         `json:"userId"`
-	Speaker   string         `json:"speaker"`
-	Text      string         `json:"text"`
-	Final     bool           `json:"final"`
+	SessionID string `json:"sessionId"`
+	Key       string `json:"key"`
+	UserID    string `json:"userId"`
+	Speaker   string `json:"speaker"`
+	Text      string `json:"text"`
+	Final     bool   `json:"final"`
+	// Kept: it is a line of the transcript.
+	Kept      bool           `json:"kept"`
 	Language  *string        `json:"language"`
 	StartedAt timestamp.Time `json:"startedAt"`
 	EndedAt   timestamp.Time `json:"endedAt"`
 }
 
 // PublishCaption shows a caption to the participants. A final one of a session with transcription becomes a line of the transcript
-// first; if the speaker has a line with this key, PublishCaption returns that line and shows nothing.
+// first, unless the transcript is full; if the speaker has a line with this key, PublishCaption returns that line and shows nothing.
 func (s *Service) PublishCaption(ctx context.Context, c tenancy.Caller, sessionID string, in Input) (shown Caption, err error) {
 	row, speaker, err := s.config.Sessions.GetSpeaker(ctx, db.New(s.config.Pool), c, sessionID, in.UserID)
 	if err != nil {
 		return shown, err
+	}
+	if c.Participant != nil {
+		if err := s.checkParticipant(ctx, row, in.UserID); err != nil {
+			return shown, err
+		}
 	}
 	shown = s.caption(c, row, speaker, in)
 	if !in.Final || !row.TranscriptionEnabled {
@@ -66,10 +77,23 @@ func (s *Service) PublishCaption(ctx context.Context, c tenancy.Caller, sessionI
 			shown = captionOf(line)
 			return nil
 		}
+		shown.Kept = true
 		postgres.AfterCommit(tx, func() { s.publish(ctx, shown) })
 		return nil
 	})
+	if errors.Is(err, errFull) {
+		shown.Kept, err = false, nil
+		s.publish(ctx, shown)
+	}
 	return shown, err
+}
+
+// checkParticipant refuses a participant that a moderator doesn't let write in the chat, and one that publishes too often.
+func (s *Service) checkParticipant(ctx context.Context, row db.Session, userID string) error {
+	if r := s.paces.Take(ratelimit.Bucket{Policy: pace(), Subject: row.ID + " " + userID})[0]; !r.Allowed {
+		return problem.Limited(r.RetryAfter, "too many captions: %s for each participant", pace().Rate)
+	}
+	return s.config.Chat.CheckWriter(ctx, row.TenantID, row.ID, userID)
 }
 
 // caption is the input as the participants get it. Its times are within the session and not in the future.
@@ -123,19 +147,27 @@ func (s *Service) store(ctx context.Context, tx pgx.Tx, tenantID string, c Capti
 	if err != nil {
 		return line, false, fmt.Errorf("create transcript line: %w", err)
 	}
-	counted, err := q.CountTranscriptLine(ctx, db.CountTranscriptLineParams{SessionID: c.SessionID, TenantID: tenantID, Most: maxLines})
-	if err != nil {
-		return line, false, fmt.Errorf("count transcript line: %w", err)
-	}
-	if counted == 0 {
-		return line, false, problem.New(problem.Invalid, "transcript_full", "the transcript has %d lines, which is the limit", maxLines)
+	// The speaker's first, so that all transactions lock the rows in one order.
+	for _, of := range []struct {
+		user string
+		most int32
+	}{{c.UserID, speakerLines}, {"", maxLines}} {
+		counted, err := q.CountTranscriptLine(ctx, db.CountTranscriptLineParams{
+			SessionID: c.SessionID, UserID: of.user, TenantID: tenantID, Most: of.most,
+		})
+		if err != nil {
+			return line, false, fmt.Errorf("count transcript line: %w", err)
+		}
+		if counted == 0 {
+			return line, false, errFull
+		}
 	}
 	return line, true, nil
 }
 
 func captionOf(l db.TranscriptLine) Caption {
 	return Caption{
-		SessionID: l.SessionID, Key: l.Key, UserID: l.UserID, Speaker: l.Speaker, Text: l.Body, Final: true, Language: l.Language,
+		SessionID: l.SessionID, Key: l.Key, UserID: l.UserID, Speaker: l.Speaker, Text: l.Body, Final: true, Kept: true, Language: l.Language,
 		StartedAt: timestamp.From(l.StartedAt), EndedAt: timestamp.From(l.EndedAt),
 	}
 }

@@ -7,8 +7,9 @@ const most = 3; // sentences at a time; the oldest goes first
 
 /** The captions over the stage: the last sentences that were said, with their speakers. */
 export class Captions {
-  readonly #lines = new Map<string, { element: HTMLElement; timer: ReturnType<typeof setTimeout> }>();
+  readonly #lines = new Map<string, { element: HTMLElement; final: boolean; timer: ReturnType<typeof setTimeout> | undefined }>();
   #heard = false;
+  #hidden = captionsHidden();
 
   /** Whether there were captions in this room, so that it makes sense to hide them. */
   get heard(): boolean {
@@ -16,25 +17,32 @@ export class Captions {
   }
 
   get hidden(): boolean {
-    return captionsHidden();
+    return this.#hidden;
   }
 
   set hidden(is: boolean) {
+    this.#hidden = is;
     setCaptionsHidden(is);
-    byId('captions').hidden = is || this.#lines.size === 0;
+    this.#refresh();
   }
 
-  /** Shows a caption. One with the same key replaces that before, until the sentence is final. */
-  show({ userId, key, speaker, text }: Caption): void {
+  /** Shows a caption in the place of that with the same key, unless that is final. */
+  show({ userId, key, speaker, text, final }: Caption): void {
     this.#heard = true;
     const id = `${userId} ${key}`;
-    const line = this.#lines.get(id) ?? { element: el('p', {}), timer: undefined };
+    let line = this.#lines.get(id);
+    if (line?.final && !final) return;
+    if (!line) {
+      line = { element: el('p'), final, timer: undefined };
+      this.#lines.set(id, line);
+      byId('captions').append(line.element);
+    }
     clearTimeout(line.timer);
+    line.final = final;
+    line.timer = setTimeout(() => this.#remove(id), shownMs);
     line.element.replaceChildren(el('b', {}, speaker), ` ${text}`);
-    this.#lines.set(id, { element: line.element, timer: setTimeout(() => this.#remove(id), shownMs) });
     for (const oldest of this.#lines.keys()) if (this.#lines.size > most) this.#remove(oldest);
-    byId('captions').append(line.element);
-    this.hidden = this.hidden;
+    this.#refresh();
   }
 
   close(): void {
@@ -46,6 +54,10 @@ export class Captions {
     clearTimeout(line?.timer);
     line?.element.remove();
     this.#lines.delete(id);
-    byId('captions').hidden = this.hidden || this.#lines.size === 0;
+    this.#refresh();
+  }
+
+  #refresh(): void {
+    byId('captions').hidden = this.#hidden || this.#lines.size === 0;
   }
 }

@@ -28,9 +28,9 @@ const (
 // Line is what one person said or wrote.
 type Line struct{ Speaker, Text string }
 
-// Digest is a summary. Each string but the first is "<speaker>: <sentence>".
+// Digest is a summary. A quote is "<speaker>: <sentence>".
 type Digest struct {
-	// Short is one or two sentences; empty if there is too little text.
+	// Short is two quotes; empty if there is too little text.
 	Short string
 	// Highlights, Tasks and Decisions are in the order of the conversation.
 	Highlights, Tasks, Decisions []string

@@ -9,8 +9,12 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 )
 
-// maxWords is how many words of a sentence are compared.
-const maxWords = 80
+const (
+	// maxWords is how many words of a sentence are compared.
+	maxWords = 80
+	// maxSentences is how many sentences are compared: the first ones. They take a second of CPU time.
+	maxSentences = 20_000
+)
 
 // sentence is a sentence of the conversation.
 type sentence struct {
@@ -23,7 +27,7 @@ type sentence struct {
 func split(lines []Line) (all []sentence) {
 	for _, l := range lines {
 		text := sentences.FromString(l.Text)
-		for text.Next() {
+		for text.Next() && len(all) < maxSentences {
 			one := strings.Join(strings.Fields(text.Value()), " ")
 			if found := wordsOf(one); len(found) > 0 {
 				all = append(all, sentence{l.Speaker, one, found})

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,8 +25,10 @@ const (
 	timeout = 2 * time.Minute
 	// maxAnswer is the maximum size of a response, in bytes.
 	maxAnswer = 1 << 20
-	// maxTokens limits the model's answer.
-	maxTokens = 2000
+	// maxTokens limits the model's answer, with what it thinks before.
+	maxTokens = 4000
+	// maxReason is the maximum length of an error, in characters.
+	maxReason = 300
 	// Limits of a summary: characters of tldr and of an entry, and entries of a list. More is cut.
 	maxShort, maxEntry, maxEntries = 1000, 500, 20
 )
@@ -33,7 +36,8 @@ const (
 // Client asks one model. Its methods may be called at the same time.
 type Client struct {
 	client *openai.Client
-	model  string
+	// key is hidden in errors.
+	key, model string
 }
 
 // New makes a client of the endpoint, for example https://api.openai.com/v1. The key may be empty.
@@ -41,7 +45,7 @@ func New(url, key, model string) *Client {
 	config := openai.DefaultConfig(key)
 	config.BaseURL = strings.TrimSuffix(url, "/")
 	config.HTTPClient = &http.Client{Timeout: timeout, Transport: limited{http.DefaultTransport}}
-	return &Client{openai.NewClientWithConfig(config), model}
+	return &Client{openai.NewClientWithConfig(config), key, model}
 }
 
 // limited cuts long responses, so that an endpoint can't fill the memory.
@@ -68,14 +72,24 @@ func (c *Client) Summarize(ctx context.Context, kind summary.TextKind, text stri
 	if status(err) == http.StatusBadRequest {
 		answer, err = c.ask(ctx, kind, text, nil)
 	}
-	switch code := status(err); {
-	case err == nil:
-	case code >= 400 && code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout:
-		return session.SummaryText{}, summary.RefusedError{Reason: err.Error()}
-	default:
-		return session.SummaryText{}, err
+	if err != nil {
+		return session.SummaryText{}, c.explain(err)
 	}
 	return parse(answer)
+}
+
+// explain returns the error without the rest of the endpoint's answer, which may be long and may repeat the request with its key. An answer
+// that says that the request itself is bad is a summary.RefusedError.
+func (c *Client) explain(err error) error {
+	reason := clean(strings.ReplaceAll(err.Error(), cmp.Or(c.key, "\x00"), "***"), maxReason)
+	switch status(err) {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return summary.RefusedError{Reason: reason}
+	}
+	if refused, is := errors.AsType[summary.RefusedError](err); is {
+		return refused
+	}
+	return errors.New(reason)
 }
 
 // ask returns the text of the model's answer.
@@ -95,7 +109,11 @@ func (c *Client) ask(ctx context.Context, kind summary.TextKind, text string, fo
 	if len(resp.Choices) == 0 {
 		return "", errors.New("the language model gave no answer")
 	}
-	return resp.Choices[0].Message.Content, nil
+	choice := resp.Choices[0]
+	if choice.Message.Refusal != "" || choice.FinishReason == openai.FinishReasonContentFilter || choice.FinishReason == openai.FinishReasonLength {
+		return "", summary.RefusedError{Reason: fmt.Sprintf("it stopped with %q: %s", choice.FinishReason, choice.Message.Refusal)}
+	}
+	return choice.Message.Content, nil
 }
 
 // status is the HTTP status in an error; 0 if there is none.
@@ -150,6 +168,9 @@ func parse(answer string) (session.SummaryText, error) {
 	text.TLDR = clean(text.TLDR, maxShort)
 	if text.TLDR == "" {
 		return session.SummaryText{}, errors.New("the language model's answer has no tldr")
+	}
+	if text.Highlights == nil || text.ActionItems == nil || text.Decisions == nil {
+		return session.SummaryText{}, errors.New("the language model's answer lacks a list")
 	}
 	for _, list := range []*[]string{&text.Highlights, &text.ActionItems, &text.Decisions} {
 		kept := []string{}
