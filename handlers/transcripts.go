@@ -23,8 +23,8 @@ func (s *Server) PublishCaption(ctx context.Context, r api.PublishCaptionRequest
 		return nil, err
 	}
 	return api.PublishCaption201JSONResponse{
-		SessionID: c.SessionID, Key: c.Key, UserID: c.UserID, Speaker: c.Speaker, Text: c.Text, Final: c.Final, Kept: c.Kept, Language: orNull(c.Language),
-		StartedAt: c.StartedAt, EndedAt: c.EndedAt,
+		SessionID: c.SessionID, Key: c.Key, UserID: c.UserID, Speaker: c.Speaker, Text: c.Text, Final: c.Final, Kept: c.Kept,
+		Language: orNull(c.Language), StartedAt: c.StartedAt, EndedAt: c.EndedAt,
 	}, nil
 }
 

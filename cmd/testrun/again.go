@@ -19,8 +19,8 @@ type suspect struct {
 	err    error
 }
 
-// realTime runs tests in real time. If some fail, it notes them for again instead of returning the error. A data race or a panic is an error
-// at once, and so is a run that ends without the name of a failed test.
+// realTime runs tests in real time. If some fail, it notes them for again instead of returning the error. A data race or a panic is an
+// error at once, and so is a run that ends without the name of a failed test.
 func (r *runner) realTime(ctx context.Context, b binary) error {
 	r.take(b.pkg)
 	err := r.binary(ctx, b, normal)

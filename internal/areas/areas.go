@@ -369,7 +369,9 @@ func (a *Areas) openStreams(c Config) {
 
 // openRestreams creates the area of restream targets.
 func (a *Areas) openRestreams(c Config) {
-	config := restream.Config{Pool: c.Pool, Box: c.Box, Events: a.Events, Quotas: a.Quotas, Prober: c.RestreamProber, Node: c.Node, Log: c.Log, Now: c.Now}
+	config := restream.Config{
+		Pool: c.Pool, Box: c.Box, Events: a.Events, Quotas: a.Quotas, Prober: c.RestreamProber, Node: c.Node, Log: c.Log, Now: c.Now,
+	}
 	if !c.RestreamPrivate {
 		config.Public = outbound.Public
 	}

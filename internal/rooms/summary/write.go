@@ -33,7 +33,7 @@ const (
 // withoutModel, or if the model refuses the text, the summary is extractive.
 func (s *Service) WriteSummary(ctx context.Context, tenantID, sessionID string, withoutModel bool) (wait time.Duration, err error) {
 	if !s.places.Take(tenantID) {
-		return busyPause + rand.N(busyPause), nil //nolint:gosec // it spreads the jobs
+		return busyPause + rand.N(busyPause), nil
 	}
 	defer s.places.Release(tenantID)
 	row, err := s.config.Sessions.FindSession(ctx, tenantID, sessionID)
@@ -62,8 +62,7 @@ func (s *Service) summarize(ctx context.Context, row db.Session, c conversation,
 		return extract(c), session.Extractive, nil
 	}
 	text, err := s.ask(ctx, row, c)
-	var refused RefusedError
-	if errors.As(err, &refused) {
+	if refused, is := errors.AsType[RefusedError](err); is {
 		s.config.Log.Warn("the language model refused a session; its summary is extractive", "session", row.ID, "reason", refused.Reason)
 		return extract(c), session.Extractive, nil
 	}

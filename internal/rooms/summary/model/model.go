@@ -110,8 +110,9 @@ func (c *Client) ask(ctx context.Context, kind summary.TextKind, text string, fo
 		return "", errors.New("the language model gave no answer")
 	}
 	choice := resp.Choices[0]
-	if choice.Message.Refusal != "" || choice.FinishReason == openai.FinishReasonContentFilter || choice.FinishReason == openai.FinishReasonLength {
-		return "", summary.RefusedError{Reason: fmt.Sprintf("it stopped with %q: %s", choice.FinishReason, choice.Message.Refusal)}
+	why := choice.FinishReason
+	if choice.Message.Refusal != "" || why == openai.FinishReasonContentFilter || why == openai.FinishReasonLength {
+		return "", summary.RefusedError{Reason: fmt.Sprintf("it stopped with %q: %s", why, choice.Message.Refusal)}
 	}
 	return choice.Message.Content, nil
 }
