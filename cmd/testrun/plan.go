@@ -31,7 +31,7 @@ func raced() []string {
 	return []string{
 		"handlers/pipeline", "internal/base/batch", "internal/base/blob", "internal/base/ratelimit", "internal/media/...",
 		"internal/outflow/realtime",
-		"internal/outflow/webhook", "internal/rooms/roomgate", "internal/streams/mediagate", "internal/streams/restream",
+		"internal/outflow/webhook", "internal/rooms/roomgate", "internal/streams/mediagate",
 		"internal/tenancy/passwordhash",
 		"internal/tenancy/signing", "jobs",
 	}

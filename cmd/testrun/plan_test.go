@@ -1,7 +1,9 @@
 package main
 
 import (
+	"path"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,6 +32,22 @@ func TestEveryPackageRunsOnce(t *testing.T) {
 		require.Equal(t, 1, count[pkg], pkg)
 	}
 	require.Len(t, count, len(packages))
+}
+
+// TestBinariesHaveNamesOfTheirOwn: go names a binary after its package's folder.
+func TestBinariesHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	packages, err := packagesWithTests(t.Context(), module+"...")
+	require.NoError(t, err)
+	p := planOf(packages, nil)
+	owners := map[string]string{}
+	for _, b := range slices.Concat(p.lane, p.together, p.alone) {
+		name := path.Join(strconv.FormatBool(b.race), path.Base(b.pkg))
+		if owner := owners[name]; owner != "" {
+			require.Equal(t, owner, b.pkg)
+		}
+		owners[name] = b.pkg
+	}
 }
 
 // TestEachTestRunsOnce checks that the two runs of e2e, and of sfu, divide its tests, and use one binary.
