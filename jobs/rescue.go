@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/internal/outflow/push"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/recording"
@@ -32,6 +33,7 @@ func slowJobs() map[string]time.Duration {
 		recording.DeleteFilesArgs{}.Kind(): deletionTimeout,
 		mediajob.RunArgs{}.Kind():          mediaJobTimeout,
 		session.SummarizeArgs{}.Kind():     summaryTimeout,
+		push.BatchArgs{}.Kind():            pushBatchTimeout,
 	}
 }
 

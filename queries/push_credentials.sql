@@ -35,3 +35,6 @@ ORDER BY id LIMIT @max_rows;
 UPDATE push_credentials SET ios_key = @ios_key, cloud_account = @cloud_account
 WHERE id = @id AND ios_key IS NOT DISTINCT FROM sqlc.narg('ios_key_before')::bytea
     AND cloud_account IS NOT DISTINCT FROM sqlc.narg('cloud_account_before')::bytea;
+
+-- name: IsPushTenantSuspended :one
+SELECT status = 'SUSPENDED' FROM tenants WHERE id = @id;

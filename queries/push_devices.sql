@@ -1,8 +1,11 @@
 -- name: RegisterPushDevice :one
--- made: the token is new in the tenant.
+-- made: the token is new in the tenant. Pushes wait for devices by id: a device of another user or project has another one.
 INSERT INTO push_devices (tenant_id, project_id, user_id, platform, kind, token, token_hash, app_version, os_version, locale, registered_at, last_seen_at)
 VALUES (@tenant_id, @project_id, @user_id, @platform, @kind, @token, @token_hash, @app_version, @os_version, @locale, @now, @now)
-ON CONFLICT (tenant_id, token_hash) DO UPDATE SET project_id = excluded.project_id, user_id = excluded.user_id, platform = excluded.platform,
+ON CONFLICT (tenant_id, token_hash) DO UPDATE SET
+    id = CASE WHEN push_devices.user_id = excluded.user_id AND push_devices.project_id = excluded.project_id
+        THEN push_devices.id ELSE excluded.id END,
+    project_id = excluded.project_id, user_id = excluded.user_id, platform = excluded.platform,
     kind = excluded.kind, app_version = excluded.app_version, os_version = excluded.os_version, locale = excluded.locale,
     active = true, last_seen_at = excluded.last_seen_at
 RETURNING sqlc.embed(push_devices), (xmax = 0)::boolean AS made;

@@ -77,6 +77,17 @@ func (q *Queries) InsertPushCredentials(ctx context.Context, arg InsertPushCrede
 	return result.RowsAffected(), nil
 }
 
+const IsPushTenantSuspended = `-- name: IsPushTenantSuspended :one
+SELECT status = 'SUSPENDED' FROM tenants WHERE id = $1
+`
+
+func (q *Queries) IsPushTenantSuspended(ctx context.Context, id string) (bool, error) {
+	row := q.db.QueryRow(ctx, IsPushTenantSuspended, id)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const ListPushCredentialsToReseal = `-- name: ListPushCredentialsToReseal :many
 SELECT id, tenant_id, project_id, ios_enabled, ios_team_id, ios_key_id, ios_bundle_id, ios_key, ios_production, cloud_enabled, cloud_project_id, cloud_account, created_at, updated_at FROM push_credentials
 WHERE id > $1 AND (

@@ -283,7 +283,10 @@ func (q *Queries) ListPushDevicesOfUser(ctx context.Context, arg ListPushDevices
 const RegisterPushDevice = `-- name: RegisterPushDevice :one
 INSERT INTO push_devices (tenant_id, project_id, user_id, platform, kind, token, token_hash, app_version, os_version, locale, registered_at, last_seen_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
-ON CONFLICT (tenant_id, token_hash) DO UPDATE SET project_id = excluded.project_id, user_id = excluded.user_id, platform = excluded.platform,
+ON CONFLICT (tenant_id, token_hash) DO UPDATE SET
+    id = CASE WHEN push_devices.user_id = excluded.user_id AND push_devices.project_id = excluded.project_id
+        THEN push_devices.id ELSE excluded.id END,
+    project_id = excluded.project_id, user_id = excluded.user_id, platform = excluded.platform,
     kind = excluded.kind, app_version = excluded.app_version, os_version = excluded.os_version, locale = excluded.locale,
     active = true, last_seen_at = excluded.last_seen_at
 RETURNING push_devices.id, push_devices.tenant_id, push_devices.project_id, push_devices.user_id, push_devices.platform, push_devices.kind, push_devices.token, push_devices.token_hash, push_devices.app_version, push_devices.os_version, push_devices.locale, push_devices.active, push_devices.registered_at, push_devices.last_seen_at, (xmax = 0)::boolean AS made
@@ -308,7 +311,7 @@ type RegisterPushDeviceRow struct {
 	Made       bool
 }
 
-// made: the token is new in the tenant.
+// made: the token is new in the tenant. Pushes wait for devices by id: a device of another user or project has another one.
 func (q *Queries) RegisterPushDevice(ctx context.Context, arg RegisterPushDeviceParams) (RegisterPushDeviceRow, error) {
 	row := q.db.QueryRow(ctx, RegisterPushDevice,
 		arg.TenantID,

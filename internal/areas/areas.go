@@ -412,6 +412,14 @@ func (p products) CheckProductsTx(ctx context.Context, tx pgx.Tx, tenantID strin
 	return p.areas.Catalog.CheckProductsTx(ctx, tx, tenantID, ids)
 }
 
+// ringing are the calls that ring. They are created after the sessions.
+type ringing struct{ areas *Areas }
+
+// RingingOverTx implements session.Calls.
+func (r ringing) RingingOverTx(ctx context.Context, tx pgx.Tx, row db.Session, c db.Call, reason string) error {
+	return r.areas.Calls.RingingOverTx(ctx, tx, row, c, reason)
+}
+
 // replays are the public recordings. The shows are created after the sessions.
 type replays struct{ areas *Areas }
 
@@ -444,7 +452,7 @@ func (noFiles) DeletePrefix(context.Context, string) error {
 func (a *Areas) openRooms(c Config) {
 	a.Sessions = session.New(session.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
-		Streams: a.Streams, Replays: replays{a}, Recordings: a.Recordings, Steady: a.Streams.Steady, Now: c.Now,
+		Streams: a.Streams, Replays: replays{a}, Recordings: a.Recordings, Calls: ringing{a}, Steady: a.Streams.Steady, Now: c.Now,
 	})
 	a.Chat = chat.New(chat.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Products: a.Catalog, Realtime: c.Realtime,

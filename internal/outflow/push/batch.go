@@ -26,8 +26,10 @@ const (
 	placeWithin, placePause = 200 * time.Millisecond, 300 * time.Millisecond
 	// noteEvery is the least number of answers that are stored together, and noteWithin how long the first one of them waits.
 	noteEvery, noteWithin = 100, 500 * time.Millisecond
-	// maxPart is the largest number.
+	// maxPart is the maximum number of answers that are stored together.
 	maxPart = 250
+	// suspendedPause is the pause of the batches of a suspended tenant.
+	suspendedPause = time.Minute
 	// maxSilence is the number of pushes in a row without an answer after which a batch waits for its next run.
 	maxSilence = batchSenders
 )
@@ -41,8 +43,8 @@ type batch struct {
 	message      outgoing
 	// faulty are the providers that refused the credentials in this run: the other devices are not sent to.
 	faulty sync.Map
-	// silence counts the pushes in a row without an answer.
-	silence atomic.Int32
+	// silence counts the pushes in a row without an answer of each provider.
+	silence map[provider.Name]*atomic.Int32
 	// left is the number of devices that wait, as stored.
 	left int
 }
@@ -63,6 +65,7 @@ func (s *Service) SendBatch(ctx context.Context, a BatchArgs) (again time.Time, 
 		return again, fmt.Errorf("get push batch: %w", err)
 	}
 	b := &batch{s: s, row: found.PushBatch, notification: found.PushNotification, left: len(found.PushBatch.Waiting)}
+	b.silence = map[provider.Name]*atomic.Int32{provider.IOSPush: {}, provider.CloudPush: {}}
 	now := s.config.Now()
 	switch {
 	case b.row.NextAt == nil:
@@ -71,6 +74,9 @@ func (s *Service) SendBatch(ctx context.Context, a BatchArgs) (again time.Time, 
 		return *b.row.NextAt, nil
 	case !now.Before(b.notification.ExpiresAt):
 		return again, b.note(ctx, nil, closing{ids: b.row.Waiting, expired: true})
+	}
+	if suspended, err := s.isSuspended(ctx, a.TenantID); err != nil || suspended {
+		return now.Add(suspendedPause), err
 	}
 	return b.run(ctx, now)
 }
@@ -117,6 +123,9 @@ func (b *batch) run(ctx context.Context, now time.Time) (again time.Time, err er
 		}
 		return again, err
 	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && b.left > 0 { // this run was a try
+		return b.postpone(context.WithoutCancel(ctx), retry)
+	}
 	if ctx.Err() != nil {
 		return again, ctx.Err()
 	}
@@ -160,17 +169,20 @@ func (b *batch) prepare(ctx context.Context, now time.Time) ([]db.PushDevice, er
 	return devices, b.note(ctx, nil, closing{ids: gone})
 }
 
-// send sends to all devices and closes the channel. It ends early with ctx, and when the provider is silent.
+// send sends to all devices and closes the channel. It ends early with ctx, and leaves out devices of a provider that is silent.
 func (b *batch) send(ctx context.Context, devices []db.PushDevice, answers chan<- answered) {
 	defer close(answers)
 	var at atomic.Int64
 	var work sync.WaitGroup
 	for range min(batchSenders, len(devices)) {
 		work.Go(func() {
-			for ctx.Err() == nil && b.silence.Load() < maxSilence {
+			for ctx.Err() == nil {
 				i := int(at.Add(1)) - 1
 				if i >= len(devices) {
 					return
+				}
+				if b.silence[provider.Of(provider.Platform(devices[i].Platform))].Load() >= maxSilence {
+					continue
 				}
 				one := answered{device: devices[i], at: b.s.config.Now()}
 				one.answer = b.sendOne(ctx, one.device)
@@ -199,11 +211,11 @@ func (b *batch) sendOne(ctx context.Context, d db.PushDevice) provider.Answer {
 	case provider.CredentialFault:
 		b.faulty.Store(name, a)
 	case provider.Unreachable:
-		b.silence.Add(1)
+		b.silence[name].Add(1)
 		return a
 	case provider.Delivered, provider.Stale, provider.Throttled, provider.Rejected:
 	}
-	b.silence.Store(0)
+	b.silence[name].Store(0)
 	return a
 }
 

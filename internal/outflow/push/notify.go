@@ -88,7 +88,7 @@ func (s *Service) createTx(
 		return 0, fmt.Errorf("count waiting push batches: %w", err)
 	}
 	if backlog >= maxBacklog {
-		return 0, problem.Limited(time.Minute, "%d devices wait for earlier notifications; try again in 60 seconds", backlog*batchSize)
+		return 0, problem.Limited(time.Minute, "%d batches of earlier notifications wait; try again in 60 seconds", backlog)
 	}
 	if in.Data == nil {
 		in.Data = map[string]string{}

@@ -31,6 +31,11 @@ func (s *Service) Send(ctx context.Context, jobID int64, a Args) (again time.Tim
 	if a.ProjectID == nil || !now.Before(a.ExpiresAt.Time) {
 		return again, nil
 	}
+	if a.Reason != RingingOver && a.Reason != CallMissed { // these take the ringing away
+		if suspended, err := s.isSuspended(ctx, a.TenantID); err != nil || suspended {
+			return again, err
+		}
+	}
 	if a.Reason == Ringing { // a retry must not come after the push that ends the ringing
 		if rings, err := s.config.Calls.IsRinging(ctx, a.TenantID, a.Data["sessionId"]); err != nil || !rings {
 			return again, err
@@ -59,6 +64,15 @@ func (s *Service) Send(ctx context.Context, jobID int64, a Args) (again time.Tim
 		return again, errors.Join(ctx.Err(), s.note(context.WithoutCancel(ctx), jobID, a, answers, false))
 	}
 	return s.next(ctx, jobID, a, answers)
+}
+
+// isSuspended reports whether a tenant is suspended: nothing new is pushed then.
+func (s *Service) isSuspended(ctx context.Context, tenantID string) (bool, error) {
+	suspended, err := db.New(s.config.Pool).IsPushTenantSuspended(ctx, tenantID)
+	if err != nil {
+		return false, fmt.Errorf("look at the tenant of a push: %w", err)
+	}
+	return suspended, nil
 }
 
 // waitingDevices returns the devices that a run of the job sends to.
@@ -155,7 +169,7 @@ func deactivateStale(ctx context.Context, q *db.Queries, tenantID string, answer
 			continue
 		}
 		since := one.answer.StaleSince
-		if since.IsZero() {
+		if since.IsZero() || since.After(one.at) { // the provider's clock may be wrong
 			since = one.at
 		}
 		p.Ids, p.Dates = append(p.Ids, one.device.ID), append(p.Dates, since)

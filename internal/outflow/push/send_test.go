@@ -2,6 +2,7 @@ package push_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -166,4 +167,69 @@ func TestTheTestMessage(t *testing.T) {
 	try("launch", "second").Problem(t, 404, "not_found")
 	try("launch", "unknown").Problem(t, 404, "not_found")
 	try("second", "second").Problem(t, 409, "conflict")
+}
+
+// TestACallThatEndsAsASessionStopsRinging: the host, the tenant's server or a suspension ends it.
+func TestACallThatEndsAsASessionStopsRinging(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	cancels := func(sessionID string) (n int) {
+		require.NoError(t, r.Pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE kind = 'push_send'
+			AND args -> 'data' ->> 'type' = 'call.cancel' AND args -> 'data' ->> 'sessionId' = $1`, sessionID).Scan(&n))
+		return n
+	}
+	c := r.call(t)
+	for range 2 {
+		r.owner.Call(t, "POST", "/v1/me/sessions/"+c.SessionID+"/end", nil).Is(t, 201)
+		require.Equal(t, 1, cancels(c.SessionID))
+	}
+	c = r.call(t)
+	require.NoError(t, postgres.InTx(t.Context(), r.Pool, func(tx pgx.Tx) error {
+		return r.Sessions.StopTenantTx(t.Context(), tx, r.owner.TenantID)
+	}))
+	require.Equal(t, 1, cancels(c.SessionID))
+}
+
+// TestAWaitingPushDoesNotFollowADevice to its next user or project.
+func TestAWaitingPushDoesNotFollowADevice(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]map[string]any{
+		"user": {"userId": "eve"}, "project": {"projectId": "other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, apitest.Options{Jobs: true})
+			r.owner.SetPushCredentials(t, "other")
+			r.device(t, "ben", "ios", "phone")
+			r.providers.Answer("phone", pushtest.Busy(503, "", 1))
+			var asking sync.WaitGroup // the answer waits for the device
+			asking.Go(func() { r.notify(t, "ben") })
+			t.Cleanup(asking.Wait)
+			r.providers.Await(t, "phone", 1)
+			r.owner.Device(t, "ben", "ios", "phone", next)
+			apitest.Until(t, "the device to be gone", func() bool {
+				list := r.notifications(t)
+				return len(list) == 1 && list[0].Outcomes.Stale == 1
+			})
+			require.Len(t, r.providers.Pushes("phone"), 1)
+			require.True(t, r.active(t, "phone"))
+		})
+	}
+}
+
+// TestASuspendedTenantPushesNothing: its notifications wait until they expire.
+func TestASuspendedTenantPushesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	r.device(t, "ben", "ios", "phone")
+	_, err := r.Pool.Exec(t.Context(), "UPDATE tenants SET status = 'SUSPENDED' WHERE id = $1", r.owner.TenantID)
+	require.NoError(t, err)
+	project := "launch"
+	again, err := r.Pushes.Send(t.Context(), 1, push.Args{
+		TenantID: r.owner.TenantID, ProjectID: &project, UserID: "ben", Title: "x", Body: "y", Data: map[string]string{},
+		ExpiresAt: timestamp.From(r.Clock.Now().Add(time.Hour)),
+	})
+	require.NoError(t, err)
+	require.Zero(t, again)
+	require.Empty(t, r.providers.Pushes("phone"))
 }

@@ -34,7 +34,7 @@ func (s *Service) AnswerCall(ctx context.Context, c tenancy.Caller, sessionID, u
 		if view, err = s.config.Sessions.ViewOf(ctx, db.New(tx), now.session); err != nil {
 			return err
 		}
-		return s.stopRinging(ctx, tx, now, answered)
+		return s.stopRinging(ctx, tx, now.session, now.call, now.now, answered)
 	})
 	if err != nil {
 		return Admission{}, err
@@ -95,8 +95,5 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, now *state, e session.Endi
 	}
 	found, err := db.New(tx).GetCall(ctx, db.GetCallParams{TenantID: now.call.TenantID, SessionID: now.call.SessionID})
 	now.call = found.Call
-	if err != nil || e.CancelledAs == "" {
-		return err
-	}
-	return s.stopRinging(ctx, tx, now, e.CancelledAs)
+	return err
 }

@@ -35,15 +35,22 @@ func ringPush(row db.Session, c db.Call) push.Args {
 	}
 }
 
+var _ session.Calls = (*Service)(nil)
+
+// RingingOverTx implements session.Calls. The call may end as a session, by its tenant or with it.
+func (s *Service) RingingOverTx(ctx context.Context, tx pgx.Tx, row db.Session, c db.Call, reason string) error {
+	return s.stopRinging(ctx, tx, row, c, row.UpdatedAt, reason)
+}
+
 // stopRinging adds the push that ends the ringing on all the callee's devices. Without a project none of them rings.
-func (s *Service) stopRinging(ctx context.Context, tx pgx.Tx, now *state, reason string) error {
-	if now.session.ProjectID == nil {
+func (s *Service) stopRinging(ctx context.Context, tx pgx.Tx, row db.Session, c db.Call, now time.Time, reason string) error {
+	if row.ProjectID == nil {
 		return nil
 	}
-	p := ringPush(now.session, now.call)
-	p.Reason, p.ExpiresAt = push.RingingOver, timestamp.From(now.now.Add(stoppedFor))
+	p := ringPush(row, c)
+	p.Reason, p.ExpiresAt = push.RingingOver, timestamp.From(now.Add(stoppedFor))
 	if reason == session.Missed || reason == session.TakenBack {
-		p.Reason, p.ExpiresAt = push.CallMissed, timestamp.From(now.now.Add(missedFor))
+		p.Reason, p.ExpiresAt = push.CallMissed, timestamp.From(now.Add(missedFor))
 	}
 	p.Data["type"], p.Data["reason"] = "call.cancel", reason
 	if _, err := s.config.Jobs.InsertTx(ctx, tx, p, nil); err != nil {

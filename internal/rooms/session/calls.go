@@ -51,5 +51,8 @@ func (s *Service) endCall(ctx context.Context, tx pgx.Tx, row db.Session, e Endi
 	case *p.CancelledAs == Declined:
 		a.add(row, event.CallDeclined, eventdata.CallDeclinedData{CallEventData: callDataOf(row, c)})
 	}
-	return nil
+	if p.CancelledAs == nil || s.config.Calls == nil {
+		return nil
+	}
+	return s.config.Calls.RingingOverTx(ctx, tx, row, c, *p.CancelledAs)
 }

@@ -43,6 +43,12 @@ type Recordings interface {
 	EndOfSessionTx(ctx context.Context, tx pgx.Tx, r db.Recording) (db.Recording, error)
 }
 
+// Calls take the ringing away.
+type Calls interface {
+	// RingingOverTx is called for a call that was cancelled while it rang; reason is Declined, TakenBack or Missed.
+	RingingOverTx(ctx context.Context, tx pgx.Tx, row db.Session, c db.Call, reason string) error
+}
+
 // Config of a Service.
 type Config struct {
 	Pool   *pgxpool.Pool
@@ -54,6 +60,8 @@ type Config struct {
 	Replays Replays
 	// Recordings keeps the recordings of sessions.
 	Recordings Recordings
+	// Calls takes the ringing of cancelled calls away; nil for none.
+	Calls Calls
 	// Realtime publishes changes to the participants in a room.
 	Realtime realtime.Publisher
 	// Keys signs and verifies participant tokens.

@@ -11,7 +11,8 @@ import (
 const (
 	unregistered     = "UNREGISTERED"
 	senderIDMismatch = "SENDER_ID_MISMATCH"
-	notFound         = "NOT_FOUND"
+	// thirdPartyAuth: the token is of an iOS device or browser whose own service refuses the project's key for it.
+	thirdPartyAuth = "THIRD_PARTY_AUTH_ERROR"
 )
 
 // answerOf returns the meaning of a reply. The reason is FCM's own error code, or else the status in words.
@@ -43,11 +44,11 @@ func answerOf(r provider.Reply) provider.Answer {
 
 func outcomeOf(status int, reason string) provider.Outcome {
 	switch {
-	case status == http.StatusNotFound && (reason == unregistered || reason == notFound):
+	case status == http.StatusNotFound && reason == unregistered: // a bare NOT_FOUND may be of the project
 		return provider.Stale
 	case status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
 		return provider.Throttled
-	case reason == senderIDMismatch: // 403, but about the token: it is another project's
+	case reason == senderIDMismatch, reason == thirdPartyAuth: // 403 and 401, but about the token alone
 		return provider.Rejected
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return provider.CredentialFault

@@ -100,7 +100,7 @@ func (c *Client) Send(ctx context.Context, token string, m Encoded) provider.Ans
 		return *failed
 	}
 	a := c.send(ctx, access, body)
-	if a.Status == http.StatusUnauthorized && c.tokens.drop(access) {
+	if a.Outcome == provider.CredentialFault && a.Status == http.StatusUnauthorized && c.tokens.drop(access) {
 		if access, failed = c.tokens.get(ctx); failed != nil {
 			return *failed
 		}

@@ -101,10 +101,11 @@ func TestAnswers(t *testing.T) {
 	}{
 		{pushtest.Google(404, "NOT_FOUND", "UNREGISTERED"), provider.Stale, "UNREGISTERED"},
 		{http.NotFound, provider.Rejected, ""}, // not FCM's own answer
+		{pushtest.Google(404, "NOT_FOUND", ""), provider.Rejected, "NOT_FOUND"},
 		{pushtest.Google(400, "INVALID_ARGUMENT", "INVALID_ARGUMENT"), provider.Rejected, "INVALID_ARGUMENT"},
 		{pushtest.Google(403, "PERMISSION_DENIED", "SENDER_ID_MISMATCH"), provider.Rejected, "SENDER_ID_MISMATCH"},
 		{pushtest.Google(403, "PERMISSION_DENIED", ""), provider.CredentialFault, "PERMISSION_DENIED"},
-		{pushtest.Google(401, "UNAUTHENTICATED", "THIRD_PARTY_AUTH_ERROR"), provider.CredentialFault, "THIRD_PARTY_AUTH_ERROR"},
+		{pushtest.Google(401, "UNAUTHENTICATED", "THIRD_PARTY_AUTH_ERROR"), provider.Rejected, "THIRD_PARTY_AUTH_ERROR"},
 		{pushtest.Google(429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"), provider.Throttled, "QUOTA_EXCEEDED"},
 		{pushtest.Busy(503, "60", 9), provider.Throttled, ""},
 	} {
@@ -112,7 +113,7 @@ func TestAnswers(t *testing.T) {
 		p.Answer(token, want.answer)
 		a := send(t, c, token, provider.Android, hello(provider.Alert))
 		require.Equal(t, []any{want.outcome, want.reason}, []any{a.Outcome, a.Reason}, "%d", i)
-		require.Equal(t, i == 7, a.RetryAfter == time.Minute)
+		require.Equal(t, i == 8, a.RetryAfter == time.Minute)
 	}
 	require.Equal(t, 1, p.AccessTokens(), "a new one isn't replaced")
 }

@@ -74,7 +74,7 @@ func (t *tokens) get(ctx context.Context) (string, *provider.Answer) {
 	// Its own context: the token is for all callers, also if this one ends.
 	fetched, err := t.config.TokenSource(context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, t.client)).Token()
 	if err != nil {
-		t.failure, t.failedAt = failureOf(err), now
+		t.failure, t.failedAt = failureOf(err), t.now()
 		return "", t.failure
 	}
 	t.current, t.gotAt, t.failure = fetched, now, nil
