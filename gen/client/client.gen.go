@@ -1468,8 +1468,9 @@ type ClientInterface interface {
 	//
 	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
 	// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
-	// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
-	// the room and waits there.
+	// caller's name. It has high priority and expires when the ringing ends. Android apps and browsers get `fromUserId` instead of
+	// `from`, which their provider refuses. When the ringing ends, a push of the type `call.cancel` with a `reason` follows
+	// (answered, declined, missed, taken_back). With the token in the answer the caller enters the room and waits there.
 	//
 	// If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 	// `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -1488,8 +1489,9 @@ type ClientInterface interface {
 	//
 	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
 	// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
-	// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
-	// the room and waits there.
+	// caller's name. It has high priority and expires when the ringing ends. Android apps and browsers get `fromUserId` instead of
+	// `from`, which their provider refuses. When the ringing ends, a push of the type `call.cancel` with a `reason` follows
+	// (answered, declined, missed, taken_back). With the token in the answer the caller enters the room and waits there.
 	//
 	// If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 	// `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -2434,12 +2436,13 @@ type ClientInterface interface {
 	// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
 	// and sending continues. `listPushNotifications` has the later counts.
 	//
-	// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
+	// Tokens that a provider reports as stale (410 from the iOS provider, 404 `UNREGISTERED` from the other) become inactive; errors of the
 	// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
 	// Users without devices are ignored.
 	//
 	// 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
+	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while
+	// 2,000 batches of the tenant wait: a notification has one for each 500 devices.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2452,12 +2455,13 @@ type ClientInterface interface {
 	// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
 	// and sending continues. `listPushNotifications` has the later counts.
 	//
-	// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
+	// Tokens that a provider reports as stale (410 from the iOS provider, 404 `UNREGISTERED` from the other) become inactive; errors of the
 	// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
 	// Users without devices are ignored.
 	//
 	// 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
+	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while
+	// 2,000 batches of the tenant wait: a notification has one for each 500 devices.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7202,8 +7206,9 @@ func (c *Client) GetBillingUsage(ctx context.Context, reqEditors ...RequestEdito
 //
 // Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
 // `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
-// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
-// the room and waits there.
+// caller's name. It has high priority and expires when the ringing ends. Android apps and browsers get `fromUserId` instead of
+// `from`, which their provider refuses. When the ringing ends, a push of the type `call.cancel` with a `reason` follows
+// (answered, declined, missed, taken_back). With the token in the answer the caller enters the room and waits there.
 //
 // If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 // `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -7232,8 +7237,9 @@ func (c *Client) InviteCallWithBody(ctx context.Context, contentType string, bod
 //
 // Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
 // `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
-// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
-// the room and waits there.
+// caller's name. It has high priority and expires when the ringing ends. Android apps and browsers get `fromUserId` instead of
+// `from`, which their provider refuses. When the ringing ends, a push of the type `call.cancel` with a `reason` follows
+// (answered, declined, missed, taken_back). With the token in the answer the caller enters the room and waits there.
 //
 // If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 // `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -8928,12 +8934,13 @@ func (c *Client) ListPushNotifications(ctx context.Context, params *ListPushNoti
 // all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
 // and sending continues. `listPushNotifications` has the later counts.
 //
-// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
+// Tokens that a provider reports as stale (410 from the iOS provider, 404 `UNREGISTERED` from the other) become inactive; errors of the
 // credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
 // Users without devices are ignored.
 //
 // 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
+// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while
+// 2,000 batches of the tenant wait: a notification has one for each 500 devices.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8956,12 +8963,13 @@ func (c *Client) NotifyUsersWithBody(ctx context.Context, contentType string, bo
 // all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
 // and sending continues. `listPushNotifications` has the later counts.
 //
-// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
+// Tokens that a provider reports as stale (410 from the iOS provider, 404 `UNREGISTERED` from the other) become inactive; errors of the
 // credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
 // Users without devices are ignored.
 //
 // 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
+// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while
+// 2,000 batches of the tenant wait: a notification has one for each 500 devices.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -27311,8 +27319,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
 	// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
-	// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
-	// the room and waits there.
+	// caller's name. It has high priority and expires when the ringing ends. Android apps and browsers get `fromUserId` instead of
+	// `from`, which their provider refuses. When the ringing ends, a push of the type `call.cancel` with a `reason` follows
+	// (answered, declined, missed, taken_back). With the token in the answer the caller enters the room and waits there.
 	//
 	// If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 	// `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -27331,8 +27340,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
 	// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
-	// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
-	// the room and waits there.
+	// caller's name. It has high priority and expires when the ringing ends. Android apps and browsers get `fromUserId` instead of
+	// `from`, which their provider refuses. When the ringing ends, a push of the type `call.cancel` with a `reason` follows
+	// (answered, declined, missed, taken_back). With the token in the answer the caller enters the room and waits there.
 	//
 	// If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 	// `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -28325,12 +28335,13 @@ type ClientWithResponsesInterface interface {
 	// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
 	// and sending continues. `listPushNotifications` has the later counts.
 	//
-	// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
+	// Tokens that a provider reports as stale (410 from the iOS provider, 404 `UNREGISTERED` from the other) become inactive; errors of the
 	// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
 	// Users without devices are ignored.
 	//
 	// 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
+	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while
+	// 2,000 batches of the tenant wait: a notification has one for each 500 devices.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28343,12 +28354,13 @@ type ClientWithResponsesInterface interface {
 	// all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
 	// and sending continues. `listPushNotifications` has the later counts.
 	//
-	// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
+	// Tokens that a provider reports as stale (410 from the iOS provider, 404 `UNREGISTERED` from the other) become inactive; errors of the
 	// credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
 	// Users without devices are ignored.
 	//
 	// 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
+	// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while
+	// 2,000 batches of the tenant wait: a notification has one for each 500 devices.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -46555,8 +46567,9 @@ func (c *ClientWithResponses) GetBillingUsageWithResponse(ctx context.Context, r
 //
 // Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
 // `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
-// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
-// the room and waits there.
+// caller's name. It has high priority and expires when the ringing ends. Android apps and browsers get `fromUserId` instead of
+// `from`, which their provider refuses. When the ringing ends, a push of the type `call.cancel` with a `reason` follows
+// (answered, declined, missed, taken_back). With the token in the answer the caller enters the room and waits there.
 //
 // If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 // `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -46581,8 +46594,9 @@ func (c *ClientWithResponses) InviteCallWithBodyWithResponse(ctx context.Context
 //
 // Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
 // `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
-// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
-// the room and waits there.
+// caller's name. It has high priority and expires when the ringing ends. Android apps and browsers get `fromUserId` instead of
+// `from`, which their provider refuses. When the ringing ends, a push of the type `call.cancel` with a `reason` follows
+// (answered, declined, missed, taken_back). With the token in the answer the caller enters the room and waits there.
 //
 // If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 // `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -48025,12 +48039,13 @@ func (c *ClientWithResponses) ListPushNotificationsWithResponse(ctx context.Cont
 // all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
 // and sending continues. `listPushNotifications` has the later counts.
 //
-// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
+// Tokens that a provider reports as stale (410 from the iOS provider, 404 `UNREGISTERED` from the other) become inactive; errors of the
 // credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
 // Users without devices are ignored.
 //
 // 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
+// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while
+// 2,000 batches of the tenant wait: a notification has one for each 500 devices.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -48049,12 +48064,13 @@ func (c *ClientWithResponses) NotifyUsersWithBodyWithResponse(ctx context.Contex
 // all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
 // and sending continues. `listPushNotifications` has the later counts.
 //
-// Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
+// Tokens that a provider reports as stale (410 from the iOS provider, 404 `UNREGISTERED` from the other) become inactive; errors of the
 // credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
 // Users without devices are ignored.
 //
 // 400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
+// and for a key in `data` that is reserved for a provider. 429 `rate_limited` while
+// 2,000 batches of the tenant wait: a notification has one for each 500 devices.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -2314,8 +2314,9 @@ export interface paths {
          * Start a call
          * @description Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
          *     `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
-         *     caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
-         *     the room and waits there.
+         *     caller's name. It has high priority and expires when the ringing ends. Android apps and browsers get `fromUserId` instead of
+         *     `from`, which their provider refuses. When the ringing ends, a push of the type `call.cancel` with a `reason` follows
+         *     (answered, declined, missed, taken_back). With the token in the answer the caller enters the room and waits there.
          *
          *     If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
          *     `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -3450,12 +3451,13 @@ export interface paths {
          *     all providers have answered, or after 25 seconds; then `pending` counts the devices that are still to be answered for,
          *     and sending continues. `listPushNotifications` has the later counts.
          *
-         *     Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
+         *     Tokens that a provider reports as stale (410 from the iOS provider, 404 `UNREGISTERED` from the other) become inactive; errors of the
          *     credentials never have this effect. Throttled sends are retried as the provider requests, up to 8 times within 24 hours.
          *     Users without devices are ignored.
          *
          *     400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
-         *     and for a key in `data` that is reserved for a provider. 429 `rate_limited` while 1,000,000 devices of the tenant wait.
+         *     and for a key in `data` that is reserved for a provider. 429 `rate_limited` while
+         *     2,000 batches of the tenant wait: a notification has one for each 500 devices.
          */
         post: operations["notifyUsers"];
         delete?: never;
@@ -8591,7 +8593,7 @@ export interface components {
              * @example Hello everybody!
              */
             body: string;
-            /** @description The mentioned users; absent to keep them. Newly mentioned users get a push. */
+            /** @description The mentioned users; absent to keep them. An edit sends no push. */
             mentions?: string[];
         };
         /** @description A moderator restricted a user in a channel, or set the channel's slow mode. */

@@ -113,10 +113,11 @@ func (p *probe) observe(ctx context.Context, sender *rtmp.Sender) {
 		p.ended(&connectionError{err: reason, asked: true})
 		return
 	case <-timer.C:
+		p.result.KeyAccepted = new(true)
+		p.result.Message = "the target accepted the stream"
 	case <-ctx.Done():
+		p.result.Message = "the test's time ended before the target had kept the connection for long enough"
 	}
-	p.result.KeyAccepted = new(true)
-	p.result.Message = "the target accepted the stream"
 	sender.Finish(served)
 	<-served
 }
