@@ -19,17 +19,28 @@ type suspect struct {
 	err    error
 }
 
-// realTime runs tests in real time. If some fail, it notes them for again instead of returning the error. A data race or a panic is an
+// realTime runs a binary. If some of its tests in real time fail, it notes them for again instead of returning the error. A data race or a panic is an
 // error at once, and so is a run that ends without the name of a failed test.
-func (r *runner) realTime(ctx context.Context, b binary) error {
+func (r *runner) realTime(ctx context.Context, b binary, priority int) error {
+	if !isRealTime(b.pkg) {
+		return r.binary(ctx, b, priority)
+	}
 	r.take(b.pkg)
-	err := r.binary(ctx, b, normal)
+	err := r.binary(ctx, b, priority)
 	tests, faulty := r.take(b.pkg)
 	if err == nil || len(tests) == 0 || faulty || ctx.Err() != nil {
 		return err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.suspects = append(r.suspects, suspect{b, tests, err})
 	return nil
+}
+
+// isRealTime reports whether a package has tests of media or browsers, which must not be late.
+func isRealTime(pkg string) bool {
+	name := strings.TrimPrefix(pkg, module)
+	return name == "e2e" || name == "web" || strings.HasPrefix(name, "internal/media/")
 }
 
 // again runs the failed tests in real time once more, one after the other, when nothing else runs.

@@ -43,9 +43,10 @@ func runOf(t *testing.T, tests string) error {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	t.Chdir(cmd.Dir)
+	require.NoError(t, os.MkdirAll(filepath.Join("internal", "media", "one"), 0o700))
 	t.Setenv("ONCE", t.TempDir()+"/")
 	r := newRunner(folder, io.Discard)
-	if err := r.realTime(t.Context(), binary{pkg: module + "one"}); err != nil {
+	if err := r.realTime(t.Context(), binary{pkg: module + "internal/media/one"}, normal); err != nil {
 		return err
 	}
 	return r.again(t.Context())

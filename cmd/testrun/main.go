@@ -71,7 +71,7 @@ func run(ctx context.Context, out io.Writer) error {
 			if i == 1 && time.Since(begun) > slowAfter {
 				<-finished
 			}
-			lane = errors.Join(lane, r.realTime(ctx, b))
+			lane = errors.Join(lane, r.realTime(ctx, b, normal))
 		}
 	})
 	both.Go(func() {
@@ -80,7 +80,7 @@ func run(ctx context.Context, out io.Writer) error {
 	})
 	both.Wait()
 	for _, b := range plan.alone {
-		lane = errors.Join(lane, r.realTime(ctx, b))
+		lane = errors.Join(lane, r.realTime(ctx, b, normal))
 	}
 	return errors.Join(lane, together, r.again(ctx))
 }
@@ -89,10 +89,10 @@ func run(ctx context.Context, out io.Writer) error {
 type runner struct {
 	folder string // of the test binaries
 
-	suspects []suspect
-
 	mu  sync.Mutex // one line is written at a time
 	out io.Writer
+	// suspects are runs of tests in real time that failed.
+	suspects []suspect
 	// failed are the names of failed tests, without their subtests, by package. faulty are the packages with a fault, see isFault.
 	failed map[string][]string
 	faulty map[string]bool
@@ -172,7 +172,7 @@ func (r *runner) runTogether(ctx context.Context, list []binary) error {
 	for i, b := range list {
 		slots <- struct{}{}
 		all.Go(func() {
-			errs[i] = r.binary(ctx, b, lower)
+			errs[i] = r.realTime(ctx, b, lower)
 			<-slots
 		})
 	}

@@ -16240,6 +16240,14 @@ export interface components {
             userId: string;
         };
         TranscriptLineList: components["schemas"]["TranscriptLine"][];
+        /**
+         * @description A WebVTT file with the speakers as voices.
+         * @example WEBVTT
+         *
+         *     00:01:14.200 --> 00:01:17.000
+         *     <v Ben Sato>I book the studio for Thursday.
+         */
+        TranscriptVtt: string;
         /** @description The extension of a trial. */
         TrialExtensionInput: {
             /**
@@ -17203,6 +17211,7 @@ export type TranscodeJobOutput = components['schemas']['TranscodeJobOutput'];
 export type TranscodeOutput = components['schemas']['TranscodeOutput'];
 export type TranscriptLine = components['schemas']['TranscriptLine'];
 export type TranscriptLineList = components['schemas']['TranscriptLineList'];
+export type TranscriptVtt = components['schemas']['TranscriptVtt'];
 export type TrialExtensionInput = components['schemas']['TrialExtensionInput'];
 export type UsageMeter = components['schemas']['UsageMeter'];
 export type User = components['schemas']['User'];
@@ -23201,7 +23210,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/vtt": string;
+                    "text/vtt": components["schemas"]["TranscriptVtt"];
                 };
             };
             default: components["responses"]["Problem"];
