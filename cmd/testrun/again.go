@@ -19,8 +19,8 @@ type suspect struct {
 	err    error
 }
 
-// realTime runs a binary. If some of its tests in real time fail, it notes them for again instead of returning the error. A data race or a panic is an
-// error at once, and so is a run that ends without the name of a failed test.
+// realTime runs a binary. If some of its tests in real time fail, it notes them for again instead of returning the error. A data race
+// or a panic is an error at once, and so is a run that ends without the name of a failed test.
 func (r *runner) realTime(ctx context.Context, b binary, priority int) error {
 	if !isRealTime(b.pkg) {
 		return r.binary(ctx, b, priority)
