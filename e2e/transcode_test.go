@@ -189,11 +189,15 @@ func TestAloneTranscodes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, deleted.StatusCode(), "%s", deleted.Body)
 	require.Empty(t, a.transcode(done.ID).Outputs)
-	status, _ := get(context.WithoutCancel(t.Context()), t, done.Outputs[0].URL)
-	require.Equal(t, http.StatusNotFound, status)
+	until(t, "the files are deleted", func() bool { // by a job
+		status, _ := get(context.WithoutCancel(t.Context()), t, done.Outputs[0].URL)
+		return status == http.StatusNotFound
+	})
 	emptied, err := a.GetPackageWithResponse(t.Context(), packed.ID)
 	require.NoError(t, err)
 	require.Empty(t, emptied.JSON200.Outputs)
-	status, _ = get(context.WithoutCancel(t.Context()), t, packed.Outputs[0].URL)
-	require.Equal(t, http.StatusNotFound, status)
+	until(t, "the package's files are deleted", func() bool {
+		status, _ := get(context.WithoutCancel(t.Context()), t, packed.Outputs[0].URL)
+		return status == http.StatusNotFound
+	})
 }
