@@ -37,4 +37,6 @@ WHERE id = @id AND ios_key IS NOT DISTINCT FROM sqlc.narg('ios_key_before')::byt
     AND cloud_account IS NOT DISTINCT FROM sqlc.narg('cloud_account_before')::bytea;
 
 -- name: IsPushTenantSuspended :one
+-- @sqlc-vet-disable tenant
+-- The tenant's own row.
 SELECT status = 'SUSPENDED' FROM tenants WHERE id = @id;

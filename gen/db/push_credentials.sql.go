@@ -81,6 +81,8 @@ const IsPushTenantSuspended = `-- name: IsPushTenantSuspended :one
 SELECT status = 'SUSPENDED' FROM tenants WHERE id = $1
 `
 
+// @sqlc-vet-disable tenant
+// The tenant's own row.
 func (q *Queries) IsPushTenantSuspended(ctx context.Context, id string) (bool, error) {
 	row := q.db.QueryRow(ctx, IsPushTenantSuspended, id)
 	var column_1 bool
