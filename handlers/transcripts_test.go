@@ -121,10 +121,10 @@ func TestTranscriptVTT(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, map[string]any{"transcriptionEnabled": true})
 	m.s.Clock.Advance(74*time.Second + 200*time.Millisecond)
-	m.ben.Call(t, "POST", m.path+"/captions", caption("a", "A <b>bold</b> plan -->\n\nfor & against")).Is(t, 201)
+	m.ben.Call(t, "POST", m.path+"/captions", caption("a", "I'll make a <b>bold</b> plan -->\n\nfor & against")).Is(t, 201)
 	vtt := m.owner.Call(t, "GET", m.path+"/transcript.vtt", nil)
 	require.Contains(t, string(vtt.Body),
-		"\n00:01:14.200 --> 00:01:15.200\n<v Ben Sato>A &lt;b&gt;bold&lt;/b&gt; plan --&gt; for &amp; against\n")
+		"\n00:01:14.200 --> 00:01:15.200\n<v Ben Sato>I'll make a &lt;b&gt;bold&lt;/b&gt; plan --&gt; for &amp; against\n")
 	_, err := m.s.Pool.Exec(t.Context(), `INSERT INTO transcript_lines
 		SELECT 'line_' || lpad(n::text, 26, '0'), tenant_id, session_id, user_id, speaker, 'Sentence ' || n, NULL, 'k' || n, started_at, ended_at, created_at
 		FROM transcript_lines, generate_series(1, 1200) n WHERE session_id = $1`, m.session.ID)

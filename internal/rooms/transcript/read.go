@@ -3,7 +3,6 @@ package transcript
 import (
 	"context"
 	"fmt"
-	"html"
 	"io"
 	"strings"
 	"time"
@@ -109,11 +108,16 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func writeCue(w *strings.Builder, l Line) {
 	end := max(l.Offset+l.EndedAt.Sub(l.StartedAt), l.Offset+time.Second)
 	text := strings.Join(strings.Fields(l.Body), " ")
-	fmt.Fprintf(w, "\n%s --> %s\n<v %s>%s\n", clock(l.Offset), clock(end), voice(l.Speaker), html.EscapeString(text))
+	fmt.Fprintf(w, "\n%s --> %s\n<v %s>%s\n", clock(l.Offset), clock(end), voice(l.Speaker), escape(text))
 }
 
 // voice is a name as the annotation of a voice span: without line ends, and escaped.
-func voice(name string) string { return html.EscapeString(strings.Join(strings.Fields(name), " ")) }
+func voice(name string) string { return escape(strings.Join(strings.Fields(name), " ")) }
+
+// escape escapes a text of a cue. Quotes stay: many players know no other references than those of WebVTT.
+func escape(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+}
 
 // clock formats a time of WebVTT: hours, minutes, seconds and milliseconds.
 func clock(d time.Duration) string {
