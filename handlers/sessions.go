@@ -94,6 +94,8 @@ func (s *Server) EndSession(ctx context.Context, r api.EndSessionRequestObject) 
 	}, nil
 }
 
+func toSummarySource(source string) api.SummarySource { return api.SummarySource(source) }
+
 // GetSessionSummary returns the summary of a session.
 func (s *Server) GetSessionSummary(ctx context.Context, r api.GetSessionSummaryRequestObject) (api.GetSessionSummaryResponseObject, error) {
 	sum, err := s.areas.Sessions.GetSessionSummary(ctx, request.Caller(ctx), r.ID)
@@ -102,7 +104,7 @@ func (s *Server) GetSessionSummary(ctx context.Context, r api.GetSessionSummaryR
 	}
 	out := api.GetSessionSummary200JSONResponse{
 		Ready: sum.Text != nil, GeneratedAt: timeOrNull(sum.At), Summary: nullable.NewNullNullable[api.SummaryText](),
-		Engine: nullable.NewNullNullable[api.SummaryEngine](),
+		Engine: nullable.NewNullNullable[api.SummaryEngine](), Sources: each(sum.Sources, toSummarySource),
 	}
 	if sum.Text != nil {
 		out.Engine = nullable.NewNullableWithValue(api.SummaryEngine(sum.Engine))

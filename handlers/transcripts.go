@@ -49,7 +49,7 @@ func (s *Server) ListTranscriptLines(
 
 func toTranscriptLine(l transcript.Line) api.TranscriptLine {
 	return api.TranscriptLine{
-		ID: l.ID, UserID: l.UserID, Speaker: l.Speaker, Text: l.Body, Language: orNull(l.Language),
+		ID: l.ID, UserID: l.UserID, Speaker: l.Speaker, Text: l.Body, Language: orNull(l.Language), Source: api.TranscriptSource(l.Source),
 		StartedAt: timestamp.From(l.StartedAt), EndedAt: timestamp.From(l.EndedAt), StartSec: l.Offset.Seconds(),
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/outflow/webhook"
 	"showfloor/internal/rooms/session"
+	"showfloor/internal/rooms/speech"
 	"showfloor/internal/rooms/summary"
 	"showfloor/internal/tenancy/mail"
 )
@@ -118,6 +119,7 @@ func (c Config) River() *river.Config {
 		processor.Queue:      {MaxWorkers: processor.Workers},
 		retentionQueue:       {MaxWorkers: 1},
 		session.SummaryQueue: {MaxWorkers: summary.Workers},
+		speech.Queue:         {MaxWorkers: c.Areas.Speech.Workers()},
 	}
 	if c.Areas.Pushes != nil {
 		for name, workers := range c.Areas.Pushes.Queues() {
@@ -162,6 +164,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams, clock: clock})
 	river.AddWorker(workers, &closeDueBreakouts{sessions: c.Areas.Sessions})
 	river.AddWorker(workers, &summarize{summaries: c.Areas.Summaries, clock: clock})
+	river.AddWorker(workers, &recognize{speech: c.Areas.Speech, clock: clock})
 	river.AddWorker(workers, &rotateKeys{keys: c.Areas.Keys})
 	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails, clock: clock})
 	river.AddWorker(workers, &sendPush{pushes: c.Areas.Pushes, clock: clock})

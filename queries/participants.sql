@@ -57,7 +57,7 @@ WHERE tenant_id = @tenant_id AND room_id = @room_id
 -- @sqlc-vet-disable tenant
 -- The current role, permissions and state of these users in a room. The node knows the users by their tokens.
 SELECT sqlc.embed(p), s.state AS session_state, t.status AS tenant_status, s.type, s.name, s.layout, s.host_id, s.locked,
-    s.waiting_room, s.recording_enabled, s.spotlight_user_id, s.parent_session_id, s.recording_id,
+    s.waiting_room, s.recording_enabled, s.transcription_enabled, s.spotlight_user_id, s.parent_session_id, s.recording_id,
     coalesce(p.conn_id IS NOT NULL AND p.node <> r.node_id, false)::boolean AS moved
 FROM participants p JOIN tenants t ON t.id = p.tenant_id LEFT JOIN sessions s ON s.id = p.room_id
 LEFT JOIN room_placements r ON r.room_id = p.room_id

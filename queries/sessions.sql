@@ -85,7 +85,8 @@ ORDER BY s.started_at LIMIT @max_rows;
 
 -- name: SaveSummary :exec
 -- The caller holds the session's lock.
-UPDATE sessions SET summary = @summary, summary_engine = @engine, summary_at = @now::timestamptz
+UPDATE sessions SET summary = @summary, summary_engine = @engine, summary_sources = @sources,
+    summary_at = @now::timestamptz
 WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: ListOverdueSummaries :many

@@ -1,7 +1,7 @@
 -- name: CreateTranscriptLine :one
 -- Returns no row if the user has a line with this key.
-INSERT INTO transcript_lines (id, tenant_id, session_id, user_id, speaker, body, language, key, started_at, ended_at, created_at)
-VALUES (@id, @tenant_id, @session_id, @user_id, @speaker, @body, @language, @key, @started_at, @ended_at, @now)
+INSERT INTO transcript_lines (id, tenant_id, session_id, user_id, speaker, body, language, key, source, started_at, ended_at, created_at)
+VALUES (@id, @tenant_id, @session_id, @user_id, @speaker, @body, @language, @key, @source, @started_at, @ended_at, @now)
 ON CONFLICT (session_id, user_id, key) DO NOTHING
 RETURNING *;
 
@@ -12,6 +12,18 @@ SELECT * FROM transcript_lines WHERE tenant_id = @tenant_id AND session_id = @se
 -- Counts one line more of a speaker, or of the session if @user_id is empty; no row changes if there are @most lines.
 INSERT INTO transcript_sizes AS t (session_id, user_id, tenant_id, lines) VALUES (@session_id, @user_id, @tenant_id, 1)
 ON CONFLICT (session_id, user_id) DO UPDATE SET lines = t.lines + 1 WHERE t.lines < @most::integer;
+
+-- name: HasCaptions :one
+-- Whether the speaker's client has published captions that were said between these times.
+SELECT EXISTS (
+    SELECT FROM transcript_lines WHERE tenant_id = @tenant_id AND session_id = @session_id AND user_id = @user_id AND source = 'caption'
+        AND ended_at >= @since::timestamptz AND started_at <= @until::timestamptz)::boolean;
+
+-- name: HasTranscriptSpace :one
+-- Whether the session has fewer lines than @session_most, and the speaker fewer than @speaker_most.
+SELECT (NOT EXISTS (
+    SELECT FROM transcript_sizes WHERE tenant_id = @tenant_id AND session_id = @session_id
+        AND (user_id = '' AND lines >= @session_most::integer OR user_id = @user_id AND lines >= @speaker_most::integer)))::boolean;
 
 -- name: ListTranscriptLines :many
 SELECT * FROM transcript_lines WHERE tenant_id = @tenant_id AND session_id = @session_id AND id > @after::text ORDER BY id LIMIT @max_rows;

@@ -46,6 +46,7 @@ func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword strin
 	for _, e := range s.engines {
 		line(e.part, e.engine)
 	}
+	line("speech", s.config.speechEngine())
 	line("summaries", s.config.summaryEngine())
 	if p, skewed := problem.As(s.checkClock(context.Background())); skewed {
 		line("warning", p.Message)

@@ -30,6 +30,7 @@ type metrics struct {
 	orders     *prometheus.CounterVec
 	mediaJobs  *prometheus.CounterVec
 	pushes     *prometheus.CounterVec
+	speech     *prometheus.CounterVec
 	storage    *prometheus.HistogramVec
 	stored     *prometheus.CounterVec
 }
@@ -55,6 +56,9 @@ func newMetrics() *metrics {
 		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_pushes_total", Help: "Pushes to devices, by provider (ios-push or cloud-push) and outcome.",
 		}, []string{"provider", "outcome"}),
+		speech: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "showfloor_utterances_total", Help: "Pieces of speech in sessions with transcription, by what the model for speech answered.",
+		}, []string{"outcome"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_orders_total",
 			Help: "Checkouts that were begun (PENDING), orders that were paid, expired or put into REVIEW, " +
@@ -69,7 +73,7 @@ func newMetrics() *metrics {
 			Name: "showfloor_storage_bytes_total", Help: "Bytes of files that were written (put) and read (open, serve), by operation.",
 		}, []string{"operation"}),
 	}
-	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders, m.mediaJobs, m.pushes, m.storage, m.stored,
+	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders, m.mediaJobs, m.pushes, m.speech, m.storage, m.stored,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -99,6 +103,9 @@ func (m *metrics) observeMediaJob(kind, status string) {
 func (m *metrics) observePush(name provider.Name, outcome provider.Outcome) {
 	m.pushes.WithLabelValues(string(name), string(outcome)).Inc()
 }
+
+// observeSpeech counts an utterance.
+func (m *metrics) observeSpeech(outcome string) { m.speech.WithLabelValues(outcome).Inc() }
 
 // observeStorage counts an operation on files.
 func (m *metrics) observeStorage(o blob.Operation) {

@@ -31,6 +31,7 @@ import (
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/thumbnail"
+	"showfloor/internal/media/utterance"
 	"showfloor/internal/media/vod"
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/rooms/roomgate"
@@ -108,8 +109,10 @@ type server struct {
 	tls       tlsConfigs
 	// unfinished counts handlers that still run after their request was answered.
 	unfinished pipeline.Unfinished
-	sfu        *sfu.Server
-	gate       *roomgate.SFU
+	// listener cuts the speech of rooms; nil without a model for it.
+	listener *utterance.Listener
+	sfu      *sfu.Server
+	gate     *roomgate.SFU
 	// followers hold connections of participants. They are set before the steps
 	// of start run.
 	followers []roomgate.Follower
@@ -244,6 +247,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	if m := s.config.summaryModel(); m != nil {
 		config.SummaryModel = m
 	}
+	config.SpeechModel, config.SpeechCalls, config.ObserveSpeech = s.config.speechModel(), s.config.transcribeCalls, s.metrics.observeSpeech
 	s.areas, err = areas.Open(ctx, config)
 	if err != nil {
 		return err
@@ -255,6 +259,9 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.engines = append(s.engines, engineNote{mailing, s.areas.Mails.Engine()})
 	if !s.areas.Mails.Works() {
 		s.log.Warn("SMTP_URL is not set: sign-up codes, invitations and new passwords are refused with mail_unavailable")
+	}
+	if err := s.openListener(); err != nil {
+		return err
 	}
 	if err := s.openSFU(); err != nil {
 		return err

@@ -22,7 +22,8 @@ func (s *server) openSFU() error {
 	server, err := sfu.New(sfu.Config{
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
 		Gate: gate, Air: roomgate.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Recordings: s.roomRecorder,
-		Log: s.log, Meter: s.meter,
+		Listener: s.listener,
+		Log:      s.log, Meter: s.meter,
 		ClientIP:    s.clientIP,
 		MaxWatchers: s.config.sfuMaxWatchers,
 		Limits:      sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay, RelaySockets: s.bounds.shares.relaySockets},

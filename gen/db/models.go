@@ -741,6 +741,7 @@ type Session struct {
 	ClosesAt             *time.Time
 	RecordingID          *string
 	SummaryEngine        *string
+	SummarySources       []string
 }
 
 type Setting struct {
@@ -865,6 +866,7 @@ type TranscriptLine struct {
 	StartedAt time.Time
 	EndedAt   time.Time
 	CreatedAt time.Time
+	Source    string
 }
 
 type User struct {
@@ -879,6 +881,18 @@ type User struct {
 	LastLoginAt  *time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+}
+
+type Utterance struct {
+	ID        string
+	TenantID  string
+	SessionID string
+	UserID    string
+	Key       string
+	Sound     []byte
+	StartedAt time.Time
+	EndedAt   time.Time
+	CreatedAt time.Time
 }
 
 type WebhookDelivery struct {

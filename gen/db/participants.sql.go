@@ -207,7 +207,7 @@ func (q *Queries) ListCallParties(ctx context.Context, arg ListCallPartiesParams
 
 const ListGrants = `-- name: ListGrants :many
 SELECT p.room_id, p.user_id, p.tenant_id, p.position, p.display_name, p.role, p.can_publish_screen, p.state, p.admitted, p.seat, p.seat_until, p.muted, p.hand_raised_at, p.conn_id, p.node, p.joined_at, p.left_at, p.created_at, p.updated_at, p.silenced, s.state AS session_state, t.status AS tenant_status, s.type, s.name, s.layout, s.host_id, s.locked,
-    s.waiting_room, s.recording_enabled, s.spotlight_user_id, s.parent_session_id, s.recording_id,
+    s.waiting_room, s.recording_enabled, s.transcription_enabled, s.spotlight_user_id, s.parent_session_id, s.recording_id,
     coalesce(p.conn_id IS NOT NULL AND p.node <> r.node_id, false)::boolean AS moved
 FROM participants p JOIN tenants t ON t.id = p.tenant_id LEFT JOIN sessions s ON s.id = p.room_id
 LEFT JOIN room_placements r ON r.room_id = p.room_id
@@ -220,20 +220,21 @@ type ListGrantsParams struct {
 }
 
 type ListGrantsRow struct {
-	Participant      Participant
-	SessionState     *string
-	TenantStatus     string
-	Type             *string
-	Name             *string
-	Layout           *string
-	HostID           *string
-	Locked           *bool
-	WaitingRoom      *bool
-	RecordingEnabled *bool
-	SpotlightUserID  *string
-	ParentSessionID  *string
-	RecordingID      *string
-	Moved            bool
+	Participant          Participant
+	SessionState         *string
+	TenantStatus         string
+	Type                 *string
+	Name                 *string
+	Layout               *string
+	HostID               *string
+	Locked               *bool
+	WaitingRoom          *bool
+	RecordingEnabled     *bool
+	TranscriptionEnabled *bool
+	SpotlightUserID      *string
+	ParentSessionID      *string
+	RecordingID          *string
+	Moved                bool
 }
 
 // @sqlc-vet-disable tenant
@@ -277,6 +278,7 @@ func (q *Queries) ListGrants(ctx context.Context, arg ListGrantsParams) ([]ListG
 			&i.Locked,
 			&i.WaitingRoom,
 			&i.RecordingEnabled,
+			&i.TranscriptionEnabled,
 			&i.SpotlightUserID,
 			&i.ParentSessionID,
 			&i.RecordingID,

@@ -18,7 +18,7 @@ INSERT INTO sessions (id, tenant_id, type, name, project_id, host_id, capacity, 
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
     $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
     $19)
-RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine
+RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine, summary_sources
 `
 
 type CreateSessionParams struct {
@@ -96,12 +96,13 @@ func (q *Queries) CreateSession(ctx context.Context, arg CreateSessionParams) (S
 		&i.ClosesAt,
 		&i.RecordingID,
 		&i.SummaryEngine,
+		&i.SummarySources,
 	)
 	return i, err
 }
 
 const GetSession = `-- name: GetSession :one
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine FROM sessions WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine, summary_sources FROM sessions WHERE tenant_id = $1 AND id = $2
 `
 
 type GetSessionParams struct {
@@ -142,12 +143,13 @@ func (q *Queries) GetSession(ctx context.Context, arg GetSessionParams) (Session
 		&i.ClosesAt,
 		&i.RecordingID,
 		&i.SummaryEngine,
+		&i.SummarySources,
 	)
 	return i, err
 }
 
 const GetSessionForEntry = `-- name: GetSessionForEntry :one
-SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, s.closes_at, s.recording_id, s.summary_engine, t.status AS tenant_status,
+SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, s.closes_at, s.recording_id, s.summary_engine, s.summary_sources, t.status AS tenant_status,
     EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.seat = 'held' AND p.seat_until <= $1::timestamptz) AS seats_expired
 FROM sessions s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.tenant_id = $2 AND s.id = $3
@@ -199,6 +201,7 @@ func (q *Queries) GetSessionForEntry(ctx context.Context, arg GetSessionForEntry
 		&i.Session.ClosesAt,
 		&i.Session.RecordingID,
 		&i.Session.SummaryEngine,
+		&i.Session.SummarySources,
 		&i.TenantStatus,
 		&i.SeatsExpired,
 	)
@@ -454,7 +457,7 @@ func (q *Queries) ListOverdueSummaries(ctx context.Context, arg ListOverdueSumma
 }
 
 const ListSessions = `-- name: ListSessions :many
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine FROM sessions
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine, summary_sources FROM sessions
 WHERE tenant_id = $1
   AND ($2::text IS NULL OR type = $2)
   AND ($3::text IS NULL OR id < $3)
@@ -512,6 +515,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 			&i.ClosesAt,
 			&i.RecordingID,
 			&i.SummaryEngine,
+			&i.SummarySources,
 		); err != nil {
 			return nil, err
 		}
@@ -524,7 +528,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 }
 
 const LockOpenBreakouts = `-- name: LockOpenBreakouts :many
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine FROM sessions
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine, summary_sources FROM sessions
 WHERE tenant_id = $1 AND parent_session_id = $2 AND state = 'live'
 ORDER BY id FOR UPDATE
 `
@@ -573,6 +577,7 @@ func (q *Queries) LockOpenBreakouts(ctx context.Context, arg LockOpenBreakoutsPa
 			&i.ClosesAt,
 			&i.RecordingID,
 			&i.SummaryEngine,
+			&i.SummarySources,
 		); err != nil {
 			return nil, err
 		}
@@ -585,7 +590,7 @@ func (q *Queries) LockOpenBreakouts(ctx context.Context, arg LockOpenBreakoutsPa
 }
 
 const LockSession = `-- name: LockSession :one
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at, recording_id, summary_engine, summary_sources FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockSessionParams struct {
@@ -626,6 +631,7 @@ func (q *Queries) LockSession(ctx context.Context, arg LockSessionParams) (Sessi
 		&i.ClosesAt,
 		&i.RecordingID,
 		&i.SummaryEngine,
+		&i.SummarySources,
 	)
 	return i, err
 }
@@ -687,13 +693,15 @@ func (q *Queries) SaveSession(ctx context.Context, arg SaveSessionParams) error 
 }
 
 const SaveSummary = `-- name: SaveSummary :exec
-UPDATE sessions SET summary = $1, summary_engine = $2, summary_at = $3::timestamptz
-WHERE tenant_id = $4 AND id = $5
+UPDATE sessions SET summary = $1, summary_engine = $2, summary_sources = $3,
+    summary_at = $4::timestamptz
+WHERE tenant_id = $5 AND id = $6
 `
 
 type SaveSummaryParams struct {
 	Summary  json.RawMessage
 	Engine   *string
+	Sources  []string
 	Now      time.Time
 	TenantID string
 	ID       string
@@ -704,6 +712,7 @@ func (q *Queries) SaveSummary(ctx context.Context, arg SaveSummaryParams) error 
 	_, err := q.db.Exec(ctx, SaveSummary,
 		arg.Summary,
 		arg.Engine,
+		arg.Sources,
 		arg.Now,
 		arg.TenantID,
 		arg.ID,

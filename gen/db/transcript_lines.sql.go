@@ -37,10 +37,10 @@ func (q *Queries) CountTranscriptLine(ctx context.Context, arg CountTranscriptLi
 }
 
 const CreateTranscriptLine = `-- name: CreateTranscriptLine :one
-INSERT INTO transcript_lines (id, tenant_id, session_id, user_id, speaker, body, language, key, started_at, ended_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+INSERT INTO transcript_lines (id, tenant_id, session_id, user_id, speaker, body, language, key, source, started_at, ended_at, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (session_id, user_id, key) DO NOTHING
-RETURNING id, tenant_id, session_id, user_id, speaker, body, language, key, started_at, ended_at, created_at
+RETURNING id, tenant_id, session_id, user_id, speaker, body, language, key, started_at, ended_at, created_at, source
 `
 
 type CreateTranscriptLineParams struct {
@@ -52,6 +52,7 @@ type CreateTranscriptLineParams struct {
 	Body      string
 	Language  *string
 	Key       string
+	Source    string
 	StartedAt time.Time
 	EndedAt   time.Time
 	Now       time.Time
@@ -68,6 +69,7 @@ func (q *Queries) CreateTranscriptLine(ctx context.Context, arg CreateTranscript
 		arg.Body,
 		arg.Language,
 		arg.Key,
+		arg.Source,
 		arg.StartedAt,
 		arg.EndedAt,
 		arg.Now,
@@ -85,6 +87,7 @@ func (q *Queries) CreateTranscriptLine(ctx context.Context, arg CreateTranscript
 		&i.StartedAt,
 		&i.EndedAt,
 		&i.CreatedAt,
+		&i.Source,
 	)
 	return i, err
 }
@@ -141,7 +144,7 @@ func (q *Queries) DeleteTranscriptsOfSessions(ctx context.Context, ids []string)
 }
 
 const GetTranscriptLineByKey = `-- name: GetTranscriptLineByKey :one
-SELECT id, tenant_id, session_id, user_id, speaker, body, language, key, started_at, ended_at, created_at FROM transcript_lines WHERE tenant_id = $1 AND session_id = $2 AND user_id = $3 AND key = $4
+SELECT id, tenant_id, session_id, user_id, speaker, body, language, key, started_at, ended_at, created_at, source FROM transcript_lines WHERE tenant_id = $1 AND session_id = $2 AND user_id = $3 AND key = $4
 `
 
 type GetTranscriptLineByKeyParams struct {
@@ -171,12 +174,69 @@ func (q *Queries) GetTranscriptLineByKey(ctx context.Context, arg GetTranscriptL
 		&i.StartedAt,
 		&i.EndedAt,
 		&i.CreatedAt,
+		&i.Source,
 	)
 	return i, err
 }
 
+const HasCaptions = `-- name: HasCaptions :one
+SELECT EXISTS (
+    SELECT FROM transcript_lines WHERE tenant_id = $1 AND session_id = $2 AND user_id = $3 AND source = 'caption'
+        AND ended_at >= $4::timestamptz AND started_at <= $5::timestamptz)::boolean
+`
+
+type HasCaptionsParams struct {
+	TenantID  string
+	SessionID string
+	UserID    string
+	Since     time.Time
+	Until     time.Time
+}
+
+// Whether the speaker's client has published captions that were said between these times.
+func (q *Queries) HasCaptions(ctx context.Context, arg HasCaptionsParams) (bool, error) {
+	row := q.db.QueryRow(ctx, HasCaptions,
+		arg.TenantID,
+		arg.SessionID,
+		arg.UserID,
+		arg.Since,
+		arg.Until,
+	)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const HasTranscriptSpace = `-- name: HasTranscriptSpace :one
+SELECT (NOT EXISTS (
+    SELECT FROM transcript_sizes WHERE tenant_id = $1 AND session_id = $2
+        AND (user_id = '' AND lines >= $3::integer OR user_id = $4 AND lines >= $5::integer)))::boolean
+`
+
+type HasTranscriptSpaceParams struct {
+	TenantID    string
+	SessionID   string
+	SessionMost int32
+	UserID      string
+	SpeakerMost int32
+}
+
+// Whether the session has fewer lines than @session_most, and the speaker fewer than @speaker_most.
+func (q *Queries) HasTranscriptSpace(ctx context.Context, arg HasTranscriptSpaceParams) (bool, error) {
+	row := q.db.QueryRow(ctx, HasTranscriptSpace,
+		arg.TenantID,
+		arg.SessionID,
+		arg.SessionMost,
+		arg.UserID,
+		arg.SpeakerMost,
+	)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const ListTranscriptLines = `-- name: ListTranscriptLines :many
-SELECT id, tenant_id, session_id, user_id, speaker, body, language, key, started_at, ended_at, created_at FROM transcript_lines WHERE tenant_id = $1 AND session_id = $2 AND id > $3::text ORDER BY id LIMIT $4
+SELECT id, tenant_id, session_id, user_id, speaker, body, language, key, started_at, ended_at, created_at, source FROM transcript_lines WHERE tenant_id = $1 AND session_id = $2 AND id > $3::text ORDER BY id LIMIT $4
 `
 
 type ListTranscriptLinesParams struct {
@@ -212,6 +272,7 @@ func (q *Queries) ListTranscriptLines(ctx context.Context, arg ListTranscriptLin
 			&i.StartedAt,
 			&i.EndedAt,
 			&i.CreatedAt,
+			&i.Source,
 		); err != nil {
 			return nil, err
 		}

@@ -14041,6 +14041,11 @@ export interface components {
              * @example true
              */
             ready: boolean;
+            /**
+             * @description The texts that the summary was written from; empty before that, and if there were none. Without `speech`, words that were only
+             *     spoken are not in it.
+             */
+            sources: components["schemas"]["SummarySource"][];
             /** @description The summary; null until it is written. */
             summary: components["schemas"]["SummaryText"] | null;
         };
@@ -15285,6 +15290,11 @@ export interface components {
          * @enum {string}
          */
         SummaryEngine: "extractive" | "model";
+        /**
+         * @description speech: this server's speech recognition. caption: captions that clients or your server published. chat: messages of the chat.
+         * @enum {string}
+         */
+        SummarySource: "speech" | "caption" | "chat";
         /** @description The parts of a summary. */
         SummaryText: {
             actionItems: string[];
@@ -16215,6 +16225,7 @@ export interface components {
              * @example en-GB
              */
             language: string | null;
+            source: components["schemas"]["TranscriptSource"];
             /**
              * @description The speaker's name at that time; the user id if there was none.
              * @example Ben Sato
@@ -16240,6 +16251,11 @@ export interface components {
             userId: string;
         };
         TranscriptLineList: components["schemas"]["TranscriptLine"][];
+        /**
+         * @description caption: a client or your server published the line as a caption. speech: this server's speech recognition wrote it.
+         * @enum {string}
+         */
+        TranscriptSource: "caption" | "speech";
         /**
          * @description A WebVTT file with the speakers as voices.
          * @example WEBVTT
@@ -17164,6 +17180,7 @@ export type StreamStatus = components['schemas']['StreamStatus'];
 export type SubscriptionStatus = components['schemas']['SubscriptionStatus'];
 export type SubscriptionStatusCounts = components['schemas']['SubscriptionStatusCounts'];
 export type SummaryEngine = components['schemas']['SummaryEngine'];
+export type SummarySource = components['schemas']['SummarySource'];
 export type SummaryText = components['schemas']['SummaryText'];
 export type SuspensionInput = components['schemas']['SuspensionInput'];
 export type SystemHealth = components['schemas']['SystemHealth'];
@@ -17211,6 +17228,7 @@ export type TranscodeJobOutput = components['schemas']['TranscodeJobOutput'];
 export type TranscodeOutput = components['schemas']['TranscodeOutput'];
 export type TranscriptLine = components['schemas']['TranscriptLine'];
 export type TranscriptLineList = components['schemas']['TranscriptLineList'];
+export type TranscriptSource = components['schemas']['TranscriptSource'];
 export type TranscriptVtt = components['schemas']['TranscriptVtt'];
 export type TrialExtensionInput = components['schemas']['TrialExtensionInput'];
 export type UsageMeter = components['schemas']['UsageMeter'];

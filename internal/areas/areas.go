@@ -31,6 +31,7 @@ import (
 	"showfloor/internal/rooms/call"
 	"showfloor/internal/rooms/chat"
 	"showfloor/internal/rooms/session"
+	"showfloor/internal/rooms/speech"
 	"showfloor/internal/rooms/summary"
 	"showfloor/internal/rooms/transcript"
 	"showfloor/internal/shows/shop"
@@ -157,6 +158,9 @@ type Config struct {
 
 	// SummaryModel is the language model that writes summaries of sessions; without it, they are extractive.
 	SummaryModel summary.Model
+	// SpeechModel recognizes the speech of sessions; nil for none. SpeechCalls is how many calls to it this process makes at a time.
+	SpeechModel speech.Recognizer
+	SpeechCalls int
 
 	// CheckEvent returns an error for an envelope that must not be emitted. Tests check
 	// envelopes against the API document with it. nil accepts all.
@@ -166,6 +170,8 @@ type Config struct {
 	ObserveMail     func(outcome string)
 	// ObservePush is called for each answer of a push provider.
 	ObservePush func(name provider.Name, outcome provider.Outcome)
+	// ObserveSpeech is called with the outcome of each utterance.
+	ObserveSpeech func(outcome string)
 	// ObserveOrder is called for each order that is created, paid or expired.
 	ObserveOrder func(status string)
 	// ObserveMediaJob is called with the kind and the last status of each transcode and package.
@@ -225,8 +231,9 @@ type Areas struct {
 	Sessions *session.Service
 	Chat     *chat.Service
 	Calls    *call.Service
-	// Transcripts are the words of sessions, and Summaries are made of them.
+	// Transcripts are the words of sessions, and Summaries are made of them. Speech writes down what is spoken.
 	Transcripts *transcript.Service
+	Speech      *speech.Service
 	Summaries   *summary.Service
 	// Shows and Shop are what viewers and buyers see of streams and recordings.
 	Shows *show.Service
@@ -389,10 +396,15 @@ func (a *Areas) openRooms(c Config) {
 	a.Transcripts = transcript.New(transcript.Config{
 		Pool: c.Pool, Sessions: a.Sessions, Chat: a.Chat, Realtime: c.Realtime, Keep: c.KeepTranscripts, Now: c.Now,
 	})
-	a.Summaries = summary.New(summary.Config{
-		Pool: c.Pool, Sessions: a.Sessions, Transcripts: a.Transcripts, Chat: a.Chat, Model: c.SummaryModel, Log: c.Log, Now: c.Now,
+	a.Speech = speech.New(speech.Config{
+		Pool: c.Pool, Jobs: a.Inserter, Sessions: a.Sessions, Transcripts: a.Transcripts, Recognizer: c.SpeechModel, Calls: c.SpeechCalls,
+		Observe: c.ObserveSpeech, Log: c.Log, Now: c.Now,
 	})
-	a.SessionRetention = session.NewRetention(c.Pool, c.KeepSessions, c.Now, a.Chat, a.Calls, a.Transcripts, a.Summaries)
+	a.Summaries = summary.New(summary.Config{
+		Pool: c.Pool, Sessions: a.Sessions, Transcripts: a.Transcripts, Chat: a.Chat, Speech: a.Speech, Model: c.SummaryModel, Log: c.Log,
+		Now: c.Now,
+	})
+	a.SessionRetention = session.NewRetention(c.Pool, c.KeepSessions, c.Now, a.Chat, a.Calls, a.Transcripts, a.Speech, a.Summaries)
 	a.Pushes = push.New(push.Config{
 		Pool: c.Pool, Box: c.Box, Jobs: a.Inserter, Quotas: a.Quotas, Usage: a.Usage, Calls: a.Calls, Addresses: c.Push,
 		Observe: c.ObservePush, Log: c.Log, Now: c.Now,

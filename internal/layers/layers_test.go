@@ -63,8 +63,8 @@ func groups() []rule {
 		{
 			packages: "internal/rooms/...",
 			may: []string{
-				"gen/db", "gen/event", "internal/base/...", "internal/tenancy/...", "internal/outflow/event", "internal/outflow/push", "internal/outflow/realtime",
-				"internal/streams/mediagate", "internal/media/...",
+				"gen/db", "gen/event", "internal/base/...", "internal/tenancy/...", "internal/outflow/ai", "internal/outflow/event", "internal/outflow/push",
+				"internal/outflow/realtime", "internal/streams/mediagate", "internal/media/...",
 			},
 			why: "rooms may not import commerce or webhook: areas.Areas joins rooms with commerce, and webhook reads events from the database",
 		},

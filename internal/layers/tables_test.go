@@ -237,6 +237,7 @@ func owners() map[string]string {
 		"internal/rooms/chat":        {"channels", "channel_members", "channel_messages", "channel_moderation", "product_pins"},
 		"internal/rooms/session":     {"sessions", "participants", "room_placements", "nodes"},
 		"internal/rooms/transcript":  {"transcript_lines", "transcript_sizes"},
+		"internal/rooms/speech":      {"utterances"},
 		"internal/rooms/summary":     {"summary_parts"},
 		"internal/commerce/auction":  {"auctions", "bids"},
 		"internal/commerce/billing":  {"processor_events"},

@@ -59,6 +59,8 @@ const (
 	Pin        Prefix = "pin"
 	// Line is a sentence of a session's transcript.
 	Line Prefix = "line"
+	// Utterance is a piece of speech that waits for its line.
+	Utterance Prefix = "utt"
 	// PushCredentials are a project's; Notification is a push to many users.
 	PushCredentials Prefix = "pc"
 	Notification    Prefix = "ntf"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/media/oggopus"
 	"showfloor/internal/media/trackfile"
 )
 
@@ -65,7 +66,7 @@ func TestLane(t *testing.T) {
 				continue // a pause
 			}
 			l.add(frame, at)
-			off := time.Duration(l.written-frameLength)*time.Second/soundRate - at
+			off := time.Duration(l.ogg.Written()-oggopus.FrameLength)*time.Second/soundRate - at
 			require.LessOrEqual(t, off.Abs(), 20*time.Millisecond)
 		}
 		require.NoError(t, l.finish())
@@ -74,9 +75,9 @@ func TestLane(t *testing.T) {
 
 func TestSamples(t *testing.T) {
 	t.Parallel()
-	require.EqualValues(t, 960, samples([]byte(silence)))
+	require.EqualValues(t, 960, oggopus.Samples([]byte(oggopus.Silence)))
 	for _, bad := range []string{"", "\xFF", "\xFF\x00", "\xFF\x3F", string(make([]byte, 5000))} {
-		require.Zero(t, samples([]byte(bad)), "%x", bad)
+		require.Zero(t, oggopus.Samples([]byte(bad)), "%x", bad)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/media/oggopus"
 	"showfloor/internal/media/trackfile"
 )
 
@@ -81,7 +82,7 @@ func recordVoices(t *testing.T, count int, every time.Duration) (dir string) {
 			track, err := w.Track(trackfile.Info{ID: id, UserID: fmt.Sprint("user", i), Clock: id, MimeType: "audio/opus", ClockRate: 48_000})
 			require.NoError(t, err)
 			for n := range 5 {
-				track.Packet(uint16(n), uint32(n)*960, false, []byte(silence))
+				track.Packet(uint16(n), uint32(n)*960, false, []byte(oggopus.Silence))
 			}
 			track.Close()
 		})
@@ -145,7 +146,7 @@ func TestTracksWithoutPackets(t *testing.T) {
 			require.NoError(t, err)
 			track.Report(1<<32, 0)
 			if packets {
-				track.Packet(1, 1, false, []byte(silence))
+				track.Packet(1, 1, false, []byte(oggopus.Silence))
 			}
 			track.Close()
 		})

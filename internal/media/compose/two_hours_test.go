@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/media/oggopus"
 	"showfloor/internal/media/trackfile"
 )
 
@@ -88,7 +89,7 @@ func shiftsOfVoice(t *testing.T, path string) map[float64]float64 {
 		if packet := b[head:][:size]; len(packet) == 5 {
 			captured := float64(binary.BigEndian.Uint32(packet[1:])) / 1000
 			end := int64(binary.LittleEndian.Uint64(b[6:]))
-			list[captured] = float64(end-frameLength+lookahead)/soundRate - captured
+			list[captured] = float64(end-oggopus.FrameLength+oggopus.Lookahead)/soundRate - captured
 		}
 		b = b[head+size:]
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"showfloor/internal/media/metering"
+	"showfloor/internal/media/utterance"
 )
 
 // Config configures a Server.
@@ -32,6 +33,8 @@ type Config struct {
 	Air *Air
 	// Recordings makes the files of recorded rooms; nil: rooms can't be recorded.
 	Recordings Recordings
+	// Listener gets the microphones of rooms with transcription; nil: none.
+	Listener *utterance.Listener
 	// Meter measures the usage of each room; nil measures nothing.
 	Meter *metering.Meter
 	// MaxWatchers is the maximum number of watchers at a time, over all rooms; 0 refuses all. A watcher is a viewer of a stream

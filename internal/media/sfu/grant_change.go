@@ -105,6 +105,7 @@ func (r *room) learn(g Grant, joins bool) {
 	}
 	r.session = g.Room.Session
 	r.recording.arranged()
+	r.listen()
 	r.sendAll(encode(sessionMessage{typeSession, changed}), nil)
 }
 

@@ -74,6 +74,8 @@ type room struct {
 	// recording writes the room's tracks; nil for none. recorded has the ids of all recordings so far.
 	recording *recording
 	recorded  map[string]bool
+	// dictation passes the microphones on to the speech recognition; nil for none.
+	dictation *dictation
 }
 
 // member is a participant in a room.
@@ -125,6 +127,7 @@ func (r *room) run() {
 			r.work(r.box.close)
 			r.work(r.offAir)
 			r.work(r.endRecording)
+			r.work(r.endDictation)
 			r.account.Close()
 			return
 		}
@@ -157,6 +160,7 @@ func (r *room) join(p *peer, g Grant) {
 // user.
 func (r *room) enter(m *member, again bool) {
 	r.learn(m.grant, true)
+	r.listen()
 	r.members[m.grant.UserID] = m
 	delete(r.moderators, m.grant.UserID)
 	r.count(m, 1)
@@ -244,6 +248,7 @@ func (r *room) add(t *track) {
 	}
 	r.broadcast(t)
 	r.recording.take(t)
+	r.hear(t)
 }
 
 // unpublish ends a track for all members.
@@ -255,6 +260,7 @@ func (r *room) unpublish(id string) {
 	t.fwd.Close()
 	delete(r.tracks, id)
 	r.recording.lose(t)
+	r.unhear(id)
 	r.server.countTracks(-1)
 	data := encode(untrackMessage{typeUntrack, id})
 	for _, m := range r.members {

@@ -254,8 +254,8 @@ func grantOf(g session.Grant) sfu.Grant {
 	if v := g.Session; v != nil {
 		to.Room = sfu.RoomInfo{Kind: sfu.SessionRoom, Session: map[string]any{
 			"id": v.ID, "type": v.Type, "name": v.Name, "state": v.State, "layout": v.Layout, "hostId": v.HostID, "locked": v.Locked,
-			"waitingRoom": v.WaitingRoom, "recordingEnabled": v.RecordingEnabled, "spotlightUserId": v.SpotlightUserID,
-			"parentSessionId": v.ParentSessionID, "recordingId": v.RecordingID,
+			"waitingRoom": v.WaitingRoom, "recordingEnabled": v.RecordingEnabled, "transcriptionEnabled": v.TranscriptionEnabled,
+			"spotlightUserId": v.SpotlightUserID, "parentSessionId": v.ParentSessionID, "recordingId": v.RecordingID,
 		}}
 		recordingID := ""
 		if v.RecordingID != nil {

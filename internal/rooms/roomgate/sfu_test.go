@@ -22,7 +22,7 @@ func TestATokenOpensTheRoomAndItsEndClosesIt(t *testing.T) {
 	require.Equal(t, "joined", welcome.Self.State)
 	require.Equal(t, map[string]any{
 		"id": s.ID, "type": "conference", "name": "Planning", "state": "live", "layout": "speaker", "hostId": "ada", "locked": false,
-		"waitingRoom": false, "recordingEnabled": false, "recordingId": nil, "spotlightUserId": nil, "parentSessionId": nil,
+		"waitingRoom": false, "recordingEnabled": false, "transcriptionEnabled": false, "recordingId": nil, "spotlightUserId": nil, "parentSessionId": nil,
 	}, welcome.Session)
 	guest := owner.Ticket(t, s.ID, "bob", nil)
 	bob := guest.Connect(t)

@@ -45,9 +45,9 @@ type Grant struct {
 
 // Outline is a session as its participants see it.
 type Outline struct {
-	ID, Type, Name, State, Layout, HostID string
-	Locked, WaitingRoom, RecordingEnabled bool
-	SpotlightUserID, ParentSessionID      *string
+	ID, Type, Name, State, Layout, HostID                       string
+	Locked, WaitingRoom, RecordingEnabled, TranscriptionEnabled bool
+	SpotlightUserID, ParentSessionID                            *string
 	// RecordingID is the recording that is being made; nil if there is none.
 	RecordingID *string
 }

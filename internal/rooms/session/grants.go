@@ -175,7 +175,7 @@ func outlineOf(r db.ListGrantsRow) *Outline {
 	}
 	return &Outline{
 		ID: r.Participant.RoomID, Type: *r.Type, Name: *r.Name, State: *r.SessionState, Layout: *r.Layout, HostID: *r.HostID,
-		Locked: *r.Locked, WaitingRoom: *r.WaitingRoom, RecordingEnabled: *r.RecordingEnabled,
+		Locked: *r.Locked, WaitingRoom: *r.WaitingRoom, RecordingEnabled: *r.RecordingEnabled, TranscriptionEnabled: *r.TranscriptionEnabled,
 		SpotlightUserID: r.SpotlightUserID, ParentSessionID: r.ParentSessionID, RecordingID: r.RecordingID,
 	}
 }

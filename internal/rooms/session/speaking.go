@@ -56,6 +56,11 @@ func (s *Service) FindSession(ctx context.Context, tenantID, sessionID string) (
 	return get(ctx, db.New(s.config.Pool), tenantID, sessionID)
 }
 
+// FindParticipant returns a participant of a room, who may have left it.
+func FindParticipant(ctx context.Context, q *db.Queries, tenantID, roomID, userID string) (db.Participant, error) {
+	return getParticipant(ctx, q, tenantID, roomID, userID)
+}
+
 // Beginning is when a session started; when it was created, if it hasn't started.
 func Beginning(row db.Session) time.Time {
 	if row.StartedAt != nil {

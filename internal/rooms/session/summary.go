@@ -74,6 +74,8 @@ type Summary struct {
 	Text *SummaryText
 	// Engine is Extractive or Model; empty until the summary is written.
 	Engine string
+	// Sources are the texts that it was written from: speech, caption and chat.
+	Sources []string
 }
 
 // GetSessionSummary returns a session's summary; its fields are nil if there is none.
@@ -85,7 +87,7 @@ func (s *Service) GetSessionSummary(ctx context.Context, c tenancy.Caller, sessi
 	if row.SummaryAt == nil || row.Summary == nil || row.SummaryEngine == nil {
 		return Summary{}, nil
 	}
-	sum := Summary{At: row.SummaryAt, Text: &SummaryText{}, Engine: *row.SummaryEngine}
+	sum := Summary{At: row.SummaryAt, Text: &SummaryText{}, Engine: *row.SummaryEngine, Sources: row.SummarySources}
 	if err := json.Unmarshal(row.Summary, sum.Text); err != nil {
 		return Summary{}, fmt.Errorf("read the summary of %s: %w", sessionID, err)
 	}
@@ -116,11 +118,12 @@ func (s *Service) insertSummaries(ctx context.Context, tx pgx.Tx, list []Summari
 	return nil
 }
 
-// SaveSummary stores the summary of an ended session and sends session.summary.ready. It has no effect if the session has a summary.
+// SaveSummary stores the summary of an ended session, without its time, and sends session.summary.ready. It has no effect if the session has a summary.
 // cleanUp runs in the same transaction.
 func (s *Service) SaveSummary(
-	ctx context.Context, tenantID, sessionID string, text SummaryText, engine string, cleanUp func(tx pgx.Tx) error,
+	ctx context.Context, tenantID, sessionID string, sum Summary, cleanUp func(tx pgx.Tx) error,
 ) error {
+	text := sum.Text
 	encoded, err := json.Marshal(text)
 	if err != nil {
 		return fmt.Errorf("encode summary: %w", err)
@@ -139,7 +142,7 @@ func (s *Service) SaveSummary(
 			return nil
 		}
 		if err := db.New(tx).SaveSummary(ctx, db.SaveSummaryParams{
-			TenantID: tenantID, ID: sessionID, Summary: encoded, Engine: &engine, Now: s.config.Now(),
+			TenantID: tenantID, ID: sessionID, Summary: encoded, Engine: &sum.Engine, Sources: sum.Sources, Now: s.config.Now(),
 		}); err != nil {
 			return fmt.Errorf("save summary: %w", err)
 		}

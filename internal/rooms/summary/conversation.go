@@ -10,6 +10,7 @@ import (
 	"showfloor/internal/rooms/chat"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/rooms/summary/extractive"
+	"showfloor/internal/rooms/transcript"
 )
 
 const (
@@ -19,6 +20,8 @@ const (
 	pageMessages = 500
 	// maxBytes is the maximum size of a conversation; the rest is left out. An hour of talk has 60 kB.
 	maxBytes = 30 * chunkBytes
+	// fromChat is the source of messages, beside those of lines.
+	fromChat = "chat"
 )
 
 // conversation holds the transcript and the chat of a session, in the order of time.
@@ -26,12 +29,26 @@ type conversation struct {
 	lines []extractive.Line
 	// spoken and written are how many of them are of the transcript and of the chat.
 	spoken, written int
+	// from are their sources.
+	from map[string]bool
+}
+
+// sources lists them.
+func (c conversation) sources() []string {
+	list := []string{}
+	for _, source := range []string{transcript.FromSpeech, transcript.FromCaption, fromChat} {
+		if c.from[source] {
+			list = append(list, source)
+		}
+	}
+	return list
 }
 
 // read reads the conversation of a session.
 func (s *Service) read(ctx context.Context, row db.Session) (conversation, error) {
 	type utterance struct {
-		at time.Time
+		at     time.Time
+		source string
 		extractive.Line
 	}
 	var all []utterance
@@ -40,7 +57,7 @@ func (s *Service) read(ctx context.Context, row db.Session) (conversation, error
 		return conversation{}, err
 	}
 	for _, l := range spoken {
-		all = append(all, utterance{l.StartedAt, extractive.Line{Speaker: l.Speaker, Text: l.Body}})
+		all = append(all, utterance{l.StartedAt, l.Source, extractive.Line{Speaker: l.Speaker, Text: l.Body}})
 	}
 	written, err := s.messages(ctx, row)
 	if err != nil {
@@ -48,17 +65,18 @@ func (s *Service) read(ctx context.Context, row db.Session) (conversation, error
 	}
 	for _, m := range written {
 		if m.Body != nil {
-			all = append(all, utterance{m.CreatedAt, extractive.Line{Speaker: m.AuthorName, Text: *m.Body}})
+			all = append(all, utterance{m.CreatedAt, fromChat, extractive.Line{Speaker: m.AuthorName, Text: *m.Body}})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b utterance) int { return a.at.Compare(b.at) })
-	c := conversation{spoken: len(spoken), written: len(written)}
+	c := conversation{spoken: len(spoken), written: len(written), from: map[string]bool{}}
 	size := 0
 	for _, u := range all {
 		if size += len(u.Speaker) + len(u.Text); size > maxBytes {
 			break
 		}
 		c.lines = append(c.lines, u.Line)
+		c.from[u.source] = true
 	}
 	return c, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/outflow/ai"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/rooms/summary/extractive"
 )
@@ -28,8 +29,8 @@ const (
 )
 
 // WriteSummary writes the summary of an ended session, and sends session.summary.ready. It has no effect for a session that has a summary
-// or doesn't exist any more. If wait isn't 0, nothing was done, because too many summaries of the tenant are being written: try again
-// after that time. An answer of the model is stored as soon as it arrives, so that another call doesn't ask for it again. With
+// or doesn't exist any more. If wait isn't 0, nothing was done, because too many summaries of the tenant are being written, or spoken
+// words are still being recognized: try again after that time. An answer of the model is stored as soon as it arrives, so that another call doesn't ask for it again. With
 // withoutModel, or if the model refuses the text, the summary is extractive.
 func (s *Service) WriteSummary(ctx context.Context, tenantID, sessionID string, withoutModel bool) (wait time.Duration, err error) {
 	if !s.places.Take(tenantID) {
@@ -43,6 +44,9 @@ func (s *Service) WriteSummary(ctx context.Context, tenantID, sessionID string, 
 	if err != nil || !session.AwaitsSummary(row) {
 		return 0, err
 	}
+	if waits, err := s.config.Speech.Awaits(ctx, row); err != nil || waits {
+		return speechPause, err
+	}
 	c, err := s.read(ctx, row)
 	if err != nil {
 		return 0, err
@@ -51,7 +55,7 @@ func (s *Service) WriteSummary(ctx context.Context, tenantID, sessionID string, 
 	if err != nil {
 		return 0, err
 	}
-	return 0, s.config.Sessions.SaveSummary(ctx, tenantID, sessionID, text, engine, func(tx pgx.Tx) error {
+	return 0, s.config.Sessions.SaveSummary(ctx, tenantID, sessionID, session.Summary{Text: &text, Engine: engine, Sources: c.sources()}, func(tx pgx.Tx) error {
 		return db.New(tx).DeleteSummaryParts(ctx, db.DeleteSummaryPartsParams{TenantID: tenantID, SessionID: sessionID})
 	})
 }
@@ -62,7 +66,7 @@ func (s *Service) summarize(ctx context.Context, row db.Session, c conversation,
 		return extract(c), session.Extractive, nil
 	}
 	text, err := s.ask(ctx, row, c)
-	if refused, is := errors.AsType[RefusedError](err); is {
+	if refused, is := errors.AsType[ai.RefusedError](err); is {
 		s.config.Log.Warn("the language model refused a session; its summary is extractive", "session", row.ID, "reason", refused.Reason)
 		return extract(c), session.Extractive, nil
 	}

@@ -69,7 +69,7 @@ func (s *Service) PublishCaption(ctx context.Context, c tenancy.Caller, sessionI
 		return shown, nil
 	}
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		line, added, err := s.store(ctx, tx, row.TenantID, shown)
+		line, added, err := s.store(ctx, tx, row.TenantID, shown, FromCaption)
 		if err != nil {
 			return err
 		}
@@ -129,11 +129,11 @@ func nameOf(p db.Participant) string {
 }
 
 // store adds a line to the transcript, or returns the one that the speaker has with this key.
-func (s *Service) store(ctx context.Context, tx pgx.Tx, tenantID string, c Caption) (line db.TranscriptLine, added bool, err error) {
+func (s *Service) store(ctx context.Context, tx pgx.Tx, tenantID string, c Caption, source string) (line db.TranscriptLine, added bool, err error) {
 	q := db.New(tx)
 	line, err = q.CreateTranscriptLine(ctx, db.CreateTranscriptLineParams{
 		ID: id.At(id.Line, c.StartedAt.Time), TenantID: tenantID, SessionID: c.SessionID, UserID: c.UserID, Speaker: c.Speaker, Body: c.Text,
-		Language: c.Language, Key: c.Key, StartedAt: c.StartedAt.Time, EndedAt: c.EndedAt.Time, Now: s.config.Now(),
+		Language: c.Language, Key: c.Key, Source: source, StartedAt: c.StartedAt.Time, EndedAt: c.EndedAt.Time, Now: s.config.Now(),
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		line, err = q.GetTranscriptLineByKey(ctx, db.GetTranscriptLineByKeyParams{

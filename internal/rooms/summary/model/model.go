@@ -3,19 +3,17 @@
 package model
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/sashabaranov/go-openai"
 
+	"showfloor/internal/outflow/ai"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/rooms/summary"
 )
@@ -23,80 +21,40 @@ import (
 const (
 	// timeout is the time limit of one answer.
 	timeout = 2 * time.Minute
-	// maxAnswer is the maximum size of a response, in bytes.
-	maxAnswer = 1 << 20
 	// maxTokens limits the model's answer, with what it thinks before.
 	maxTokens = 4000
-	// maxReason is the maximum length of an error, in characters.
-	maxReason = 300
 	// Limits of a summary: characters of tldr and of an entry, and entries of a list. More is cut.
 	maxShort, maxEntry, maxEntries = 1000, 500, 20
 )
 
 // Client asks one model. Its methods may be called at the same time.
 type Client struct {
-	client *openai.Client
-	// key is hidden in errors.
-	key, model string
+	endpoint *ai.Endpoint
+	model    string
 }
 
 // New makes a client of the endpoint, for example https://api.openai.com/v1. The key may be empty.
-func New(url, key, model string) *Client {
-	config := openai.DefaultConfig(key)
-	config.BaseURL = strings.TrimSuffix(url, "/")
-	config.HTTPClient = &http.Client{Timeout: timeout, Transport: limited{http.DefaultTransport}}
-	return &Client{openai.NewClientWithConfig(config), key, model}
-}
-
-// limited cuts long responses, so that an endpoint can't fill the memory.
-type limited struct{ base http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := l.base.RoundTrip(r)
-	if err != nil {
-		return nil, fmt.Errorf("reach the endpoint: %w", err)
-	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
-	return resp, nil
-}
+func New(url, key, model string) *Client { return &Client{ai.New(url, key, timeout), model} }
 
 var _ summary.Model = (*Client)(nil)
 
 // Summarize implements summary.Model. It demands an answer by the schema; an endpoint that doesn't know schemas is asked again without.
 func (c *Client) Summarize(ctx context.Context, kind summary.TextKind, text string) (session.SummaryText, error) {
 	answer, err := c.ask(ctx, kind, text, byFormat())
-	if status(err) == http.StatusBadRequest {
+	if ai.Status(err) == http.StatusBadRequest {
 		answer, err = c.ask(ctx, kind, text, nil)
 	}
 	if err != nil {
-		return session.SummaryText{}, c.explain(err)
+		return session.SummaryText{}, c.endpoint.Explain(err)
 	}
 	return parse(answer)
-}
-
-// explain returns the error without the rest of the endpoint's answer, which may be long and may repeat the request with its key. An answer
-// that says that the request itself is bad is a summary.RefusedError.
-func (c *Client) explain(err error) error {
-	reason := clean(strings.ReplaceAll(err.Error(), cmp.Or(c.key, "\x00"), "***"), maxReason)
-	switch status(err) {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return summary.RefusedError{Reason: reason}
-	}
-	if refused, is := errors.AsType[summary.RefusedError](err); is {
-		return refused
-	}
-	return errors.New(reason)
 }
 
 // ask returns the text of the model's answer.
 func (c *Client) ask(ctx context.Context, kind summary.TextKind, text string, format *openai.ChatCompletionResponseFormat) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	resp, err := c.client.CreateChatCompletion(ctx, openai.ChatCompletionRequest{
+	resp, err := c.endpoint.CreateChatCompletion(ctx, openai.ChatCompletionRequest{
 		Model: c.model, ResponseFormat: format, MaxCompletionTokens: maxTokens,
 		Messages: []openai.ChatCompletionMessage{
 			{Role: openai.ChatMessageRoleSystem, Content: instructions(kind)},
@@ -112,20 +70,9 @@ func (c *Client) ask(ctx context.Context, kind summary.TextKind, text string, fo
 	choice := resp.Choices[0]
 	why := choice.FinishReason
 	if choice.Message.Refusal != "" || why == openai.FinishReasonContentFilter || why == openai.FinishReasonLength {
-		return "", summary.RefusedError{Reason: fmt.Sprintf("it stopped with %q: %s", why, choice.Message.Refusal)}
+		return "", ai.RefusedError{Reason: fmt.Sprintf("it stopped with %q: %s", why, choice.Message.Refusal)}
 	}
 	return choice.Message.Content, nil
-}
-
-// status is the HTTP status in an error; 0 if there is none.
-func status(err error) int {
-	if e, ok := errors.AsType[*openai.APIError](err); ok {
-		return e.HTTPStatusCode
-	}
-	if e, ok := errors.AsType[*openai.RequestError](err); ok {
-		return e.HTTPStatusCode
-	}
-	return 0
 }
 
 func instructions(kind summary.TextKind) string {
@@ -166,7 +113,7 @@ func parse(answer string) (session.SummaryText, error) {
 	if err := json.Unmarshal([]byte(answer[begin:end+1]), &text); err != nil {
 		return session.SummaryText{}, fmt.Errorf("read the language model's answer: %w", err)
 	}
-	text.TLDR = clean(text.TLDR, maxShort)
+	text.TLDR = ai.Clean(text.TLDR, maxShort)
 	if text.TLDR == "" {
 		return session.SummaryText{}, errors.New("the language model's answer has no tldr")
 	}
@@ -176,25 +123,11 @@ func parse(answer string) (session.SummaryText, error) {
 	for _, list := range []*[]string{&text.Highlights, &text.ActionItems, &text.Decisions} {
 		kept := []string{}
 		for _, entry := range *list {
-			if entry = clean(entry, maxEntry); entry != "" && len(kept) < maxEntries {
+			if entry = ai.Clean(entry, maxEntry); entry != "" && len(kept) < maxEntries {
 				kept = append(kept, entry)
 			}
 		}
 		*list = kept
 	}
 	return text, nil
-}
-
-// clean removes control characters, which the database doesn't store, and cuts the text to so many characters.
-func clean(text string, most int) string {
-	text = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text))
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
 }

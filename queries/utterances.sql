@@ -1,0 +1,27 @@
+-- name: CreateUtterance :execrows
+-- Stores nothing if it is stored, or if too many of the session or of the tenant wait.
+INSERT INTO utterances (id, tenant_id, session_id, user_id, key, sound, started_at, ended_at, created_at)
+SELECT @id, @tenant_id, @session_id, @user_id, @key, @sound, @started_at, @ended_at, @now
+WHERE (SELECT count(*) FROM utterances u WHERE u.tenant_id = @tenant_id AND u.session_id = @session_id) < @session_most::integer
+    AND (SELECT count(*) FROM utterances u WHERE u.tenant_id = @tenant_id) < @tenant_most::integer
+ON CONFLICT (session_id, user_id, key) DO NOTHING;
+
+-- name: GetUtterance :one
+SELECT * FROM utterances WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: DeleteUtterance :execrows
+DELETE FROM utterances WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: HasUtterances :one
+SELECT EXISTS (SELECT FROM utterances WHERE tenant_id = @tenant_id AND session_id = @session_id)::boolean;
+
+-- name: DeleteUtterancesBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention covers all tenants.
+DELETE FROM utterances WHERE id IN (
+    SELECT u.id FROM utterances u WHERE u.created_at < @before::timestamptz ORDER BY u.created_at LIMIT @max_rows);
+
+-- name: DeleteUtterancesOfSessions :exec
+-- @sqlc-vet-disable tenant
+-- The sessions are locked.
+DELETE FROM utterances WHERE session_id = ANY (@ids::text[]);

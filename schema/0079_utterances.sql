@@ -1,0 +1,26 @@
+-- +goose Up
+
+-- What participants of sessions with transcription have said, until the speech recognition has written it down.
+CREATE TABLE utterances (
+    id         text PRIMARY KEY,
+    tenant_id  text NOT NULL REFERENCES tenants (id),
+    session_id text NOT NULL REFERENCES sessions (id),
+    user_id    text NOT NULL,
+    -- The key of its line in the transcript.
+    key        text NOT NULL,
+    -- An Ogg file with Opus.
+    sound      bytea NOT NULL,
+    started_at timestamptz NOT NULL,
+    ended_at   timestamptz NOT NULL,
+    created_at timestamptz NOT NULL
+);
+ALTER TABLE utterances ALTER COLUMN sound SET STORAGE EXTERNAL; -- Opus can't be compressed
+CREATE UNIQUE INDEX utterances_key ON utterances (session_id, user_id, key);
+CREATE INDEX utterances_tenant_idx ON utterances (tenant_id);
+CREATE INDEX utterances_created_idx ON utterances (created_at);
+
+-- Who wrote a line: a client or the tenant's server with a caption, or the speech recognition.
+ALTER TABLE transcript_lines ADD COLUMN source text NOT NULL DEFAULT 'caption' CHECK (source IN ('caption', 'speech'));
+
+-- The texts that a summary was written from. Summaries from before have none.
+ALTER TABLE sessions ADD COLUMN summary_sources text[] NOT NULL DEFAULT '{}';
