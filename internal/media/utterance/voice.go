@@ -47,7 +47,7 @@ const (
 	rise     = 1.0
 	fastRise = 20.0
 	// smallest is the size from which a packet without a level has voice, in bytes: comfort noise is shorter.
-	smallest = 16
+	smallest = 8
 )
 
 // packet is a frame of Opus.

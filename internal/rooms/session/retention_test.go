@@ -55,6 +55,11 @@ func (k *kept) used(t *testing.T, roomID string) {
 	require.NoError(t, db.New(k.Pool).SaveSummaryPart(t.Context(), db.SaveSummaryPartParams{
 		SessionID: roomID, TenantID: k.owner.TenantID, Answer: []byte("{}"), Now: k.Clock.Now(),
 	}))
+	_, err := db.New(k.Pool).CreateUtterance(t.Context(), db.CreateUtteranceParams{
+		ID: "utt_" + roomID, TenantID: k.owner.TenantID, SessionID: roomID, UserID: "ada", Sound: []byte("x"), Now: k.Clock.Now(),
+		SessionMost: 1, TenantMost: 100,
+	})
+	require.NoError(t, err)
 	require.NoError(t, db.New(k.Pool).CreatePin(t.Context(), db.CreatePinParams{
 		ID: "pin_" + roomID, TenantID: k.owner.TenantID, RoomID: roomID, ProductID: "prod_1", PinnedBy: "ada", Now: k.Clock.Now(),
 	}))
@@ -145,7 +150,7 @@ func TestRetentionDeletesSessionsWithAllOfTheirs(t *testing.T) {
 	slices.Sort(tables)
 	require.Equal(t, []string{
 		"calls", "channel_members", "channel_messages", "channel_moderation", "channels", "event_subjects", "participants", "product_pins", "sessions",
-		"summary_parts", "transcript_lines", "transcript_sizes",
+		"summary_parts", "transcript_lines", "transcript_sizes", "utterances",
 	}, slices.Compact(tables))
 	for _, row := range naming(after, old) {
 		require.Contains(t, staying, tableOf(row), row)

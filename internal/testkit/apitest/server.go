@@ -40,6 +40,7 @@ import (
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/webvtt"
 	"showfloor/internal/outflow/push/provider"
+	"showfloor/internal/rooms/speech"
 	"showfloor/internal/rooms/summary"
 	"showfloor/internal/streams/mediagate"
 	"showfloor/internal/streams/packaging"
@@ -108,6 +109,8 @@ type Options struct {
 	SFU bool
 	// SummaryModel writes the summaries of sessions; they are extractive by default.
 	SummaryModel summary.Model
+	// SpeechModel recognizes the speech of sessions; none by default.
+	SpeechModel speech.Recognizer
 	// Production refuses deliveries to private addresses, and has no mailbox.
 	Production bool
 	// Limits are the rate limits; nothing is limited by default.
@@ -294,7 +297,8 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		Files: cmp.Or[areas.Files](o.Files, noFiles{}), RecordingClips: o.Clips, RestreamProber: prober,
 		Renditions: o.Renditions, TranscodeWorkers: 1, Packages: o.Packages,
 		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
-		Processor:      s.Sandbox.Client, Realtime: &s.published, SummaryModel: o.SummaryModel, CheckEvent: eventCheck(t),
+		Processor:      s.Sandbox.Client, Realtime: &s.published, SummaryModel: o.SummaryModel, SpeechModel: o.SpeechModel,
+		CheckEvent:     eventCheck(t),
 		PasswordMemory: cmp.Or(o.PasswordMemory, 64),
 	})
 	must(t, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/text/language"
@@ -83,7 +84,8 @@ func words(resp openai.AudioResponse) speech.Words {
 		}
 		text = b.String()
 	}
-	out := speech.Words{Text: ai.Clean(strings.Join(strings.Fields(text), " "), maxText)}
+	space := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	out := speech.Words{Text: ai.Clean(strings.Join(strings.FieldsFunc(text, space), " "), maxText)}
 	if tag, err := language.Parse(resp.Language); err == nil {
 		name := tag.String()
 		out.Language = &name
