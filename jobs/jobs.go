@@ -119,7 +119,9 @@ func (c Config) River() *river.Config {
 		processor.Queue:      {MaxWorkers: processor.Workers},
 		retentionQueue:       {MaxWorkers: 1},
 		session.SummaryQueue: {MaxWorkers: summary.Workers},
-		speech.Queue:         {MaxWorkers: c.Areas.Speech.Workers()},
+	}
+	if c.Areas.Speech != nil {
+		config.Queues[speech.Queue] = river.QueueConfig{MaxWorkers: c.Areas.Speech.Workers()}
 	}
 	if c.Areas.Pushes != nil {
 		for name, workers := range c.Areas.Pushes.Queues() {

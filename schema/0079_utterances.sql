@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What participants of sessions with transcription have said, until the speech recognition has written it down.
+-- Speech of participants of sessions with transcription, until it is recognized.
 CREATE TABLE utterances (
     id         text PRIMARY KEY,
     tenant_id  text NOT NULL REFERENCES tenants (id),
@@ -19,7 +19,7 @@ CREATE UNIQUE INDEX utterances_key ON utterances (session_id, user_id, key);
 CREATE INDEX utterances_tenant_idx ON utterances (tenant_id);
 CREATE INDEX utterances_created_idx ON utterances (created_at);
 
--- Who wrote a line: a client or the tenant's server with a caption, or the speech recognition.
+-- The origin of a line: a caption of a client or of the tenant's server, or the speech recognition.
 ALTER TABLE transcript_lines ADD COLUMN source text NOT NULL DEFAULT 'caption' CHECK (source IN ('caption', 'speech'));
 
 -- The texts that a summary was written from. Summaries from before have none.

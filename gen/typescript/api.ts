@@ -13163,7 +13163,7 @@ export interface components {
              */
             startedAt: string | null;
             state: components["schemas"]["SessionState"];
-            /** @description Whether captions are kept as a transcript, and a summary is written after the session has ended. */
+            /** @description Whether a transcript is kept of captions and, if this server has a model for speech, of what participants say, and a summary is written after the end. */
             transcriptionEnabled: boolean;
             type: components["schemas"]["SessionType"];
             /** Format: date-time */
@@ -13468,7 +13468,7 @@ export interface components {
              */
             recordingEnabled?: boolean;
             /**
-             * @description Whether captions are kept as a transcript, and a summary is written after the session has ended.
+             * @description Whether a transcript is kept of captions and, if this server has a model for speech, of what participants say, and a summary is written after the end.
              * @default false
              */
             transcriptionEnabled?: boolean;
@@ -13714,7 +13714,7 @@ export interface components {
             name?: string;
             /** @description Tells clients to announce that the session is recorded. A running recording continues. */
             recordingEnabled?: boolean;
-            /** @description Applies to later captions. The value at the end decides whether a summary is written. */
+            /** @description Applies to later words. The value at the end decides whether a summary is written. */
             transcriptionEnabled?: boolean;
             /** @description False admits the waiting users in the order in which they came, as long as seats are free; the others enter when they try again. */
             waitingRoom?: boolean;

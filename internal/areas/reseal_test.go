@@ -156,7 +156,7 @@ func TestAllSealedColumnsAreKnown(t *testing.T) {
 		"signing_keys.private_key", "restream_targets.address", "push_credentials.ios_key", "push_credentials.cloud_account", "webhook_endpoints.secret", "webhook_endpoints.previous_secret", "mails.content", "idempotency_keys.body",
 		// Columns of hashes and bodies.
 		"api_keys.key_hash", "ended_api_keys.key_hash", "streams.key_hash", "signup_forms.code_hash", "signup_tries.email_hash",
-		"password_links.token_hash", "invitations.token_hash", "known_networks.pair_hash", "usage_intervals.key", "captures.body", "idempotency_keys.fingerprint",
+		"password_links.token_hash", "invitations.token_hash", "known_networks.pair_hash", "usage_intervals.key", "captures.body", "utterances.sound", "idempotency_keys.fingerprint",
 		"recording_text_tracks.hash", "push_devices.token_hash",
 	}, columns)
 }

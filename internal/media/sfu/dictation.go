@@ -71,7 +71,7 @@ func (r *room) hear(t *track) {
 	})
 }
 
-// unhear ends that of a track. What it has said is passed on.
+// unhear ends that of a track. Words before that are passed on.
 func (r *room) unhear(id string) {
 	if r.dictation == nil || r.dictation.voices[id] == nil {
 		return

@@ -19,7 +19,7 @@ const (
 	// pause ends an utterance. shortPause ends one that is longer than wanted.
 	pause      = 800 * millisecond
 	shortPause = 200 * millisecond
-	// gap is a pause without packets, from discontinuous transmission or a mute. The noise is learned anew after it.
+	// gap is a pause without packets, from discontinuous transmission or a mute. The noise is learned again after it.
 	gap = 300 * millisecond
 	wanted     = 12 * oggopus.Rate
 	// maxLength ends an utterance without a pause.

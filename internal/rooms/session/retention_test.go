@@ -91,7 +91,7 @@ func (k *kept) rows(t *testing.T) (list []string) {
 func (k *kept) retain(t *testing.T, keep, later time.Duration) {
 	t.Helper()
 	now := func() time.Time { return k.Clock.Now().Add(later) }
-	require.NoError(t, session.NewRetention(k.Pool, keep, now, k.Chat, k.Calls, k.Transcripts, k.Summaries).DeleteOld(t.Context()))
+	require.NoError(t, session.NewRetention(k.Pool, keep, now, k.Chat, k.Calls, k.Transcripts, k.Speech, k.Summaries).DeleteOld(t.Context()))
 }
 
 // naming returns the rows that contain the id of one of the sessions.
@@ -204,7 +204,7 @@ func TestRetentionLeavesNoChannelBehind(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		now := func() time.Time { return k.Clock.Now().Add(2 * retentionMonth) }
-		done <- session.NewRetention(k.Pool, retentionMonth, now, k.Chat, k.Calls, k.Transcripts, k.Summaries).DeleteOld(t.Context())
+		done <- session.NewRetention(k.Pool, retentionMonth, now, k.Chat, k.Calls, k.Transcripts, k.Speech, k.Summaries).DeleteOld(t.Context())
 	}()
 	(&rig{Server: k.Server}).behind(t, tx, 1)
 	require.NoError(t, tx.Commit(t.Context()))
