@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -71,7 +70,7 @@ func (m *speechModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if max(ada, ben) < 0.02 || min(ada, ben) > 0.01 {
 		m.faults = append(m.faults, fmt.Sprintf("%d bytes: %.3f and %.3f", len(wave), ada, ben))
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"text": fmt.Sprintf("This is sentence %d of %s.", len(m.answered), name)})
+	_, _ = fmt.Fprintf(w, `{"text": "This is sentence %d of %s."}`, len(m.answered), name)
 }
 
 // strength is the mean level of a tone in samples of 16 kHz.
@@ -158,8 +157,8 @@ func (x *transcribed) lines(t *testing.T) (list []api.TranscriptLine) {
 	return *resp.JSON200
 }
 
-// ends ends the session and waits for its summary.
-func (x *transcribed) ends(t *testing.T) (sum api.SessionSummary, took time.Duration) {
+// finish ends the session and waits for its summary.
+func (x *transcribed) finish(t *testing.T) (sum api.SessionSummary, took time.Duration) {
 	t.Helper()
 	created(x.a.EndSessionWithResponse(t.Context(), x.session.ID))(t)
 	began := time.Now()
@@ -187,7 +186,7 @@ func TestSpeechBecomesATranscript(t *testing.T) {
 	last := x.lines(t)[len(x.lines(t))-1]
 	require.Less(t, last.EndedAt.Sub(last.StartedAt.Time), 4*time.Second)
 	x.ben.isQuiet()
-	sum, took := x.ends(t)
+	sum, took := x.finish(t)
 	t.Logf("the summary was ready %s after the end", took)
 	require.Equal(t, []api.SummarySource{"speech"}, sum.Sources)
 	x.m.mu.Lock()
@@ -226,7 +225,7 @@ func TestSpeechOutlivesItsServer(t *testing.T) {
 		known := len(x.lines(t))
 		until(t, "new words", func() bool { return len(x.lines(t)) > known })
 	}
-	sum, _ := x.ends(t)
+	sum, _ := x.finish(t)
 	require.Equal(t, []api.SummarySource{"speech"}, sum.Sources)
 	require.Zero(t, x.waiting(t))
 	x.m.mu.Lock()
@@ -242,7 +241,7 @@ func (x *transcribed) waiting(t *testing.T) (n int) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), x.s.settings["DATABASE_URL"])
 	require.NoError(t, err)
-	defer db.Close(t.Context()) //nolint:errcheck // a read
+	defer db.Close(t.Context())
 	require.NoError(t, db.QueryRow(t.Context(), "SELECT count(*) FROM utterances").Scan(&n))
 	return n
 }

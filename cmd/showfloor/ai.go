@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"showfloor/internal/media/utterance"
-	"showfloor/internal/rooms/speech"
 	"showfloor/internal/rooms/speech/recognizer"
 	"showfloor/internal/rooms/summary/model"
 )
@@ -73,7 +72,7 @@ func (c *config) summaryModel() *model.Client {
 }
 
 // speechModel is the model for speech; nil if none is set. AI_KEY is not sent to AI_TRANSCRIBE_URL.
-func (c *config) speechModel() speech.Recognizer {
+func (c *config) speechModel() *recognizer.Client {
 	switch {
 	case c.AITranscribeModel == "":
 		return nil

@@ -247,7 +247,10 @@ func (s *server) openAreas(ctx context.Context) error {
 	if m := s.config.summaryModel(); m != nil {
 		config.SummaryModel = m
 	}
-	config.SpeechModel, config.SpeechCalls, config.ObserveSpeech = s.config.speechModel(), s.config.transcribeCalls, s.metrics.observeSpeech
+	if m := s.config.speechModel(); m != nil {
+		config.SpeechModel = m
+	}
+	config.SpeechCalls, config.ObserveSpeech = s.config.transcribeCalls, s.metrics.observeSpeech
 	s.areas, err = areas.Open(ctx, config)
 	if err != nil {
 		return err

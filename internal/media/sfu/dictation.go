@@ -5,6 +5,7 @@ import (
 
 	"github.com/pion/rtcp"
 	"github.com/pion/rtp"
+	"github.com/pion/webrtc/v4"
 
 	"showfloor/internal/media/sfu/forward"
 	"showfloor/internal/media/utterance"
@@ -53,7 +54,8 @@ func (r *room) listen() {
 // hear begins to pass on a track, if it is a participant's microphone.
 func (r *room) hear(t *track) {
 	l := r.dictation
-	if l == nil || l.voices[t.id] != nil || t.owner == nil || t.source != sourceMicrophone || !strings.EqualFold(t.codec.MimeType, "audio/opus") {
+	opus := strings.EqualFold(t.codec.MimeType, webrtc.MimeTypeOpus)
+	if l == nil || l.voices[t.id] != nil || t.owner == nil || t.source != sourceMicrophone || !opus {
 		return
 	}
 	h := &microphone{voice: r.server.config.Listener.Listen(r.tenantID, r.id, t.userID, t.id)}

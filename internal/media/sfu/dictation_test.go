@@ -51,7 +51,9 @@ func TestSpeechIsPassedOn(t *testing.T) {
 	require.Zero(t, n.of("ann"), "transcription is off")
 
 	transcribe := func(on bool) {
-		r.change("sess_1", "ann", func(g *sfu.Grant) { g.Room.Session = map[string]any{"layout": "grid", "locked": false, "transcriptionEnabled": on} })
+		r.change("sess_1", "ann", func(g *sfu.Grant) {
+			g.Room.Session = map[string]any{"layout": "grid", "locked": false, "transcriptionEnabled": on}
+		})
 	}
 	transcribe(true)
 	ann.Expect(t, "the change", func(m sfutest.Message) bool { return m.Type == "session" && m.Session["transcriptionEnabled"] == true })

@@ -20,8 +20,8 @@ const (
 	pause      = 800 * millisecond
 	shortPause = 200 * millisecond
 	// gap is a pause without packets, from discontinuous transmission or a mute. The noise is learned again after it.
-	gap = 300 * millisecond
-	wanted     = 12 * oggopus.Rate
+	gap    = 300 * millisecond
+	wanted = 12 * oggopus.Rate
 	// maxLength ends an utterance without a pause.
 	maxLength = 20 * oggopus.Rate
 	// minVoice is how much of an utterance must be voice, without pauses. A shorter noise is dropped.

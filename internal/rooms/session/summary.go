@@ -118,8 +118,8 @@ func (s *Service) insertSummaries(ctx context.Context, tx pgx.Tx, list []Summari
 	return nil
 }
 
-// SaveSummary stores the summary of an ended session, without its time, and sends session.summary.ready. It has no effect if the session has a summary.
-// cleanUp runs in the same transaction.
+// SaveSummary stores the summary of an ended session, without its time, and sends session.summary.ready. It has no effect if the session
+// has a summary. cleanUp runs in the same transaction.
 func (s *Service) SaveSummary(
 	ctx context.Context, tenantID, sessionID string, sum Summary, cleanUp func(tx pgx.Tx) error,
 ) error {

@@ -146,7 +146,7 @@ func TestUtterancesBecomeLines(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{"text": "x", "language": "en", "segments": [`+strings.Join([]string{
 		segment(" We start", "0.1", "-0.2", "1.1"), segment(" Thank you for watching!", "0.9", "-1.2", "1"), segment(` on\u0000 Thursday.`, "0.7", "-0.3", "1.2"),
-		segment(" la la la la la", "0.1", "-0.1", "2.5"),
+		segment(" Hum hmm", "0.1", "-0.1", "2.5"),
 	}, ",")+`]}`)
 	said := r.said()
 	for range 2 {
@@ -293,7 +293,7 @@ func TestWaitingUtterancesAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{"text": "Yes."}`)
 	_, err := r.s.Pool.Exec(t.Context(), `INSERT INTO utterances (id, tenant_id, session_id, user_id, key, sound, started_at, ended_at, created_at)
-		SELECT $2 || n, $1, $2, 'ben', n::text, '', now(), now(), now() - interval '25 hours' FROM generate_series(1, 500) n`, r.owner.TenantID, r.session.ID)
+		SELECT $2 || n, $1, $2, 'ben', n::text, '', now(), now() + interval '1 s', at FROM generate_series(1, 500) n, (VALUES (now() - interval '25 hours')) AS t (at)`, r.owner.TenantID, r.session.ID)
 	require.NoError(t, err)
 	require.ErrorIs(t, r.s.Speech.KeepUtterance(t.Context(), r.said()), utterance.ErrUnwanted)
 	require.NoError(t, r.s.Speech.DeleteOld(t.Context()))

@@ -30,8 +30,8 @@ const (
 
 // WriteSummary writes the summary of an ended session, and sends session.summary.ready. It has no effect for a session that has a summary
 // or doesn't exist any more. If wait isn't 0, nothing was done, because too many summaries of the tenant are being written, or spoken
-// words are still being recognized: try again after that time. An answer of the model is stored as soon as it arrives, so that another call doesn't ask for it again. With
-// withoutModel, or if the model refuses the text, the summary is extractive.
+// words are still being recognized: try again after that time. An answer of the model is stored as soon as it arrives, so that another
+// call doesn't ask for it again. With withoutModel, or if the model refuses the text, the summary is extractive.
 func (s *Service) WriteSummary(ctx context.Context, tenantID, sessionID string, withoutModel bool) (wait time.Duration, err error) {
 	if !s.places.Take(tenantID) {
 		return busyPause + rand.N(busyPause), nil
@@ -55,7 +55,8 @@ func (s *Service) WriteSummary(ctx context.Context, tenantID, sessionID string, 
 	if err != nil {
 		return 0, err
 	}
-	return 0, s.config.Sessions.SaveSummary(ctx, tenantID, sessionID, session.Summary{Text: &text, Engine: engine, Sources: c.sources()}, func(tx pgx.Tx) error {
+	sum := session.Summary{Text: &text, Engine: engine, Sources: c.sources()}
+	return 0, s.config.Sessions.SaveSummary(ctx, tenantID, sessionID, sum, func(tx pgx.Tx) error {
 		return db.New(tx).DeleteSummaryParts(ctx, db.DeleteSummaryPartsParams{TenantID: tenantID, SessionID: sessionID})
 	})
 }

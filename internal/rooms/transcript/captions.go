@@ -129,7 +129,9 @@ func nameOf(p db.Participant) string {
 }
 
 // store adds a line to the transcript, or returns the one that the speaker has with this key.
-func (s *Service) store(ctx context.Context, tx pgx.Tx, tenantID string, c Caption, source string) (line db.TranscriptLine, added bool, err error) {
+func (s *Service) store(
+	ctx context.Context, tx pgx.Tx, tenantID string, c Caption, source string,
+) (line db.TranscriptLine, added bool, err error) {
 	q := db.New(tx)
 	line, err = q.CreateTranscriptLine(ctx, db.CreateTranscriptLineParams{
 		ID: id.At(id.Line, c.StartedAt.Time), TenantID: tenantID, SessionID: c.SessionID, UserID: c.UserID, Speaker: c.Speaker, Body: c.Text,

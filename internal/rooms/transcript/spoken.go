@@ -73,7 +73,8 @@ func (s *Service) KeepSpokenTx(ctx context.Context, tx pgx.Tx, row db.Session, i
 	began := session.Beginning(row)
 	ended := within(&in.EndedAt, began, now)
 	c := Caption{
-		SessionID: row.ID, Key: in.Key, UserID: in.UserID, Speaker: nameOf(speaker), Text: in.Text, Final: true, Kept: true, Language: in.Language,
+		SessionID: row.ID, Key: in.Key, UserID: in.UserID, Speaker: nameOf(speaker), Text: in.Text, Final: true, Kept: true,
+		Language:  in.Language,
 		StartedAt: timestamp.From(within(&in.StartedAt, began, ended)), EndedAt: timestamp.From(ended),
 	}
 	added := false
