@@ -54,6 +54,7 @@ func TestDefaults(t *testing.T) {
 		},
 		RoomSettings:      RoomSettings{SFUAddr: ":7882", SFUMaxViewers: "200", sfuMaxWatchers: 200, CallRingTimeout: "45s"},
 		ConnSettings:      ConnSettings{HLSMaxPerAddress: "2000", hlsPerAddress: 2000, RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
+		AISettings:        AISettings{AITranscribeCalls: "8", transcribeCalls: 8},
 		RetentionSettings: RetentionSettings{RetentionAuditDays: "0", RetentionMessagesDays: "0", RetentionSessionsDays: "0", RetentionTranscriptsDays: "0"},
 		DiskSettings: DiskSettings{
 			DiskLow: "2GiB", DiskVeryLow: "1GiB", diskMarks: diskspace.Marks{Low: diskMark(t, "2GiB"), VeryLow: diskMark(t, "1GiB")},
