@@ -71,6 +71,11 @@ func (p *Providers) Addresses() provider.Addresses {
 	return provider.Addresses{APNS: p.URL, FCM: p.URL, FCMToken: p.URL + "/token", Roots: p.Roots}
 }
 
+// Certificate is that of the services, in PEM.
+func (p *Providers) Certificate() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.web.Certificate().Raw})
+}
+
 // CountOnly stops keeping requests, for benchmarks.
 func (p *Providers) CountOnly() {
 	p.mu.Lock()
