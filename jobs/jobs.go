@@ -120,7 +120,7 @@ func (c Config) River() *river.Config {
 		retentionQueue:       {MaxWorkers: 1},
 		session.SummaryQueue: {MaxWorkers: summary.Workers},
 	}
-	if c.Areas.Speech != nil {
+	if c.Areas.Speech != nil && c.Areas.Speech.Works() { // utterances of other nodes wait for a node with a model
 		config.Queues[speech.Queue] = river.QueueConfig{MaxWorkers: c.Areas.Speech.Workers()}
 	}
 	if c.Areas.Pushes != nil {

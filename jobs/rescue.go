@@ -9,6 +9,7 @@ import (
 
 	"showfloor/internal/outflow/push"
 	"showfloor/internal/rooms/session"
+	"showfloor/internal/rooms/speech"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/recording"
 )
@@ -34,6 +35,7 @@ func slowJobs() map[string]time.Duration {
 		mediajob.RunArgs{}.Kind():          mediaJobTimeout,
 		session.SummarizeArgs{}.Kind():     summaryTimeout,
 		push.BatchArgs{}.Kind():            pushBatchTimeout,
+		speech.RecognizeArgs{}.Kind():      speechTimeout,
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strconv"
 
+	"golang.org/x/text/language"
+
 	"showfloor/internal/media/utterance"
 	"showfloor/internal/rooms/speech/recognizer"
 	"showfloor/internal/rooms/summary/model"
@@ -23,6 +25,8 @@ type AISettings struct {
 	AITranscribeURL   string `env:"AI_TRANSCRIBE_URL"`
 	AITranscribeKey   string `env:"AI_TRANSCRIBE_KEY"`
 	AITranscribeCalls string `env:"AI_TRANSCRIBE_CALLS" envDefault:"8"`
+	// AITranscribeLanguage is a code such as de; empty if the model is to find the language out.
+	AITranscribeLanguage string `env:"AI_TRANSCRIBE_LANGUAGE"`
 	// transcribeCalls is AITranscribeCalls as a number.
 	transcribeCalls int
 }
@@ -35,6 +39,9 @@ func (c *config) checkAI() (err error) {
 	c.transcribeCalls, err = strconv.Atoi(c.AITranscribeCalls)
 	if err != nil || c.transcribeCalls < 1 || c.transcribeCalls > maxTranscribeCalls {
 		return fmt.Errorf("AI_TRANSCRIBE_CALLS: %q is not a number from 1 to %d", c.AITranscribeCalls, maxTranscribeCalls)
+	}
+	if base, err := language.ParseBase(c.AITranscribeLanguage); c.AITranscribeLanguage != "" && (err != nil || base.String() != c.AITranscribeLanguage) {
+		return fmt.Errorf("AI_TRANSCRIBE_LANGUAGE: %q is not the code of a language, such as de", c.AITranscribeLanguage)
 	}
 	for _, s := range []struct{ name, value string }{{"AI_URL", c.AIURL}, {"AI_TRANSCRIBE_URL", c.AITranscribeURL}} {
 		if s.value != "" && !isEndpoint(s.value) {
@@ -77,9 +84,9 @@ func (c *config) speechModel() *recognizer.Client {
 	case c.AITranscribeModel == "":
 		return nil
 	case c.AITranscribeURL != "":
-		return recognizer.New(c.AITranscribeURL, c.AITranscribeKey, c.AITranscribeModel)
+		return recognizer.New(c.AITranscribeURL, c.AITranscribeKey, c.AITranscribeModel, c.AITranscribeLanguage)
 	}
-	return recognizer.New(c.AIURL, c.AIKey, c.AITranscribeModel)
+	return recognizer.New(c.AIURL, c.AIKey, c.AITranscribeModel, c.AITranscribeLanguage)
 }
 
 // summaryEngine says what writes summaries, for the banner.
@@ -109,7 +116,7 @@ func (s *server) openListener() error {
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		return errors.New("AI_TRANSCRIBE_MODEL needs ffmpeg, which is not installed: run `make setup`, or remove the setting")
 	}
-	s.listener = utterance.New(utterance.Config{Keep: s.areas.Speech.KeepUtterance, Now: s.clock.Now, Log: s.log})
+	s.listener = utterance.New(utterance.Config{Keep: s.areas.Speech.KeepUtterance, Dropped: s.areas.Speech.Drop, Now: s.clock.Now, Log: s.log})
 	s.onStop("speech", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, shutdownTime/10)
 		defer cancel()

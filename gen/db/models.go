@@ -888,11 +888,13 @@ type Utterance struct {
 	TenantID  string
 	SessionID string
 	UserID    string
+	Speaker   string
 	Key       string
 	Sound     []byte
 	StartedAt time.Time
 	EndedAt   time.Time
 	CreatedAt time.Time
+	FailedAt  *time.Time
 }
 
 type WebhookDelivery struct {

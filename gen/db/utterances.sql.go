@@ -11,10 +11,12 @@ import (
 )
 
 const CreateUtterance = `-- name: CreateUtterance :execrows
-INSERT INTO utterances (id, tenant_id, session_id, user_id, key, sound, started_at, ended_at, created_at)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9
-WHERE (SELECT count(*) FROM utterances u WHERE u.tenant_id = $2 AND u.session_id = $3) < $10::integer
-    AND (SELECT count(*) FROM utterances u WHERE u.tenant_id = $2) < $11::integer
+INSERT INTO utterances (id, tenant_id, session_id, user_id, speaker, key, sound, started_at, ended_at, created_at)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+WHERE (SELECT count(*) FROM utterances u WHERE u.tenant_id = $2 AND u.session_id = $3 AND u.user_id = $4)
+        < $11::integer
+    AND (SELECT count(*) FROM utterances u WHERE u.tenant_id = $2 AND u.session_id = $3) < $12::integer
+    AND (SELECT count(*) FROM utterances u WHERE u.tenant_id = $2) < $13::integer
 ON CONFLICT (session_id, user_id, key) DO NOTHING
 `
 
@@ -23,27 +25,31 @@ type CreateUtteranceParams struct {
 	TenantID    string
 	SessionID   string
 	UserID      string
+	Speaker     string
 	Key         string
 	Sound       []byte
 	StartedAt   time.Time
 	EndedAt     time.Time
 	Now         time.Time
+	SpeakerMost int32
 	SessionMost int32
 	TenantMost  int32
 }
 
-// Stores nothing if it is stored, or if too many of the session or of the tenant wait.
+// Stores nothing if it is stored, or if too many of the speaker, the session or the tenant wait.
 func (q *Queries) CreateUtterance(ctx context.Context, arg CreateUtteranceParams) (int64, error) {
 	result, err := q.db.Exec(ctx, CreateUtterance,
 		arg.ID,
 		arg.TenantID,
 		arg.SessionID,
 		arg.UserID,
+		arg.Speaker,
 		arg.Key,
 		arg.Sound,
 		arg.StartedAt,
 		arg.EndedAt,
 		arg.Now,
+		arg.SpeakerMost,
 		arg.SessionMost,
 		arg.TenantMost,
 	)
@@ -102,7 +108,8 @@ func (q *Queries) DeleteUtterancesOfSessions(ctx context.Context, ids []string) 
 }
 
 const GetUtterance = `-- name: GetUtterance :one
-SELECT id, tenant_id, session_id, user_id, key, sound, started_at, ended_at, created_at FROM utterances WHERE tenant_id = $1 AND id = $2
+SELECT u.id, u.tenant_id, u.session_id, u.user_id, u.speaker, u.key, u.sound, u.started_at, u.ended_at, u.created_at, u.failed_at, t.status AS tenant_status FROM utterances u JOIN tenants t ON t.id = u.tenant_id
+WHERE u.tenant_id = $1 AND u.id = $2
 `
 
 type GetUtteranceParams struct {
@@ -110,35 +117,85 @@ type GetUtteranceParams struct {
 	ID       string
 }
 
-func (q *Queries) GetUtterance(ctx context.Context, arg GetUtteranceParams) (Utterance, error) {
+type GetUtteranceRow struct {
+	Utterance    Utterance
+	TenantStatus string
+}
+
+func (q *Queries) GetUtterance(ctx context.Context, arg GetUtteranceParams) (GetUtteranceRow, error) {
 	row := q.db.QueryRow(ctx, GetUtterance, arg.TenantID, arg.ID)
-	var i Utterance
+	var i GetUtteranceRow
 	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.SessionID,
-		&i.UserID,
-		&i.Key,
-		&i.Sound,
-		&i.StartedAt,
-		&i.EndedAt,
-		&i.CreatedAt,
+		&i.Utterance.ID,
+		&i.Utterance.TenantID,
+		&i.Utterance.SessionID,
+		&i.Utterance.UserID,
+		&i.Utterance.Speaker,
+		&i.Utterance.Key,
+		&i.Utterance.Sound,
+		&i.Utterance.StartedAt,
+		&i.Utterance.EndedAt,
+		&i.Utterance.CreatedAt,
+		&i.Utterance.FailedAt,
+		&i.TenantStatus,
 	)
 	return i, err
 }
 
+const HasUtterance = `-- name: HasUtterance :one
+SELECT EXISTS (
+    SELECT FROM utterances WHERE tenant_id = $1 AND session_id = $2 AND user_id = $3 AND key = $4)::boolean
+`
+
+type HasUtteranceParams struct {
+	TenantID  string
+	SessionID string
+	UserID    string
+	Key       string
+}
+
+func (q *Queries) HasUtterance(ctx context.Context, arg HasUtteranceParams) (bool, error) {
+	row := q.db.QueryRow(ctx, HasUtterance,
+		arg.TenantID,
+		arg.SessionID,
+		arg.UserID,
+		arg.Key,
+	)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const HasUtterances = `-- name: HasUtterances :one
-SELECT EXISTS (SELECT FROM utterances WHERE tenant_id = $1 AND session_id = $2)::boolean
+SELECT EXISTS (
+    SELECT FROM utterances WHERE tenant_id = $1 AND session_id = $2 AND (failed_at IS NULL OR $3::boolean))::boolean
 `
 
 type HasUtterancesParams struct {
 	TenantID  string
 	SessionID string
+	Failed    bool
 }
 
+// Whether utterances of a session wait; without @failed, those whose latest attempt failed don't count.
 func (q *Queries) HasUtterances(ctx context.Context, arg HasUtterancesParams) (bool, error) {
-	row := q.db.QueryRow(ctx, HasUtterances, arg.TenantID, arg.SessionID)
+	row := q.db.QueryRow(ctx, HasUtterances, arg.TenantID, arg.SessionID, arg.Failed)
 	var column_1 bool
 	err := row.Scan(&column_1)
 	return column_1, err
+}
+
+const MarkUtteranceFailed = `-- name: MarkUtteranceFailed :exec
+UPDATE utterances SET failed_at = $1::timestamptz WHERE tenant_id = $2 AND id = $3
+`
+
+type MarkUtteranceFailedParams struct {
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) MarkUtteranceFailed(ctx context.Context, arg MarkUtteranceFailedParams) error {
+	_, err := q.db.Exec(ctx, MarkUtteranceFailed, arg.Now, arg.TenantID, arg.ID)
+	return err
 }

@@ -322,6 +322,13 @@ func tableExceptions() []tableException {
 			},
 		},
 		{
+			pkg: "internal/rooms/speech",
+			why: "speech of a suspended tenant is not sent to the model",
+			queries: map[string]string{
+				"tenants": "GetUtterance",
+			},
+		},
+		{
 			pkg: "internal/outflow/tester",
 			why: "a capture reads its tenant's limits in the query that finds its URL; the tenant's lock makes the limit of URLs exact",
 			queries: map[string]string{

@@ -88,8 +88,8 @@ func sameForClients(a, b Grant) bool {
 		a.Muted == b.Muted && a.Silenced == b.Silenced && a.HandRaised == b.HandRaised
 }
 
-// learn stores the session of a grant's room, starts or ends the room's recording, and announces the values that have changed.
-// joins: the grant is that of a new member. It may be older than one that was applied, so it ends no recording.
+// learn stores the session of a grant's room, starts or ends the room's recording and dictation, and announces the values that have changed.
+// joins: the grant is that of a new member. It may be older than one that was applied, so it ends neither.
 func (r *room) learn(g Grant, joins bool) {
 	if id := g.Room.RecordingID; id != nil && (*id != "" || !joins) {
 		r.follow(*id)
@@ -100,13 +100,14 @@ func (r *room) learn(g Grant, joins bool) {
 			changed[key] = value
 		}
 	}
-	if len(changed) == 0 {
-		return
+	if len(changed) > 0 {
+		r.session = g.Room.Session
+		r.recording.arranged()
+		r.sendAll(encode(sessionMessage{typeSession, changed}), nil)
 	}
-	r.session = g.Room.Session
-	r.recording.arranged()
-	r.listen()
-	r.sendAll(encode(sessionMessage{typeSession, changed}), nil)
+	if !joins || len(r.members) == 0 {
+		r.listen()
+	}
 }
 
 // admit lets a waiting member in.

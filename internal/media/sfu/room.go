@@ -160,7 +160,6 @@ func (r *room) join(p *peer, g Grant) {
 // user.
 func (r *room) enter(m *member, again bool) {
 	r.learn(m.grant, true)
-	r.listen()
 	r.members[m.grant.UserID] = m
 	delete(r.moderators, m.grant.UserID)
 	r.count(m, 1)

@@ -6,23 +6,30 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"showfloor/internal/base/fairshare"
 	"showfloor/internal/media/oggopus"
 )
 
 const (
 	// tickEvery is how often voices without packets are looked at.
 	tickEvery = 250 * time.Millisecond
-	// maxWaiting and maxWaitingBytes bound the utterances that wait to be kept. Beyond that they are dropped.
-	maxWaiting      = 512
-	maxWaitingBytes = 32 << 20
+	// maxWaiting is how many utterances wait to be kept; they take up to 80 MiB. Beyond that they are dropped. One tenant gets three
+	// quarters of the places, and each one fewWaiting.
+	maxWaiting = 256
+	fewWaiting = 16
 	// keepers is how many utterances are kept at a time.
 	keepers = 4
-	// keepTries is how often it is tried, with a pause of keepPause.
-	keepTries = 5
+	// keepFor is how long it is tried, with a pause of keepPause, and keepTime the time limit of one try.
+	keepFor   = 2 * time.Minute
 	keepPause = time.Second
+	keepTime  = 10 * time.Second
+	// logEvery is the least time between two messages about dropped utterances.
+	logEvery = 10 * time.Second
 )
 
 // Utterance is a piece of what one participant says.
@@ -38,6 +45,8 @@ type Utterance struct {
 type Config struct {
 	// Keep stores an utterance. It may block, and is called from several goroutines. An error that is no ErrUnwanted is tried again.
 	Keep func(ctx context.Context, u Utterance) error
+	// Dropped is called for each utterance that isn't kept because of a limit or a failure; nil for no calls. It must not block.
+	Dropped func()
 	// Now is the clock; time.Now by default.
 	Now func() time.Time
 	Log *slog.Logger
@@ -53,13 +62,16 @@ type Listener struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	stop   chan struct{}
+	// places are those of waiting utterances by tenant.
+	places *fairshare.Places[string]
 
 	mu      sync.Mutex
 	voices  map[*Voice]struct{}
+	budgets map[string]*budget // by room and user
 	waiting chan cut
-	bytes   int
 	closed  bool
-	dropped int
+	dropped int // since the last message about it
+	logged  time.Time
 }
 
 // New starts a listener. Close ends it.
@@ -70,7 +82,13 @@ func New(c Config) *Listener {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Listener{config: c, voices: map[*Voice]struct{}{}, waiting: make(chan cut, maxWaiting), stop: make(chan struct{})}
+	if c.Dropped == nil {
+		c.Dropped = func() {}
+	}
+	l := &Listener{
+		config: c, voices: map[*Voice]struct{}{}, budgets: map[string]*budget{}, waiting: make(chan cut, maxWaiting), stop: make(chan struct{}),
+		places: fairshare.New[string](maxWaiting, maxWaiting/4, fewWaiting),
+	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	for range keepers {
 		l.work.Go(l.keepAll)
@@ -84,8 +102,24 @@ func (l *Listener) Listen(tenantID, roomID, userID, trackID string) *Voice {
 	v := &Voice{listener: l, tenantID: tenantID, roomID: roomID, userID: userID, trackID: trackID}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	key := roomID + " " + userID
+	if l.budgets[key] == nil {
+		l.budgets[key] = newBudget()
+	}
+	v.budget = l.budgets[key]
+	v.budget.voices++
 	l.voices[v] = struct{}{}
 	return v
+}
+
+// forget removes a voice that has ended.
+func (l *Listener) forget(v *Voice) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, here := l.voices[v]; here {
+		delete(l.voices, v)
+		v.budget.voices--
+	}
 }
 
 // Close ends all voices, and waits until their utterances are kept; not longer than ctx.
@@ -115,11 +149,7 @@ func (l *Listener) Close(ctx context.Context) {
 func (l *Listener) all() []*Voice {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := make([]*Voice, 0, len(l.voices))
-	for v := range l.voices {
-		list = append(list, v)
-	}
-	return list
+	return slices.Collect(maps.Keys(l.voices))
 }
 
 // tick ends the utterances of voices that get no packets any more: those of muted tracks.
@@ -133,9 +163,31 @@ func (l *Listener) tick() {
 			for _, v := range l.all() {
 				v.tick(now)
 			}
+			l.cleanUp(now)
 		case <-l.stop:
 			return
 		}
+	}
+}
+
+// cleanUp removes unused budgets, and logs how many utterances were dropped.
+func (l *Listener) cleanUp(now time.Time) {
+	l.mu.Lock()
+	for key, b := range l.budgets {
+		if b.voices == 0 && b.isFull(now) {
+			delete(l.budgets, key)
+		}
+	}
+	dropped := l.dropped
+	if now.Sub(l.logged) < logEvery {
+		dropped = 0
+	}
+	if dropped > 0 {
+		l.dropped, l.logged = 0, now
+	}
+	l.mu.Unlock()
+	if dropped > 0 {
+		l.config.Log.Warn("utterances were dropped: a user sent more than real time, or the database is too slow", "utterances", dropped)
 	}
 }
 
@@ -144,40 +196,44 @@ type cut struct {
 	Utterance
 
 	packets []packet
-	size    int
+	length  int64 // in samples
 }
 
-// pass queues a cut. It never waits.
-func (l *Listener) pass(c cut) {
+// pass queues a cut, if its user's budget and its tenant's places allow it. It never waits.
+func (l *Listener) pass(c cut, b *budget, now time.Time) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed || l.bytes+c.size > maxWaitingBytes || len(l.waiting) == cap(l.waiting) {
+	ok := !l.closed && b.take(c.length, now) && l.places.Take(c.TenantID)
+	if ok {
+		l.waiting <- c // there are as many places as the channel has
+	} else {
 		l.dropped++
-		l.config.Log.Warn("an utterance was dropped: too many wait to be stored", "room", c.RoomID, "dropped", l.dropped)
-		return
 	}
-	l.bytes += c.size
-	l.waiting <- c
+	l.mu.Unlock()
+	if !ok {
+		l.config.Dropped()
+	}
 }
 
 func (l *Listener) keepAll() {
 	for c := range l.waiting {
 		l.keep(c)
-		l.mu.Lock()
-		l.bytes -= c.size
-		l.mu.Unlock()
+		l.places.Release(c.TenantID)
 	}
 }
 
+// keep stores an utterance. It tries again while it fails, for some time.
 func (l *Listener) keep(c cut) {
 	u := c.Utterance
 	u.Sound = file(c.packets)
-	for try := 1; ; try++ {
-		err := l.config.Keep(l.ctx, u)
+	for end := time.Now().Add(keepFor); ; {
+		ctx, cancel := context.WithTimeout(l.ctx, keepTime)
+		err := l.config.Keep(ctx, u)
+		cancel()
 		if err == nil || errors.Is(err, ErrUnwanted) {
 			return
 		}
-		if try == keepTries || l.ctx.Err() != nil {
+		if l.ctx.Err() != nil || time.Now().After(end) {
+			l.config.Dropped()
 			l.config.Log.Error("an utterance could not be stored", "room", u.RoomID, "error", err)
 			return
 		}

@@ -184,16 +184,12 @@ func TestLongSpeech(t *testing.T) {
 
 func TestNoiseIsNoSpeech(t *testing.T) {
 	t.Parallel()
-	s := newStudio(t)
-	s.speaks(time.Minute, 70) // too quiet
-	require.Empty(t, s.listener.waiting)
-	s.speaks(2*time.Minute, 45) // a fan, until it is known as noise
-	s.isSilent(time.Second)
-	before := len(s.kept)
-	s.speaks(time.Minute, 127)
-	list := s.ends()
-	require.LessOrEqual(t, len(list), 3)
-	require.Len(t, list, before)
+	quiet := newStudio(t)
+	quiet.speaks(time.Minute, 70)
+	require.Empty(t, quiet.ends())
+	fan := newStudio(t) // until it is known as noise
+	fan.speaks(3*time.Minute, 45)
+	require.LessOrEqual(t, len(fan.ends()), 2)
 }
 
 // TestGapsAreSilence: packets that discontinuous transmission leaves out, and lost ones. Late ones come to their place.
@@ -263,13 +259,54 @@ func TestTheQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStudio(t)
 	s.fault = errors.New("no database")
-	for range maxWaiting + 20 {
+	for range maxWaiting {
 		s.speaks(time.Second, 20)
 		s.passes(time.Second)
 	}
-	require.LessOrEqual(t, len(s.listener.waiting), maxWaiting)
+	other := s.listener.Listen("ten_2", "sess_2", "ben", "trk_2")
+	s.voice, other = other, s.voice
+	s.speaks(time.Second, 20)
+	s.passes(time.Second)
+	s.voice.tick(s.now())
+	require.Equal(t, maxWaiting*3/4+1, s.listener.places.Taken(), "one tenant leaves places to others")
+	other.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.listener.Close(ctx)
-	require.Positive(t, s.listener.dropped)
+	require.GreaterOrEqual(t, s.listener.dropped, maxWaiting/4-keepers)
+}
+
+// TestSpeechIsLimitedToRealTime: timestamps may run as fast as a client likes, and tracks may begin again and again.
+func TestSpeechIsLimitedToRealTime(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	began := s.now()
+	for range 50 {
+		for range 20 {
+			for range 50 {
+				s.voice.Packet(s.ts, 20, s.tones[0])
+				s.ts += 960
+			}
+			s.ts += 2 * oggopus.Rate
+			s.passes(time.Millisecond)
+		}
+		s.voice.Close()
+		s.voice = s.listener.Listen("ten_1", "sess_1", "ada", "trk_1")
+	}
+	var whole time.Duration
+	for _, u := range s.ends() {
+		whole += u.EndedAt.Sub(u.StartedAt)
+	}
+	require.LessOrEqual(t, whole, s.now().Sub(began)+31*time.Second)
+}
+
+// TestASilentVoiceIsBounded: packets without voice are kept for a moment only, also if their timestamps stand still.
+func TestASilentVoiceIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	for i := range 50_000 {
+		s.voice.Packet(s.ts+uint32(i%7), 127, make([]byte, 1000))
+	}
+	require.LessOrEqual(t, len(s.voice.packets), maxIdle/overhead)
+	require.LessOrEqual(t, s.voice.size, maxIdle+2000)
 }

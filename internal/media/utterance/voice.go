@@ -28,8 +28,11 @@ const (
 	minVoice = 200 * millisecond
 	// jump is a step of timestamps that no pause explains.
 	jump = 60 * oggopus.Rate
-	// maxSound is the maximum size of an utterance's frames, in bytes: 20 s of 100 kbit/s.
-	maxSound = 256 << 10
+	// maxSound is the maximum size of an utterance's packets, in bytes: 20 s of 100 kbit/s. maxIdle is that of the pause before one.
+	maxSound = 320 << 10
+	maxIdle  = 32 << 10
+	// overhead is how many bytes a packet takes besides its payload.
+	overhead = 64
 )
 
 const (
@@ -57,10 +60,14 @@ type packet struct {
 	payload []byte
 }
 
+// size is the memory that it takes, in bytes.
+func (p packet) size() int { return len(p.payload) + overhead }
+
 // Voice is a track that is cut. Its methods may be called at the same time.
 type Voice struct {
 	listener                          *Listener
 	tenantID, roomID, userID, trackID string
+	budget                            *budget
 
 	mu     sync.Mutex
 	closed bool
@@ -101,19 +108,32 @@ func (v *Voice) Packet(timestamp uint32, level int, payload []byte) {
 	if late := v.begun && step < 0; !late {
 		v.last, v.now, v.arrived = timestamp, p.at, v.listener.config.Now()
 	}
+	if v.has(p.at) {
+		return
+	}
 	if step > gap {
 		v.noise = 0
 	}
 	if v.speaking {
 		v.split(p)
 	}
-	v.packets, v.size = append(v.packets, p), v.size+len(payload)
+	v.packets, v.size = append(v.packets, p), v.size+p.size()
 	switch {
 	case v.hasVoice(level, n, len(payload)):
 		v.speaking, v.voiced, v.heard = true, v.voiced+n, max(v.heard, p.at+n)
 	case !v.speaking:
 		v.forget(v.now - lead)
 	}
+}
+
+// has reports whether there is a packet of a time. Most packets are the newest.
+func (v *Voice) has(at int64) bool {
+	for i := len(v.packets) - 1; i >= 0 && v.packets[i].at >= at; i-- {
+		if v.packets[i].at == at {
+			return true
+		}
+	}
+	return false
 }
 
 // hasVoice judges a packet, and learns the noise from it.
@@ -133,7 +153,7 @@ func (v *Voice) hasVoice(level int, length int64, size int) bool {
 // split ends the utterance before a packet that doesn't belong to it any more.
 func (v *Voice) split(next packet) {
 	length, quiet := next.at-v.packets[0].at, next.at-v.heard
-	if quiet >= pause || length >= wanted && quiet >= shortPause || length+next.length > maxLength || v.size+len(next.payload) > maxSound {
+	if quiet >= pause || length >= wanted && quiet >= shortPause || length+next.length > maxLength || v.size+next.size() > maxSound {
 		v.end()
 	}
 }
@@ -150,32 +170,29 @@ func (v *Voice) end() {
 		last := v.packets[after-1]
 		// The newest packet arrived last; the others did so earlier by their distance.
 		before := func(at int64) time.Time { return v.arrived.Add(-time.Duration(v.now-at) * time.Second / oggopus.Rate) }
-		size := 0
-		for _, p := range v.packets[:after] {
-			size += len(p.payload)
-		}
 		v.listener.pass(cut{
 			Utterance: Utterance{
 				TenantID: v.tenantID, RoomID: v.roomID, UserID: v.userID, TrackID: v.trackID,
 				StartedAt: before(v.packets[0].at), EndedAt: before(last.at + last.length),
 			},
-			packets: slices.Clone(v.packets[:after]), size: size,
-		})
+			packets: slices.Clone(v.packets[:after]), length: last.at + last.length - v.packets[0].at,
+		}, v.budget, v.arrived)
 	}
 	v.speaking, v.voiced, v.heard = false, 0, 0
 	v.packets = slices.Clone(v.packets[after:])
 	v.size = 0
 	for _, p := range v.packets {
-		v.size += len(p.payload)
+		v.size += p.size()
 	}
 	v.forget(v.now - lead)
 }
 
-// forget removes packets before a time. They are in the order of their arrival, which is that of their times but for late ones.
+// forget removes packets before a time, and the oldest ones if there are too many. They are in the order of their arrival, which is that
+// of their times but for late ones.
 func (v *Voice) forget(before int64) {
 	n := 0
-	for n < len(v.packets) && v.packets[n].at < before {
-		v.size -= len(v.packets[n].payload)
+	for n < len(v.packets) && (v.packets[n].at < before || v.size > maxIdle) {
+		v.size -= v.packets[n].size()
 		n++
 	}
 	v.packets = v.packets[n:]
@@ -196,7 +213,5 @@ func (v *Voice) Close() {
 	v.end()
 	v.closed = true
 	v.mu.Unlock()
-	v.listener.mu.Lock()
-	defer v.listener.mu.Unlock()
-	delete(v.listener.voices, v)
+	v.listener.forget(v)
 }

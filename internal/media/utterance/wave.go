@@ -29,10 +29,15 @@ const (
 	maxWave = 2 * 2 * waveRate * maxLength / 48_000
 )
 
-// ErrNoDecoder means that there is no ffmpeg.
-var ErrNoDecoder = errors.New("ffmpeg is missing")
+var (
+	// ErrNoDecoder means that there is no ffmpeg.
+	ErrNoDecoder = errors.New("ffmpeg is missing")
+	// ErrSound means that the sound can't be decoded.
+	ErrSound = errors.New("the sound can't be decoded")
+)
 
-// Wave converts an utterance's sound to a WAV file of one channel with 16 bits, which every server for speech recognition reads.
+// Wave converts an utterance's sound to a WAV file of one channel with 16 bits, which every server for speech recognition reads. The
+// error is ErrSound if that will fail again.
 func Wave(ctx context.Context, sound []byte) ([]byte, error) {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
@@ -53,7 +58,11 @@ func Wave(ctx context.Context, sound []byte) ([]byte, error) {
 	}
 	samples, readErr := io.ReadAll(io.LimitReader(out, maxWave))
 	_ = out.Close() // if it is still writing, it ends now
-	if err := errors.Join(readErr, p.Wait()); err != nil {
+	waitErr := p.Wait()
+	if e, ended := errors.AsType[*exec.ExitError](waitErr); ended && e.Exited() || waitErr == nil && len(samples) == 0 {
+		return nil, fmt.Errorf("%w: %s", ErrSound, strings.TrimSpace(p.Messages()))
+	}
+	if err := errors.Join(readErr, waitErr); err != nil {
 		return nil, fmt.Errorf("decode an utterance: %w: %s", err, strings.TrimSpace(p.Messages()))
 	}
 	return append(waveHeader(len(samples)), samples...), nil

@@ -3,6 +3,7 @@ package ai
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,8 @@ const (
 type Endpoint struct {
 	*openai.Client
 
+	url  string
+	http *http.Client
 	// key is hidden in errors.
 	key string
 }
@@ -36,8 +39,46 @@ type Endpoint struct {
 func New(url, key string, timeout time.Duration) *Endpoint {
 	config := openai.DefaultConfig(key)
 	config.BaseURL = strings.TrimSuffix(url, "/")
-	config.HTTPClient = &http.Client{Timeout: timeout, Transport: limited{http.DefaultTransport}}
-	return &Endpoint{openai.NewClientWithConfig(config), key}
+	client := &http.Client{Timeout: timeout, Transport: limited{http.DefaultTransport}}
+	config.HTTPClient = client
+	return &Endpoint{openai.NewClientWithConfig(config), config.BaseURL, client, key}
+}
+
+// StatusError is an answer without success.
+type StatusError struct {
+	Status int
+	// Body is the answer's text.
+	Body string
+}
+
+// Error implements error.
+func (e StatusError) Error() string {
+	return fmt.Sprintf("the endpoint answered %d: %s", e.Status, e.Body)
+}
+
+// Post sends a request to a path of the endpoint and returns the answer's body. The error may be a StatusError.
+func (e *Endpoint) Post(ctx context.Context, path, contentType string, body io.Reader) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make a request: %w", err)
+	}
+	req.Header.Set("Content-Type", contentType)
+	if e.key != "" {
+		req.Header.Set("Authorization", "Bearer "+e.key)
+	}
+	resp, err := e.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the endpoint's answer: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, StatusError{resp.StatusCode, string(text)}
+	}
+	return text, nil
 }
 
 // RefusedError is the error of a model that refuses the request itself: asking again doesn't help.
@@ -100,6 +141,11 @@ func (e *Endpoint) Explain(err error) error {
 		return refused
 	}
 	reason := Clean(strings.ReplaceAll(err.Error(), cmp.Or(e.key, "\x00"), "***"), maxReason)
+	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, end) { // River gives an attempt back that the server's stop has ended
+			return fmt.Errorf("%w: %s", end, reason)
+		}
+	}
 	switch Status(err) {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return RefusedError{Reason: reason}
@@ -114,6 +160,9 @@ func Status(err error) int {
 	}
 	if e, ok := errors.AsType[*openai.RequestError](err); ok {
 		return e.HTTPStatusCode
+	}
+	if e, ok := errors.AsType[StatusError](err); ok {
+		return e.Status
 	}
 	return 0
 }

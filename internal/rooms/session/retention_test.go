@@ -57,7 +57,7 @@ func (k *kept) used(t *testing.T, roomID string) {
 	}))
 	_, err := db.New(k.Pool).CreateUtterance(t.Context(), db.CreateUtteranceParams{
 		ID: "utt_" + roomID, TenantID: k.owner.TenantID, SessionID: roomID, UserID: "ada", Sound: []byte("x"), Now: k.Clock.Now(),
-		SessionMost: 1, TenantMost: 100,
+		SpeakerMost: 1, SessionMost: 1, TenantMost: 100,
 	})
 	require.NoError(t, err)
 	require.NoError(t, db.New(k.Pool).CreatePin(t.Context(), db.CreatePinParams{

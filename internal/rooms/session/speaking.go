@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"showfloor/gen/db"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy"
@@ -56,9 +58,18 @@ func (s *Service) FindSession(ctx context.Context, tenantID, sessionID string) (
 	return get(ctx, db.New(s.config.Pool), tenantID, sessionID)
 }
 
-// FindParticipant returns a participant of a room, who may have left it.
-func FindParticipant(ctx context.Context, q *db.Queries, tenantID, roomID, userID string) (db.Participant, error) {
-	return getParticipant(ctx, q, tenantID, roomID, userID)
+// FindTx returns one of the tenant's sessions, as a transaction sees it.
+func FindTx(ctx context.Context, tx pgx.Tx, tenantID, sessionID string) (db.Session, error) {
+	return get(ctx, db.New(tx), tenantID, sessionID)
+}
+
+// NameOf returns the name of a participant, who may have left the room: the user id without a name.
+func (s *Service) NameOf(ctx context.Context, tenantID, roomID, userID string) (string, error) {
+	p, err := getParticipant(ctx, db.New(s.config.Pool), tenantID, roomID, userID)
+	if err != nil || p.DisplayName == nil || *p.DisplayName == "" {
+		return userID, err
+	}
+	return *p.DisplayName, nil
 }
 
 // Beginning is when a session started; when it was created, if it hasn't started.

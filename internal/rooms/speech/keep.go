@@ -20,8 +20,12 @@ import (
 // Queue is the queue of RecognizeArgs.
 const Queue = "speech"
 
-// maxAttempts of a job. The pauses between them sum up to 11 minutes.
-const maxAttempts = 6
+const (
+	// ModelAttempts is how often the model is asked. The pauses between the attempts sum up to 11 minutes.
+	ModelAttempts = 6
+	// maxAttempts of a job: those after ModelAttempts are for failures of the database.
+	maxAttempts = 12
+)
 
 // RecognizeArgs is the job that writes down an utterance.
 type RecognizeArgs struct {
@@ -38,46 +42,74 @@ func (RecognizeArgs) InsertOpts() river.InsertOpts {
 }
 
 // KeepUtterance stores an utterance of a session and adds its job. A repeated call has no effect. It returns utterance.ErrUnwanted if
-// its words would not become a line, or if too many utterances of the session or its tenant wait.
+// its words would not become a line, or if too many utterances wait.
 func (s *Service) KeepUtterance(ctx context.Context, u utterance.Utterance) error {
 	row, err := s.config.Sessions.FindSession(ctx, u.TenantID, u.RoomID)
 	if problem.Is(err, "not_found") || err == nil && !s.takesSpeech(row) {
-		return utterance.ErrUnwanted
+		return s.unwanted()
 	}
 	if err != nil {
 		return err
 	}
-	wanted, err := s.config.Transcripts.Wants(ctx, row, u.UserID, u.StartedAt, u.EndedAt)
+	speaker, err := s.config.Sessions.NameOf(ctx, row.TenantID, row.ID, u.UserID)
+	if problem.Is(err, "not_found") {
+		return s.unwanted()
+	}
 	if err != nil {
 		return err
 	}
-	if !wanted {
-		return utterance.ErrUnwanted
+	switch wanted, err := s.config.Transcripts.Wants(ctx, db.New(s.config.Pool), row, u.UserID, u.StartedAt, u.EndedAt); {
+	case err != nil:
+		return err
+	case !wanted:
+		return s.unwanted()
 	}
 	stored := false
-	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		args := RecognizeArgs{row.TenantID, id.New(id.Utterance)}
-		added, err := db.New(tx).CreateUtterance(ctx, db.CreateUtteranceParams{
-			ID: args.UtteranceID, TenantID: row.TenantID, SessionID: row.ID, UserID: u.UserID,
-			Key: u.TrackID + "-" + strconv.FormatInt(u.StartedAt.UnixMilli(), 10), Sound: u.Sound, StartedAt: u.StartedAt, EndedAt: u.EndedAt,
-			Now: s.config.Now(), SessionMost: sessionUtterances, TenantMost: tenantUtterances,
-		})
-		if err != nil {
-			return fmt.Errorf("create utterance: %w", err)
-		}
-		if stored = added > 0; !stored {
-			return nil
-		}
-		if _, err := s.config.Jobs.InsertTx(ctx, tx, args, nil); err != nil {
-			return fmt.Errorf("insert a job that recognizes speech: %w", err)
-		}
-		return nil
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
+		stored, err = s.create(ctx, tx, row, speaker, u)
+		return err
 	})
 	if err == nil && !stored {
-		s.config.Observe("unwanted")
+		s.Drop()
 		return utterance.ErrUnwanted
 	}
 	return err
+}
+
+// create stores an utterance with its job. It returns false if too many wait.
+func (s *Service) create(ctx context.Context, tx pgx.Tx, row db.Session, speaker string, u utterance.Utterance) (stored bool, err error) {
+	q, key := db.New(tx), u.TrackID+"-"+strconv.FormatInt(u.StartedAt.UnixMilli(), 10)
+	has, err := q.HasUtterance(ctx, db.HasUtteranceParams{TenantID: row.TenantID, SessionID: row.ID, UserID: u.UserID, Key: key})
+	if err != nil {
+		return false, fmt.Errorf("look for an utterance: %w", err)
+	}
+	if has {
+		return true, nil
+	}
+	args := RecognizeArgs{row.TenantID, id.New(id.Utterance)}
+	added, err := q.CreateUtterance(ctx, db.CreateUtteranceParams{
+		ID: args.UtteranceID, TenantID: row.TenantID, SessionID: row.ID, UserID: u.UserID, Speaker: speaker, Key: key, Sound: u.Sound,
+		StartedAt: u.StartedAt, EndedAt: u.EndedAt, Now: s.config.Now(),
+		SpeakerMost: speakerUtterances, SessionMost: sessionUtterances, TenantMost: tenantUtterances,
+	})
+	if err != nil {
+		return false, fmt.Errorf("create utterance: %w", err)
+	}
+	if added == 0 {
+		return false, nil
+	}
+	if _, err := s.config.Jobs.InsertTx(ctx, tx, args, nil); err != nil {
+		return false, fmt.Errorf("insert a job that recognizes speech: %w", err)
+	}
+	return true, nil
+}
+
+// Drop counts an utterance that a limit has dropped.
+func (s *Service) Drop() { s.config.Observe("dropped") }
+
+func (s *Service) unwanted() error {
+	s.config.Observe("unwanted")
+	return utterance.ErrUnwanted
 }
 
 // takesSpeech reports whether words of a session can still become lines.
@@ -85,12 +117,19 @@ func (s *Service) takesSpeech(row db.Session) bool {
 	return row.TranscriptionEnabled && (row.EndedAt == nil || s.config.Now().Sub(*row.EndedAt) < late)
 }
 
-// Awaits reports whether the summary of an ended session must wait for utterances: for 10 minutes at most.
+// Awaits reports whether the summary of an ended session must wait for utterances: for a minute if the model has failed with all of
+// them, else for 10 minutes at most.
 func (s *Service) Awaits(ctx context.Context, row db.Session) (bool, error) {
-	if row.EndedAt == nil || s.config.Now().Sub(*row.EndedAt) >= late {
+	if row.EndedAt == nil || !s.Works() {
 		return false, nil
 	}
-	some, err := db.New(s.config.Pool).HasUtterances(ctx, db.HasUtterancesParams{TenantID: row.TenantID, SessionID: row.ID})
+	ended := s.config.Now().Sub(*row.EndedAt)
+	if ended >= late {
+		return false, nil
+	}
+	some, err := db.New(s.config.Pool).HasUtterances(ctx, db.HasUtterancesParams{
+		TenantID: row.TenantID, SessionID: row.ID, Failed: ended < failedLate,
+	})
 	if err != nil {
 		return false, fmt.Errorf("look for utterances: %w", err)
 	}

@@ -23,14 +23,18 @@ const (
 	// tenantPlaces is how many calls one tenant gets even while others have all of the rest.
 	tenantPlaces = 2
 	// busyPause is how long a job without a place waits, up to twice.
-	busyPause = time.Second
-	// sessionUtterances and tenantUtterances are the maximum numbers of utterances that wait. An hour of talk has about 500.
-	sessionUtterances = 500
-	tenantUtterances  = 5000
+	busyPause = 2 * time.Second
+	// speakerUtterances, sessionUtterances and tenantUtterances are the maximum numbers of utterances that wait. An hour of talk has about
+	// 500.
+	speakerUtterances = 100
+	sessionUtterances = 300
+	tenantUtterances  = 1000
 	// keepUtterances is how long an utterance may wait.
-	keepUtterances = 24 * time.Hour
+	keepUtterances = 6 * time.Hour
 	// late is how long after the end of a session its last utterances may arrive, and the longest time for which its summary waits.
 	late = 10 * time.Minute
+	// failedLate is the longest time for which it waits for utterances with which the model has failed.
+	failedLate = time.Minute
 )
 
 // Words are what a model has understood.
@@ -58,7 +62,7 @@ type Config struct {
 	Recognizer Recognizer
 	// Calls is how many utterances this process has recognised at a time.
 	Calls int
-	// Observe is called with each outcome: recognized, silent, unwanted, retried, refused or failed.
+	// Observe is called with each outcome: recognized, silent, unwanted, dropped, retried, refused or failed.
 	Observe func(outcome string)
 	Log     *slog.Logger
 	// Now is the clock.

@@ -2,7 +2,6 @@ package speech_test
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -49,7 +49,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "7")
 		}
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, `{"error": {"message": "no, Bearer sk-test"}}`)
+		_, _ = io.WriteString(w, `{"error": {"message": "no response_format, Bearer sk-test"}}`)
 		return
 	}
 	_, _ = io.WriteString(w, answer.(string))
@@ -80,7 +80,7 @@ func newRig(t *testing.T, answers ...any) *rig {
 	e := &endpoint{answers: answers}
 	web := httptest.NewServer(e)
 	t.Cleanup(web.Close)
-	r := &rig{endpoint: e, s: apitest.New(t, apitest.Options{SpeechModel: recognizer.New(web.URL+"/v1", "sk-test", "whisper-1")})}
+	r := &rig{endpoint: e, s: apitest.New(t, apitest.Options{SpeechModel: recognizer.New(web.URL+"/v1", "sk-test", "whisper-1", "")})}
 	r.owner = r.s.Register(t)
 	r.session = r.owner.Session(t, map[string]any{"transcriptionEnabled": true})
 	r.path = "/v1/me/sessions/" + r.session.ID
@@ -144,14 +144,13 @@ func segment(text string, none, probability, compression string) string {
 
 func TestUtterancesBecomeLines(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `{"text": "x", "language": "en", "segments": [`+strings.Join([]string{
+	r := newRig(t, `{"text": "x", "language": "English", "segments": [`+strings.Join([]string{
 		segment(" We start", "0.1", "-0.2", "1.1"), segment(" Thank you for watching!", "0.9", "-1.2", "1"), segment(` on\u0000 Thursday.`, "0.7", "-0.3", "1.2"),
 		segment(" Hum hmm", "0.1", "-0.1", "2.5"),
 	}, ",")+`]}`)
 	said := r.said()
 	for range 2 {
-		err := r.s.Speech.KeepUtterance(t.Context(), said)
-		require.True(t, err == nil || errors.Is(err, utterance.ErrUnwanted))
+		require.NoError(t, r.s.Speech.KeepUtterance(t.Context(), said))
 	}
 	require.Len(t, r.waiting(t), 1)
 	id := r.waiting(t)[0]
@@ -225,6 +224,10 @@ func TestFailures(t *testing.T) {
 		asked   int
 	}{
 		"a model without verbose answers": {answers: []any{400, `{"text": "Yes."}`}, lines: 1, asked: 2},
+		"one that checks its input":       {answers: []any{422, `{"text": "Yes."}`}, lines: 1, asked: 2},
+		"one with other types":            {answers: []any{`{"duration": "1.0", "text": "Yes.", "segments": [{"id": "s1", "text": " Yes.", "no_speech_prob": null}]}`}, lines: 1, asked: 1},
+		"segments without text":           {answers: []any{`{"text": "Yes.", "segments": [{"id": 0}]}`}, lines: 1, asked: 1},
+		"only sounds":                     {answers: []any{`{"text": " [BLANK_AUDIO] (laughs) ♪"}`}, asked: 1},
 		"a refusal":                       {answers: []any{400}, asked: 2},
 		"too long":                        {answers: []any{413}, asked: 1},
 		"no speech":                       {answers: []any{`{"text": "  "}`}, asked: 1},
@@ -292,10 +295,79 @@ func TestUnwantedSpeech(t *testing.T) {
 func TestWaitingUtterancesAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{"text": "Yes."}`)
-	_, err := r.s.Pool.Exec(t.Context(), `INSERT INTO utterances (id, tenant_id, session_id, user_id, key, sound, started_at, ended_at, created_at)
-		SELECT $2 || n, $1, $2, 'ben', n::text, '', now(), now() + interval '1 s', at FROM generate_series(1, 500) n, (VALUES (now() - interval '25 hours')) AS t (at)`, r.owner.TenantID, r.session.ID)
+	_, err := r.s.Pool.Exec(t.Context(), `INSERT INTO utterances (id, tenant_id, session_id, user_id, speaker, key, sound, started_at, ended_at, created_at)
+		SELECT $2 || n, $1, $2, 'ben', 'Ben', n::text, '', now(), now() + interval '1 s', at FROM generate_series(1, 300) n, (VALUES (now() - interval '25 hours')) AS t (at)`, r.owner.TenantID, r.session.ID)
 	require.NoError(t, err)
 	require.ErrorIs(t, r.s.Speech.KeepUtterance(t.Context(), r.said()), utterance.ErrUnwanted)
 	require.NoError(t, r.s.Speech.DeleteOld(t.Context()))
 	r.keep(t)
+}
+
+// TestWordsAreKeptOnce: an utterance that two workers have is asked for twice at most, and becomes one line. One whose speaker has
+// published the same words meanwhile becomes none.
+func TestWordsAreKeptOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"text": "Yes."}`)
+	id := r.keep(t)
+	var work sync.WaitGroup
+	for range 2 {
+		work.Go(func() {
+			_, err := r.s.Speech.Recognize(t.Context(), r.owner.TenantID, id, false)
+			assert.NoError(t, err)
+		})
+	}
+	work.Wait()
+	require.Len(t, r.lines(t), 1)
+
+	r.s.Clock.Advance(time.Minute)
+	id = r.keep(t)
+	r.s.Clock.Advance(time.Second)
+	r.owner.Call(t, "POST", r.path+"/captions", map[string]any{"key": "1", "userId": "ada", "text": "Yes, by my client."}).Is(t, 201)
+	_, err := r.recognize(t, id, false)
+	require.NoError(t, err)
+	require.Len(t, r.lines(t), 2)
+	require.Empty(t, r.waiting(t))
+}
+
+// TestSoundThatCannotBeDecoded is deleted at once.
+func TestSoundThatCannotBeDecoded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"text": "Yes."}`)
+	r.sound = []byte("OggS is no sound")
+	_, err := r.recognize(t, r.keep(t), false)
+	require.NoError(t, err)
+	require.Empty(t, r.waiting(t))
+	require.Empty(t, r.asked(t))
+}
+
+// TestAFailedModelDelaysASummaryByAMinute, and not by ten.
+func TestAFailedModelDelaysASummaryByAMinute(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 401)
+	id := r.keep(t)
+	r.owner.Call(t, "POST", r.path+"/end", nil).Is(t, 201)
+	_, err := r.recognize(t, id, false)
+	require.Error(t, err)
+	awaits := func() bool {
+		row, err := r.s.Sessions.FindSession(t.Context(), r.owner.TenantID, r.session.ID)
+		require.NoError(t, err)
+		waits, err := r.s.Speech.Awaits(t.Context(), row)
+		require.NoError(t, err)
+		return waits
+	}
+	require.True(t, awaits())
+	r.s.Clock.Advance(time.Minute)
+	require.False(t, awaits())
+}
+
+func TestSpeechOfASuspendedTenantIsNotSent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"text": "Yes."}`)
+	id := r.keep(t)
+	_, err := r.s.Pool.Exec(t.Context(), "UPDATE tenants SET status = 'SUSPENDED' WHERE id = $1", r.owner.TenantID)
+	require.NoError(t, err)
+	_, err = r.recognize(t, id, false)
+	require.NoError(t, err)
+	require.Empty(t, r.waiting(t))
+	require.Empty(t, r.asked(t))
 }

@@ -26,24 +26,26 @@ const (
 	// freshFor is how long after its words a recognised line is also shown as a caption.
 	freshFor = time.Minute
 	// captionsNear is how near to an utterance a caption of its speaker must be, so that the speaker's client counts as one that
-	// recognises speech itself.
-	captionsNear = time.Minute
+	// recognizes speech itself.
+	captionsNear = 20 * time.Second
 )
 
-// Spoken is what the speech recognition understood.
+// Spoken holds recognized words. Speaker is the user's name when they were said.
 type Spoken struct {
-	UserID, Key, Text  string
+	UserID, Speaker    string
+	Key, Text          string
 	Language           *string
 	StartedAt, EndedAt time.Time
 }
 
 // Wants reports whether recognised words of a speaker become a line: transcription is on, the transcript has space, and the speaker's
 // client doesn't publish captions itself at that time.
-func (s *Service) Wants(ctx context.Context, row db.Session, userID string, startedAt, endedAt time.Time) (bool, error) {
+func (s *Service) Wants(
+	ctx context.Context, q *db.Queries, row db.Session, userID string, startedAt, endedAt time.Time,
+) (bool, error) {
 	if !row.TranscriptionEnabled {
 		return false, nil
 	}
-	q := db.New(s.config.Pool)
 	space, err := q.HasTranscriptSpace(ctx, db.HasTranscriptSpaceParams{
 		TenantID: row.TenantID, SessionID: row.ID, UserID: userID, SessionMost: maxLines, SpeakerMost: speakerLines,
 	})
@@ -62,18 +64,22 @@ func (s *Service) Wants(ctx context.Context, row db.Session, userID string, star
 	return !captions, nil
 }
 
-// KeepSpokenTx adds recognised words to the transcript, and shows them as a caption if they are fresh. It has no effect if the speaker has
-// a line with this key, or the transcript is full.
-func (s *Service) KeepSpokenTx(ctx context.Context, tx pgx.Tx, row db.Session, in Spoken) error {
-	speaker, err := session.FindParticipant(ctx, db.New(tx), row.TenantID, row.ID, in.UserID)
+// KeepSpokenTx adds recognized words to the transcript, and shows them as a caption if they are fresh. It has no effect if the session
+// doesn't want them (see Wants) at this time, or the speaker has a line with this key.
+func (s *Service) KeepSpokenTx(ctx context.Context, tx pgx.Tx, tenantID, sessionID string, in Spoken) error {
+	q := db.New(tx)
+	row, err := session.FindTx(ctx, tx, tenantID, sessionID)
 	if err != nil {
+		return err
+	}
+	if wanted, err := s.Wants(ctx, q, row, in.UserID, in.StartedAt, in.EndedAt); err != nil || !wanted {
 		return err
 	}
 	now := s.config.Now()
 	began := session.Beginning(row)
 	ended := within(&in.EndedAt, began, now)
 	c := Caption{
-		SessionID: row.ID, Key: in.Key, UserID: in.UserID, Speaker: nameOf(speaker), Text: in.Text, Final: true, Kept: true,
+		SessionID: row.ID, Key: in.Key, UserID: in.UserID, Speaker: in.Speaker, Text: in.Text, Final: true, Kept: true,
 		Language:  in.Language,
 		StartedAt: timestamp.From(within(&in.StartedAt, began, ended)), EndedAt: timestamp.From(ended),
 	}
@@ -86,7 +92,7 @@ func (s *Service) KeepSpokenTx(ctx context.Context, tx pgx.Tx, row db.Session, i
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("keep recognised words: %w", err)
+		return fmt.Errorf("keep recognized words: %w", err)
 	}
 	if added && now.Sub(ended) <= freshFor {
 		postgres.AfterCommit(tx, func() { s.publish(ctx, c) })
