@@ -130,9 +130,9 @@ func TestProbesOfOtherTargets(t *testing.T) {
 func TestProbesOfHosts(t *testing.T) {
 	t.Parallel()
 	certificate, roots := selfSigned(t)
-	secure := newServer(t, certificate)
+	secure, plain := newServer(t, certificate), newServer(t, nil)
 	address := "rtmps://" + secure.rtmp.TLSAddr().String() + "/live/" + key
-	_, port, err := net.SplitHostPort(secure.rtmp.Addr().String())
+	_, port, err := net.SplitHostPort(plain.rtmp.Addr().String())
 	require.NoError(t, err)
 	for name, x := range map[string]struct {
 		address string
