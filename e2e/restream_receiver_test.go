@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +14,10 @@ import (
 	"showfloor/internal/media/rtmp"
 )
 
-// receiver is another platform, which accepts any stream key, also twice at a time. It outlives the servers that forward to it.
+// refusedKey begins a stream key that a receiver refuses, with a text that repeats it.
+const refusedKey = "refused-"
+
+// receiver is another platform, which accepts any other stream key, also twice at a time. It outlives the servers that forward to it.
 type receiver struct {
 	addr string
 
@@ -52,6 +56,9 @@ func (r *receiver) url(key string) string { return "rtmp://" + r.addr + "/live/"
 
 // Publish implements rtmp.Gate. Each connection has a stream of its own.
 func (r *receiver) Publish(_ context.Context, a rtmp.Attempt) (hub.Broadcast, error) {
+	if strings.HasPrefix(a.Key, refusedKey) {
+		return hub.Broadcast{}, &rtmp.StatusError{Code: "NetStream.Publish.BadName", Description: "unknown key " + a.Key + " of " + r.url(a.Key)}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.conns = append(r.conns, &received{key: a.Key, conn: a.ConnID, open: true})
