@@ -148,7 +148,7 @@ func TestALinkThatIsTooSlow(t *testing.T) {
 	far, _ := l.healths()
 	require.Zero(t, far.Reconnects)
 	require.Empty(t, far.LastError)
-	require.EqualValues(t, far.DroppedFrames, l.Stats().Dropped)
+	require.Equal(t, far.DroppedFrames, l.Stats().Dropped)
 	_, ok := gaps(l.far.all())
 	require.True(t, ok)
 	sounds := kind(l.far.all(), false)
