@@ -174,7 +174,8 @@ func (c *connection) quiet() hub.Quiet {
 	if c.video == nil || c.skipping {
 		return hub.Quiet{}
 	}
-	return hub.Quiet{Video: c.video, Epoch: c.clock.epoch, Until: math.MaxInt64}
+	const never = math.MaxInt64 / 2 // the hub adds to it
+	return hub.Quiet{Video: c.video, Epoch: c.clock.epoch, Until: never}
 }
 
 // untilGathered returns the time to the next end of gathering.

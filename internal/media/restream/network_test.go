@@ -3,6 +3,7 @@ package restream_test
 import (
 	"context"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +101,36 @@ func gaps(units []*hub.Unit) (n int, ok bool) {
 		before = u
 	}
 	return n, true
+}
+
+// countedConn counts writes.
+type countedConn struct {
+	net.Conn
+
+	writes *atomic.Int64
+}
+
+func (c countedConn) Write(b []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(b)
+}
+
+// TestMediaAreWrittenTogether: an idle processor isn't woken for each unit.
+func TestMediaAreWrittenTogether(t *testing.T) {
+	t.Parallel()
+	target, writes := newServer(t, nil), &atomic.Int64{}
+	r := newRig(t, func(c *restream.Config) {
+		c.Dial = func(ctx context.Context, host string, _ bool) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
+			return countedConn{conn, writes}, err
+		}
+	})
+	r.feed(units(t), 10_000)
+	r.route("one", target.url())
+	r.isLive("one")
+	sent, before := len(target.all()), writes.Load()
+	require.Eventually(t, func() bool { return len(target.all()) > sent+500 }, patience, tick)
+	require.Less(t, writes.Load()-before, int64(500/3))
 }
 
 // TestALinkThatStalls for longer than a target may take nothing: the connection is made again, and continues from a key picture.
