@@ -114,6 +114,9 @@ func (a *frameArrivals) Open(s *hub.Stream) {
 			if err != nil {
 				return
 			}
+			if !u.Track.Codec.Video() {
+				continue // sound is sent with the next picture
+			}
 			a.mu.Lock()
 			a.list = append(a.list, frameArrival{frameHash(u.Data), u.Arrived})
 			a.mu.Unlock()

@@ -53,6 +53,13 @@ WHERE r.tenant_id = @tenant_id AND r.stream_id = @stream_id AND r.status IN ('pe
   AND (sqlc.narg('target_id')::text IS NULL OR r.target_id = sqlc.narg('target_id')::text)
 RETURNING sqlc.embed(r), t.name AS target_name, t.platform AS target_platform;
 
+-- name: EndTenantRestreamRoutes :many
+-- Ends all open routes of a locked tenant.
+UPDATE restream_routes r SET status = 'ended', ended_at = @now, health_at = NULL, updated_at = @now
+FROM restream_targets t
+WHERE r.tenant_id = @tenant_id AND r.status IN ('pending', 'live') AND t.id = r.target_id
+RETURNING sqlc.embed(r), t.name AS target_name, t.platform AS target_platform;
+
 -- name: ListStreamsOfRestreamTarget :many
 -- Streams with an open route to a target.
 SELECT stream_id FROM restream_routes

@@ -2751,7 +2751,7 @@ type ClientInterface interface {
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
-	// more than 100. 404 `not_found`, `stream not found`
+	// more than 100. 403 `plan_limit` if the plan's `maxRestreamTargets` allows fewer routes of a stream. 404 `not_found`, `stream not found`
 	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes any type of body and a specified content type.
@@ -2773,7 +2773,7 @@ type ClientInterface interface {
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
-	// more than 100. 404 `not_found`, `stream not found`
+	// more than 100. 403 `plan_limit` if the plan's `maxRestreamTargets` allows fewer routes of a stream. 404 `not_found`, `stream not found`
 	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2804,6 +2804,9 @@ type ClientInterface interface {
 	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
 	// both fields or neither, and for a stream key of another platform.
 	//
+	// A tenant can have 100 targets; 403 `plan_limit` beyond that. It can create 1,000 targets in 24 hours, deleted ones included;
+	// 429 `rate_limited` beyond that.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
@@ -2816,6 +2819,9 @@ type ClientInterface interface {
 	// the server allows it. Host names are checked again when the connection is made.
 	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
 	// both fields or neither, and for a stream key of another platform.
+	//
+	// A tenant can have 100 targets; 403 `plan_limit` beyond that. It can create 1,000 targets in 24 hours, deleted ones included;
+	// 429 `rate_limited` beyond that.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2864,7 +2870,7 @@ type ClientInterface interface {
 	// So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
 	// and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
 	// tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
-	// that is private or can't be read; change it first.
+	// that is private or can't be read; change it first. 503 `media_unavailable` from a server that can't connect to targets.
 	//
 	// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
 	TestRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9519,7 +9525,7 @@ func (c *Client) ListRestreamRoutes(ctx context.Context, streamID StreamID, para
 //   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
-// more than 100. 404 `not_found`, `stream not found`
+// more than 100. 403 `plan_limit` if the plan's `maxRestreamTargets` allows fewer routes of a stream. 404 `not_found`, `stream not found`
 // or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes any type of body and a specified content type.
@@ -9551,7 +9557,7 @@ func (c *Client) AttachRestreamTargetsWithBody(ctx context.Context, streamID Str
 //   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
-// more than 100. 404 `not_found`, `stream not found`
+// more than 100. 403 `plan_limit` if the plan's `maxRestreamTargets` allows fewer routes of a stream. 404 `not_found`, `stream not found`
 // or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes a body of the `application/json` content type.
@@ -9612,6 +9618,9 @@ func (c *Client) ListRestreamTargets(ctx context.Context, params *ListRestreamTa
 // Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
 // both fields or neither, and for a stream key of another platform.
 //
+// A tenant can have 100 targets; 403 `plan_limit` beyond that. It can create 1,000 targets in 24 hours, deleted ones included;
+// 429 `rate_limited` beyond that.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
@@ -9634,6 +9643,9 @@ func (c *Client) CreateRestreamTargetWithBody(ctx context.Context, contentType s
 // the server allows it. Host names are checked again when the connection is made.
 // Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
 // both fields or neither, and for a stream key of another platform.
+//
+// A tenant can have 100 targets; 403 `plan_limit` beyond that. It can create 1,000 targets in 24 hours, deleted ones included;
+// 429 `rate_limited` beyond that.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9722,7 +9734,7 @@ func (c *Client) UpdateRestreamTarget(ctx context.Context, id ID, body UpdateRes
 // So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
 // and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
 // tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
-// that is private or can't be read; change it first.
+// that is private or can't be read; change it first. 503 `media_unavailable` from a server that can't connect to targets.
 //
 // Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
 func (c *Client) TestRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -28672,7 +28684,7 @@ type ClientWithResponsesInterface interface {
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
-	// more than 100. 404 `not_found`, `stream not found`
+	// more than 100. 403 `plan_limit` if the plan's `maxRestreamTargets` allows fewer routes of a stream. 404 `not_found`, `stream not found`
 	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -28694,7 +28706,7 @@ type ClientWithResponsesInterface interface {
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
-	// more than 100. 404 `not_found`, `stream not found`
+	// more than 100. 403 `plan_limit` if the plan's `maxRestreamTargets` allows fewer routes of a stream. 404 `not_found`, `stream not found`
 	// or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -28729,6 +28741,9 @@ type ClientWithResponsesInterface interface {
 	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
 	// both fields or neither, and for a stream key of another platform.
 	//
+	// A tenant can have 100 targets; 403 `plan_limit` beyond that. It can create 1,000 targets in 24 hours, deleted ones included;
+	// 429 `rate_limited` beyond that.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
@@ -28741,6 +28756,9 @@ type ClientWithResponsesInterface interface {
 	// the server allows it. Host names are checked again when the connection is made.
 	// Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
 	// both fields or neither, and for a stream key of another platform.
+	//
+	// A tenant can have 100 targets; 403 `plan_limit` beyond that. It can create 1,000 targets in 24 hours, deleted ones included;
+	// 429 `rate_limited` beyond that.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28791,7 +28809,7 @@ type ClientWithResponsesInterface interface {
 	// So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
 	// and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
 	// tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
-	// that is private or can't be read; change it first.
+	// that is private or can't be read; change it first. 503 `media_unavailable` from a server that can't connect to targets.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -48538,7 +48556,7 @@ func (c *ClientWithResponses) ListRestreamRoutesWithResponse(ctx context.Context
 //   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
-// more than 100. 404 `not_found`, `stream not found`
+// more than 100. 403 `plan_limit` if the plan's `maxRestreamTargets` allows fewer routes of a stream. 404 `not_found`, `stream not found`
 // or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -48566,7 +48584,7 @@ func (c *ClientWithResponses) AttachRestreamTargetsWithBodyWithResponse(ctx cont
 //   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
-// more than 100. 404 `not_found`, `stream not found`
+// more than 100. 403 `plan_limit` if the plan's `maxRestreamTargets` allows fewer routes of a stream. 404 `not_found`, `stream not found`
 // or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -48619,6 +48637,9 @@ func (c *ClientWithResponses) ListRestreamTargetsWithResponse(ctx context.Contex
 // Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
 // both fields or neither, and for a stream key of another platform.
 //
+// A tenant can have 100 targets; 403 `plan_limit` beyond that. It can create 1,000 targets in 24 hours, deleted ones included;
+// 429 `rate_limited` beyond that.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/me/restream/targets (the `CreateRestreamTarget` operationId).
@@ -48637,6 +48658,9 @@ func (c *ClientWithResponses) CreateRestreamTargetWithBodyWithResponse(ctx conte
 // the server allows it. Host names are checked again when the connection is made.
 // Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
 // both fields or neither, and for a stream key of another platform.
+//
+// A tenant can have 100 targets; 403 `plan_limit` beyond that. It can create 1,000 targets in 24 hours, deleted ones included;
+// 429 `rate_limited` beyond that.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -48711,7 +48735,7 @@ func (c *ClientWithResponses) UpdateRestreamTargetWithResponse(ctx context.Conte
 // So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
 // and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
 // tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
-// that is private or can't be read; change it first.
+// that is private or can't be read; change it first. 503 `media_unavailable` from a server that can't connect to targets.
 //
 // Returns a wrapper object for the known response body format(s).
 //

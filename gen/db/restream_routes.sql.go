@@ -162,6 +162,65 @@ func (q *Queries) EndRestreamRoutes(ctx context.Context, arg EndRestreamRoutesPa
 	return items, nil
 }
 
+const EndTenantRestreamRoutes = `-- name: EndTenantRestreamRoutes :many
+UPDATE restream_routes r SET status = 'ended', ended_at = $1, health_at = NULL, updated_at = $1
+FROM restream_targets t
+WHERE r.tenant_id = $2 AND r.status IN ('pending', 'live') AND t.id = r.target_id
+RETURNING r.id, r.tenant_id, r.stream_id, r.target_id, r.status, r.started_at, r.ended_at, r.error_message, r.created_at, r.updated_at, r.bitrate_kbps, r.dropped_frames, r.reconnects, r.last_error, r.connected_at, r.lost_at, r.health_at, t.name AS target_name, t.platform AS target_platform
+`
+
+type EndTenantRestreamRoutesParams struct {
+	Now      *time.Time
+	TenantID string
+}
+
+type EndTenantRestreamRoutesRow struct {
+	RestreamRoute  RestreamRoute
+	TargetName     string
+	TargetPlatform string
+}
+
+// Ends all open routes of a locked tenant.
+func (q *Queries) EndTenantRestreamRoutes(ctx context.Context, arg EndTenantRestreamRoutesParams) ([]EndTenantRestreamRoutesRow, error) {
+	rows, err := q.db.Query(ctx, EndTenantRestreamRoutes, arg.Now, arg.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []EndTenantRestreamRoutesRow{}
+	for rows.Next() {
+		var i EndTenantRestreamRoutesRow
+		if err := rows.Scan(
+			&i.RestreamRoute.ID,
+			&i.RestreamRoute.TenantID,
+			&i.RestreamRoute.StreamID,
+			&i.RestreamRoute.TargetID,
+			&i.RestreamRoute.Status,
+			&i.RestreamRoute.StartedAt,
+			&i.RestreamRoute.EndedAt,
+			&i.RestreamRoute.ErrorMessage,
+			&i.RestreamRoute.CreatedAt,
+			&i.RestreamRoute.UpdatedAt,
+			&i.RestreamRoute.BitrateKbps,
+			&i.RestreamRoute.DroppedFrames,
+			&i.RestreamRoute.Reconnects,
+			&i.RestreamRoute.LastError,
+			&i.RestreamRoute.ConnectedAt,
+			&i.RestreamRoute.LostAt,
+			&i.RestreamRoute.HealthAt,
+			&i.TargetName,
+			&i.TargetPlatform,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const FailRestreamRoute = `-- name: FailRestreamRoute :one
 UPDATE restream_routes r
 SET status = 'failed', ended_at = $1, error_message = $2::text, health_at = NULL, updated_at = $1

@@ -3861,7 +3861,7 @@ export interface paths {
          *     - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
          *
          *     400 `too_many_targets` if the stream would have more than 8 pending and live routes, and `too_many_routes` if a target would have
-         *     more than 100. 404 `not_found`, `stream not found`
+         *     more than 100. 403 `plan_limit` if the plan's `maxRestreamTargets` allows fewer routes of a stream. 404 `not_found`, `stream not found`
          *     or `restream target not found`. 409 `target_under_test` while a test of a target runs. In all cases no target is attached.
          */
         post: operations["attachRestreamTargets"];
@@ -3917,6 +3917,9 @@ export interface paths {
          *     the server allows it. Host names are checked again when the connection is made.
          *     Instead of the address, `streamKey` is enough for the platforms that `listRestreamPresets` lists. 400 `invalid_input` for
          *     both fields or neither, and for a stream key of another platform.
+         *
+         *     A tenant can have 100 targets; 403 `plan_limit` beyond that. It can create 1,000 targets in 24 hours, deleted ones included;
+         *     429 `rate_limited` beyond that.
          */
         post: operations["createRestreamTarget"];
         delete?: never;
@@ -3978,7 +3981,7 @@ export interface paths {
          *     So a target with a pending or live route is not tested: 409 `target_in_use`. While a test runs, another one of the target
          *     and the attachment of the target are refused: 409 `target_under_test`. 429 `too_many_tests` for more than 2 tests of a
          *     tenant, and `too_many_tests_on_server` for more than 20 of all tenants at a time on this server. 400 `invalid_input` for an address
-         *     that is private or can't be read; change it first.
+         *     that is private or can't be read; change it first. 503 `media_unavailable` from a server that can't connect to targets.
          */
         post: operations["testRestreamTarget"];
         delete?: never;
@@ -12794,7 +12797,7 @@ export interface components {
         RestreamPreset: {
             /**
              * @description The address before the stream key.
-             * @example rtmps://a.rtmps.youtube.com/live2
+             * @example rtmps://a.rtmps.youtube.com:443/live2
              */
             address: string;
             /**
@@ -12938,7 +12941,7 @@ export interface components {
         /** @description The result of publishing to a target without media. */
         RestreamTargetTest: {
             /**
-             * @description true: the target accepted the stream, and kept the connection for 2 s. A platform that checks the key with the first picture gives this answer to any key. false: the target refused the stream; `targetAnswer` says why. null: unknown, because no answer to the stream key was received.
+             * @description true: the target accepted the stream, and kept the connection for 2 s. A platform that checks the key only when the first picture arrives accepts any key here. false: the target refused the stream; `targetAnswer` says why. null: unknown, because no answer to the stream key was received.
              * @example true
              */
             keyAccepted: boolean | null;
@@ -12979,7 +12982,7 @@ export interface components {
         /**
          * @description dns: the look-up of the host name; left out for an IP address. tcp: the connection. tls: the check of the certificate; left out
          *     for rtmp. handshake: the handshake of RTMP. connect: the application, which is the part of the address before the stream key.
-         *     createStream: the stream. publish: the stream key.
+         *     createStream: the stream. publish: the stream key; this step also fails if the target ends the stream in the 2 s after it.
          * @enum {string}
          */
         RestreamTestStepName: "dns" | "tcp" | "tls" | "handshake" | "connect" | "createStream" | "publish";

@@ -312,7 +312,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	})
 	a.openRooms(c)
 	a.Console = console.New(console.Config{
-		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Sessions}, Keys: a.Keys,
+		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Restreams, a.Sessions}, Keys: a.Keys,
 		Log: c.Log, Now: c.Now,
 	})
 	a.openCommerce(c)

@@ -77,6 +77,13 @@ func (r *Reader) NextOrTick(ctx context.Context, patience time.Duration, quiet f
 	}, quiet)
 }
 
+// Pending reports whether Next returns a unit without waiting.
+func (r *Reader) Pending() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.head < len(r.queue)
+}
+
 // next waits for the next unit, or until the channel that begin returns has a value. begin is called before a wait; nil
 // for none.
 func (r *Reader) next(ctx context.Context, begin func() <-chan time.Time, quiet func() Quiet) (*Unit, error) {

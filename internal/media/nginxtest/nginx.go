@@ -20,12 +20,17 @@ const module = "/usr/lib/nginx/modules/ngx_rtmp_module.so"
 type Server struct {
 	// URL is the address before the stream key.
 	URL string
+	// Addr is the host with the port.
+	Addr string
 	// PID is the process.
 	PID int
 }
 
-// Start runs nginx until the test ends. It accepts any stream key, and pushes each stream to the addresses in push. The test
-// is skipped without the RTMP module.
+// sinks is the number of applications that only receive.
+const sinks = 8
+
+// Start runs nginx until the test ends. It accepts any stream key, and pushes each stream to the addresses in push, with its own key if
+// an address ends with the application. The applications sink0 to sink7 only receive. The test is skipped without the RTMP module.
 func Start(t testing.TB, push ...string) Server {
 	t.Helper()
 	if _, err := os.Stat(module); err != nil {
@@ -37,15 +42,18 @@ func Start(t testing.TB, push ...string) Server {
 	must(t, err)
 	addr := listener.Addr().String()
 	must(t, listener.Close())
-	var targets strings.Builder
+	var targets, receiving strings.Builder
 	for _, to := range push {
 		targets.WriteString(" push " + to + ";")
+	}
+	for i := range sinks {
+		fmt.Fprintf(&receiving, "\n\tapplication sink%d { live on; record off; }", i)
 	}
 	config := fmt.Sprintf(`load_module %[1]s; daemon off; master_process off; pid %[2]s/pid; error_log %[2]s/error.log;
 events { worker_connections 4096; }
 rtmp { access_log off; server { listen %[3]s; chunk_size 4096;
-	application live { live on; record off;%[4]s } } }
-`, module, dir, addr, targets.String())
+	application live { live on; record off;%[4]s }%[5]s } }
+`, module, dir, addr, targets.String(), receiving.String())
 	file := filepath.Join(dir, "nginx.conf")
 	must(t, os.WriteFile(file, []byte(config), 0o600))
 	cmd := exec.Command("nginx", "-e", filepath.Join(dir, "error.log"), "-c", file)
@@ -67,7 +75,7 @@ rtmp { access_log off; server { listen %[3]s; chunk_size 4096;
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-	return Server{URL: "rtmp://" + addr + "/live/", PID: cmd.Process.Pid}
+	return Server{URL: "rtmp://" + addr + "/live/", Addr: addr, PID: cmd.Process.Pid}
 }
 
 func must(t testing.TB, err error) {

@@ -4,11 +4,20 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"sync/atomic"
 	"time"
 
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
+)
+
+// A write, and most of all the wake-up of an idle processor for it, costs much more than a unit. So sound waits for the next picture, and
+// with more than gatherFrom connections pictures wait too: all media up to the next end of gathering are written together, gatherTime after
+// the one before. Key pictures are written at once.
+const (
+	gatherTime = 100 * time.Millisecond
+	gatherFrom = 16
 )
 
 // connection is one connection of a forwarder to its target.
@@ -18,7 +27,7 @@ type connection struct {
 	sender    *rtmp.Sender
 	reader    *hub.Reader
 	accepted  atomic.Bool
-	flows     chan struct{} // closed when the first media is sent
+	flows     chan struct{} // closed when the first media are sent
 	counted   uint64        // bytes that the forwarder knows
 
 	start    start
@@ -127,16 +136,21 @@ func (c *connection) prove(ctx context.Context) {
 // errOver is the end of the stream or of the route.
 var errOver = errors.New("the stream is over")
 
-// pump sends the units of the stream. It returns errOver at the end of the stream, and nil when ctx ends.
+// pump sends the units of the stream, those that wait for it together. It returns errOver at the end of the stream, and nil when ctx ends.
 func (c *connection) pump(ctx context.Context) error {
+	connected := &c.forwarder.engine.connected
+	connected.Add(1)
+	defer connected.Add(-1)
 	flows := false
 	for {
-		u, err := c.reader.Next(ctx)
-		if errors.Is(err, io.EOF) {
+		u, err := c.reader.NextOrTick(ctx, c.forwarder.engine.untilGathered(), c.quiet)
+		switch {
+		case errors.Is(err, io.EOF):
 			return errOver
-		}
-		if err != nil {
+		case err != nil:
 			return nil //nolint:nilerr // the end of the route or of the connection
+		case u == nil:
+			continue // the units didn't come for a while
 		}
 		units, begins := c.start.add(u, time.Now())
 		if begins {
@@ -153,9 +167,29 @@ func (c *connection) pump(ctx context.Context) error {
 				close(c.flows)
 			}
 		}
+		if !c.reader.Pending() {
+			if err := c.sender.Flush(); err != nil {
+				return err
+			}
+		}
 		c.account()
 	}
 }
+
+// quiet names the units that are gathered.
+func (c *connection) quiet() hub.Quiet {
+	if c.video == nil || c.skipping {
+		return hub.Quiet{}
+	}
+	until := time.Duration(math.MinInt64)
+	if c.forwarder.engine.connected.Load() > gatherFrom {
+		until = math.MaxInt64 / 2 // the hub adds to it
+	}
+	return hub.Quiet{Video: c.video, Epoch: c.clock.epoch, Until: until}
+}
+
+// untilGathered returns the time to the next end of gathering.
+func (e *Engine) untilGathered() time.Duration { return gatherTime - time.Since(e.began)%gatherTime }
 
 // begin sends the metadata of the stream that begins with units.
 func (c *connection) begin(units []*hub.Unit) error {

@@ -88,10 +88,13 @@ type Route struct {
 
 // Engine runs the forwarders of this node.
 type Engine struct {
-	config   Config
-	outcomes [outcomeCount]atomic.Uint64
-	sent     atomic.Uint64
-	dropped  atomic.Uint64
+	config Config
+	// connected is the number of connections that media flow over.
+	connected atomic.Int32
+	began     time.Time // on the monotonic clock, not that of Config
+	outcomes  [outcomeCount]atomic.Uint64
+	sent      atomic.Uint64
+	dropped   atomic.Uint64
 
 	mu         sync.Mutex
 	forwarders map[string]*forwarder // by route
@@ -108,7 +111,7 @@ func New(c Config) *Engine {
 	if c.Pause == nil {
 		c.Pause = pause
 	}
-	return &Engine{config: c, forwarders: map[string]*forwarder{}}
+	return &Engine{config: c, began: time.Now(), forwarders: map[string]*forwarder{}}
 }
 
 // Set makes routes the only ones of a stream: new ones start, missing ones end. A running route whose address has changed ends

@@ -110,6 +110,7 @@ func (p *probe) observe(ctx context.Context, sender *rtmp.Sender) {
 	select {
 	case <-served:
 		sender.Close()
+		p.steps.reopen()
 		p.ended(&connectionError{err: reason, asked: true})
 		return
 	case <-timer.C:
@@ -137,7 +138,7 @@ func (p *probe) ended(err *connectionError) {
 	p.stopped(reason)
 }
 
-// stopped ends the probe in its current step, or after the last one.
+// stopped ends the probe in its current step.
 func (p *probe) stopped(reason string) {
 	p.result.Message = reason
 	p.steps.fail(reason)
@@ -168,6 +169,13 @@ func (s *steps) end(name string) {
 	if s.open && s.list[len(s.list)-1].Name == name {
 		s.close("")
 	}
+}
+
+// reopen continues the last step.
+func (s *steps) reopen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = true
 }
 
 // fail ends the current step; it does nothing without one.

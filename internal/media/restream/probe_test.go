@@ -106,8 +106,8 @@ func TestProbesOfOtherTargets(t *testing.T) {
 		"refuses the app": {at("connect", refuse), "connect!", "the target refused the stream: _error", ""},
 		"hangs":           {at("createStream", silent), "createStream!", "the target doesn't answer", ""},
 		"closes":          {at("publish", shut), "publish!", "the target closed the connection right after the stream began: usually the stream key is wrong", ""},
-		"refuses later":   {at("publish", late), "publish", "the target refused the stream: NetStream.Publish.Denied: no ***", refused},
-		"closes later":    {at("publish", lateClose), "publish", "the target closed the connection right after the stream began: usually the stream key is wrong", ""},
+		"refuses later":   {at("publish", late), "publish!", "the target refused the stream: NetStream.Publish.Denied: no ***", refused},
+		"closes later":    {at("publish", lateClose), "publish!", "the target closed the connection right after the stream began: usually the stream key is wrong", ""},
 		"accepts":         {newTarget(t, &target{}).url(), "publish", "the target accepted the stream", accepted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,9 +130,9 @@ func TestProbesOfOtherTargets(t *testing.T) {
 func TestProbesOfHosts(t *testing.T) {
 	t.Parallel()
 	certificate, roots := selfSigned(t)
-	secure := newServer(t, certificate)
+	secure, plain := newServer(t, certificate), newServer(t, nil)
 	address := "rtmps://" + secure.rtmp.TLSAddr().String() + "/live/" + key
-	_, port, err := net.SplitHostPort(secure.rtmp.Addr().String())
+	_, port, err := net.SplitHostPort(plain.rtmp.Addr().String())
 	require.NoError(t, err)
 	for name, x := range map[string]struct {
 		address string

@@ -46,6 +46,33 @@ func TestTimesBeginAtZeroAndContinue(t *testing.T) {
 	require.EqualValues(t, uint32((50*24*time.Hour + 2028*ms).Milliseconds()), at)
 }
 
+// TestTimesOfTwoHoursAndOfTheWrap: no step is lost or doubled, of a track whose times aren't whole milliseconds either.
+func TestTimesOfTwoHoursAndOfTheWrap(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct{ step, span time.Duration }{
+		"two hours, 29.97 pictures a second": {time.Second * 1001 / 30_000, 2 * time.Hour},
+		"50 days":                            {7 * time.Second / 3, 50 * 24 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var c timeline
+			c.begin(unit(picture, 1, time.Hour, 0, 0, true))
+			last, wraps := uint32(0), 0
+			for dts := time.Duration(0); dts <= x.span; dts += x.step {
+				at, _, ok := c.place(unit(picture, 1, time.Hour+dts, 0, dts, false))
+				if want := uint32(dts.Milliseconds()); !ok || at != want || dts > 0 && at-last > uint32(x.step.Milliseconds())+1 {
+					require.Equal(t, want, at, "at %s, after %d", dts, last)
+				}
+				if at < last {
+					wraps++
+				}
+				last = at
+			}
+			require.Equal(t, int(x.span.Milliseconds()>>32), wraps)
+		})
+	}
+}
+
 func TestStart(t *testing.T) {
 	t.Parallel()
 	at := base.Add

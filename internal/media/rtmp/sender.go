@@ -81,7 +81,7 @@ type Sender struct {
 	reported    uint32 // bytes that the last acknowledgement has reported
 
 	mu        sync.Mutex // of writes
-	out       []byte
+	out       []byte     // media that are to be written with the next messages
 	chunkSize int
 
 	sent   atomic.Uint64
@@ -221,26 +221,46 @@ func (s *Sender) acknowledge() error {
 	return s.write(r)
 }
 
-// message sends one message of a chunk stream.
-func (s *Sender) message(chunkStream, kind byte, stream, at uint32, body ...[]byte) error {
+// message sends one message of a chunk stream, after the gathered media.
+func (s *Sender) message(chunkStream, kind byte, stream, at uint32, head, body []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.out = appendChunks(s.out[:0], s.chunkSize, chunkStream, kind, stream, at, body...)
-	err := s.flush(s.out)
-	if cap(s.out) > 1<<20 {
-		s.out = nil // a huge key picture shouldn't stay in memory
-	}
-	return err
+	s.out = appendChunks(s.out, s.chunkSize, chunkStream, kind, stream, at, head, body)
+	return s.flush()
 }
 
+// gather adds a message to those that the next Flush sends. It sends them itself if they are senderPiece or more.
+func (s *Sender) gather(chunkStream, kind byte, at uint32, head, body []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out = appendChunks(s.out, s.chunkSize, chunkStream, kind, s.stream, at, head, body)
+	if len(s.out) < senderPiece {
+		return nil
+	}
+	return s.flush()
+}
+
+// Flush sends the gathered media.
+func (s *Sender) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flush()
+}
+
+// write sends whole messages, after the gathered media.
 func (s *Sender) write(b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.flush(b)
+	s.out = append(s.out, b...)
+	return s.flush()
 }
 
-// flush writes in pieces, so that the time-out is of a connection without progress. The caller holds mu.
-func (s *Sender) flush(b []byte) error {
+// flush writes what was gathered, in pieces, so that the time-out is of a connection without progress. The caller holds mu.
+func (s *Sender) flush() error {
+	b := s.out
+	if s.out = s.out[:0]; cap(s.out) > 1<<20 {
+		s.out = nil // a huge key picture shouldn't stay in memory
+	}
 	for len(b) > 0 {
 		if err := s.conn.SetWriteDeadline(time.Now().Add(s.config.Write)); err != nil {
 			return err
@@ -255,29 +275,26 @@ func (s *Sender) flush(b []byte) error {
 	return nil
 }
 
-// appendChunks appends a message of which the parts of body are one after the other, in chunks of a size. The first chunk has type 0, so
-// that each message has an absolute time.
-func appendChunks(dst []byte, size int, chunkStream, kind byte, stream, at uint32, body ...[]byte) []byte {
-	length := 0
-	for _, part := range body {
-		length += len(part)
-	}
+// appendChunks appends a message whose body is head and then body, in chunks of a size. The first chunk has type 0, so that each message
+// has an absolute time.
+func appendChunks(dst []byte, size int, chunkStream, kind byte, stream, at uint32, head, body []byte) []byte {
+	length := len(head) + len(body)
 	field := min(at, extendedTime)
 	dst = append(dst, chunkStream)
 	dst = append24(dst, field)
 	dst = append24(dst, uint32(length))
 	dst = append(dst, kind)
 	dst = binary.LittleEndian.AppendUint32(dst, stream)
-	next := []byte{0xC0 | chunkStream}
 	if field == extendedTime {
 		dst = binary.BigEndian.AppendUint32(dst, at)
-		next = binary.BigEndian.AppendUint32(next, at) // type 3 chunks repeat it (RTMP 1.0, section 5.3.1.3)
 	}
 	left := size
-	for _, part := range body {
+	for _, part := range [2][]byte{head, body} {
 		for len(part) > 0 {
 			if left == 0 {
-				dst, left = append(dst, next...), size
+				if dst, left = append(dst, 0xC0|chunkStream), size; field == extendedTime {
+					dst = binary.BigEndian.AppendUint32(dst, at) // type 3 chunks repeat it (RTMP 1.0, section 5.3.1.3)
+				}
 			}
 			n := min(left, len(part))
 			dst, part, left = append(dst, part[:n]...), part[n:], left-n

@@ -213,5 +213,5 @@ func (s *Sender) call(stream uint32, values ...any) error {
 	if err != nil {
 		return fmt.Errorf("encode a command: %w", err)
 	}
-	return s.message(chunkStreamCommand, typeCommandAMF0, stream, 0, body)
+	return s.message(chunkStreamCommand, typeCommandAMF0, stream, 0, body, nil)
 }

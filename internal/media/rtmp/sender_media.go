@@ -53,7 +53,7 @@ func (s *Sender) Metadata(video, audio *hub.Track, videoKbps, audioKbps int) err
 		return fmt.Errorf("encode metadata: %w", err)
 	}
 	const typeDataAMF0 = 18
-	return s.message(chunkStreamData, typeDataAMF0, s.stream, 0, body)
+	return s.gather(chunkStreamData, typeDataAMF0, 0, nil, body)
 }
 
 func codecID(c hub.Codec) float64 {
@@ -77,17 +77,17 @@ func (s *Sender) Header(t *hub.Track, at uint32) error {
 		if err != nil {
 			return err
 		}
-		return s.video(at, []byte{1<<4 | codecAVC, 0, 0, 0, 0}, config)
+		return s.gather(chunkStreamVideo, typeVideo, at, []byte{1<<4 | codecAVC, 0, 0, 0, 0}, config)
 	case hub.H265:
 		config, err := hevcConfig(t)
 		if err != nil {
 			return err
 		}
-		return s.video(at, []byte{0x80 | 1<<4 | exSequenceStart}, []byte(FourCCHEVC), config)
+		return s.gather(chunkStreamVideo, typeVideo, at, enhanced(0x80|1<<4|exSequenceStart, FourCCHEVC), config)
 	case hub.AAC:
-		return s.audio(at, []byte{aacTag, 0}, t.AudioConfig)
+		return s.gather(chunkStreamAudio, typeAudio, at, []byte{aacTag, 0}, t.AudioConfig)
 	case hub.Opus:
-		return s.audio(at, []byte{opusTag | exSequenceStart}, []byte(FourCCOpus), opusConfig(t))
+		return s.gather(chunkStreamAudio, typeAudio, at, enhanced(opusTag|exSequenceStart, FourCCOpus), opusConfig(t))
 	}
 	return fmt.Errorf("no sequence header for %s", t.Codec)
 }
@@ -98,32 +98,28 @@ const (
 	opusTag = 9 << 4
 )
 
-// Unit sends a unit, unchanged. at is its decoding time and offset its composition time offset, in milliseconds.
+// Unit adds a unit, unchanged, to those that Flush sends. at is its decoding time and offset its composition time offset, in milliseconds.
 func (s *Sender) Unit(u *hub.Unit, at uint32, offset int32) error {
 	frame := byte(2 << 4)
 	if u.Key {
 		frame = 1 << 4
 	}
-	cts := append24(nil, uint32(offset)&0xFFFFFF)
 	switch u.Track.Codec {
 	case hub.H264:
-		return s.video(at, []byte{frame | codecAVC, 1}, cts, u.Data)
+		return s.gather(chunkStreamVideo, typeVideo, at, []byte{frame | codecAVC, 1, byte(offset >> 16), byte(offset >> 8), byte(offset)}, u.Data)
 	case hub.H265:
-		return s.video(at, []byte{0x80 | frame | exCodedFrames}, []byte(FourCCHEVC), cts, u.Data)
+		return s.gather(chunkStreamVideo, typeVideo, at, append24(enhanced(0x80|frame|exCodedFrames, FourCCHEVC), uint32(offset)), u.Data)
 	case hub.AAC:
-		return s.audio(at, []byte{aacTag, 1}, u.Data)
+		return s.gather(chunkStreamAudio, typeAudio, at, []byte{aacTag, 1}, u.Data)
 	case hub.Opus:
-		return s.audio(at, []byte{opusTag | exCodedFrames}, []byte(FourCCOpus), u.Data)
+		return s.gather(chunkStreamAudio, typeAudio, at, enhanced(opusTag|exCodedFrames, FourCCOpus), u.Data)
 	}
 	return fmt.Errorf("no message for %s", u.Track.Codec)
 }
 
-func (s *Sender) video(at uint32, body ...[]byte) error {
-	return s.message(chunkStreamVideo, typeVideo, s.stream, at, body...)
-}
-
-func (s *Sender) audio(at uint32, body ...[]byte) error {
-	return s.message(chunkStreamAudio, typeAudio, s.stream, at, body...)
+// enhanced returns the head of a message of enhanced RTMP: its first byte and the FourCC.
+func enhanced(first byte, fourCC string) []byte {
+	return append(append(make([]byte, 0, 8), first), fourCC...)
 }
 
 // avcConfig returns the AVCDecoderConfigurationRecord of a track (ISO 14496-15, 5.3.3.1).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -44,19 +45,38 @@ func (s *Service) endTx(ctx context.Context, tx pgx.Tx, tenantID, streamID strin
 		return nil
 	}
 	for _, row := range rows {
-		r := routeOf(row)
-		if r.StartedAt == nil {
-			continue // the target was never reached
-		}
-		err := s.emitTx(ctx, tx, event.RestreamEnded, r, eventdata.RestreamEndedData{
-			RouteID: r.ID, StreamID: r.StreamID, TargetID: r.TargetID, Target: r.target(),
-			StartedAt: timestamp.From(*r.StartedAt), EndedAt: timestamp.From(now),
-		})
-		if err != nil {
+		if err := s.endedTx(ctx, tx, routeOf(row), now); err != nil {
 			return err
 		}
 	}
 	return s.notify(ctx, q, streamID)
+}
+
+// endedTx emits restream.ended for a route that was live.
+func (s *Service) endedTx(ctx context.Context, tx pgx.Tx, r Route, now time.Time) error {
+	if r.StartedAt == nil {
+		return nil // the target was never reached
+	}
+	return s.emitTx(ctx, tx, event.RestreamEnded, r, eventdata.RestreamEndedData{
+		RouteID: r.ID, StreamID: r.StreamID, TargetID: r.TargetID, Target: r.target(),
+		StartedAt: timestamp.From(*r.StartedAt), EndedAt: timestamp.From(now),
+	})
+}
+
+// StopTenantTx ends all open routes of a tenant, who is suspended. The caller holds a lock on the tenant and has ended its broadcasts, so
+// that no node forwards them any more: what is left are routes of idle streams.
+func (s *Service) StopTenantTx(ctx context.Context, tx pgx.Tx, tenantID string) error {
+	now := s.config.Now()
+	rows, err := db.New(tx).EndTenantRestreamRoutes(ctx, db.EndTenantRestreamRoutesParams{TenantID: tenantID, Now: &now})
+	if err != nil {
+		return fmt.Errorf("end the tenant's restream routes: %w", err)
+	}
+	for _, row := range rows {
+		if err := s.endedTx(ctx, tx, routeOf(db.EndRestreamRoutesRow(row)), now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RouteLive sets a pending route to live: the target has accepted the stream. Repeating it has no effect, also after the route's end.

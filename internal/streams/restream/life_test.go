@@ -210,16 +210,33 @@ func TestATargetsOpenRoutesAreBounded(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestASuspendedTenantsRoutesEnd, those of idle streams too, and no other tenant's. restream.ended is sent once, for the live one.
 func TestASuspendedTenantsRoutesEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.attach(t, r.one)
+	r.attach(t, r.one, r.two)
 	r.air(t, r.Server)
 	require.NoError(t, r.Restreams.RouteLive(t.Context(), r.wanted(t, r.Server)[r.one.ID].RouteID))
+	idle := r.owner.Stream(t, nil)
+	_, err := r.Restreams.AttachRestreamTargets(t.Context(), r.caller, idle.ID, []string{r.one.ID})
+	require.NoError(t, err)
+	other := r.Register(t)
+	others := other.Stream(t, nil)
+	theirs := other.RestreamTarget(t, "rtmp://three.example/app/key-three")
+	_, err = r.Restreams.AttachRestreamTargets(t.Context(), tenancy.Caller{TenantID: other.TenantID, UserID: other.UserID}, others.ID, []string{theirs.ID})
+	require.NoError(t, err)
 	r.Admin(t, platform.SuperAdmin).Call(t, "POST", "/v1/admin/tenants/"+r.owner.TenantID+"/suspend", map[string]any{"reason": "abuse"}).Is(t, 201)
 	require.Empty(t, r.wanted(t, r.Server))
 	names, _ := r.events(t)
 	require.Equal(t, []string{"restream.started", "restream.ended"}, names)
+	rows, err := r.Pool.Query(t.Context(), "SELECT stream_id || ' ' || status FROM restream_routes")
+	require.NoError(t, err)
+	statuses, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{r.st.ID + " ended", r.st.ID + " ended", idle.ID + " ended", others.ID + " pending"}, statuses)
+	var events int
+	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT count(*) FROM events WHERE event LIKE 'restream.%'").Scan(&events))
+	require.Equal(t, len(names), events)
 }
 
 // TestDeletingATargetRacesWithAttaching: no route stays open.

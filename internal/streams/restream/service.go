@@ -48,7 +48,7 @@ type Quotas interface {
 
 // Prober publishes to a target without any media.
 type Prober interface {
-	// Probe takes at most 15 s.
+	// Probe takes at most 11 s: 10 s up to its result, and 1 s for the end of the connection.
 	Probe(ctx context.Context, a rtmpurl.Address) Probed
 }
 

@@ -1,4 +1,4 @@
-// Package slowlink is a link with a limited bandwidth between a viewer and a server, for tests with real browsers.
+// Package slowlink is a link with a limited bandwidth between a client and a server, for tests with real browsers and servers.
 package slowlink
 
 import (
@@ -16,22 +16,36 @@ import (
 // packet is the number of bytes that are sent at a time, as in a segment of TCP. All connections take turns with them.
 const packet = 1448
 
-// Link is a TCP relay. All connections share the bandwidth for data from the server. Data to the server is not limited.
+// Link is a TCP relay. All connections share the bandwidth for data from the server, or to it. Data in the other direction is not limited.
 type Link struct {
+	up       bool // the limit is for data to the server
 	listener net.Listener
 	server   string
 	limiter  *rate.Limiter
 	ctx      context.Context //nolint:containedctx // ends the waits of all connections
 	work     sync.WaitGroup
+
+	stalled sync.RWMutex // held while nothing passes
 }
 
 // New opens a link to a server's address, which is closed with the test. kbps is its bandwidth in kbit/s.
 func New(t testing.TB, server string, kbps int) *Link {
 	t.Helper()
+	return open(t, server, kbps, false)
+}
+
+// NewUp is New with the limit for data to the server.
+func NewUp(t testing.TB, server string, kbps int) *Link {
+	t.Helper()
+	return open(t, server, kbps, true)
+}
+
+func open(t testing.TB, server string, kbps int, up bool) *Link {
+	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &Link{listener: listener, server: server, limiter: rate.NewLimiter(0, packet), ctx: ctx}
+	l := &Link{up: up, listener: listener, server: server, limiter: rate.NewLimiter(0, packet), ctx: ctx}
 	l.Set(kbps)
 	l.work.Go(l.accept)
 	t.Cleanup(func() {
@@ -47,6 +61,12 @@ func (l *Link) Addr() string { return l.listener.Addr().String() }
 
 // Set changes the bandwidth, in kbit/s.
 func (l *Link) Set(kbps int) { l.limiter.SetLimit(rate.Limit(kbps * 1000 / 8)) }
+
+// Stall holds data in the limited direction back until resume is called, also that of new connections. The connections stay open.
+func (l *Link) Stall() (resume func()) {
+	l.stalled.Lock()
+	return l.stalled.Unlock
+}
 
 func (l *Link) accept() {
 	for {
@@ -70,27 +90,36 @@ func (l *Link) accept() {
 			stop()
 			_ = errors.Join(viewer.Close(), server.Close()) // the other copy may have ended
 		})
+		to, from := viewer, server // of the limited direction
+		if l.up {
+			to, from = server, viewer
+		}
 		l.work.Go(func() {
 			defer closeBoth()
-			_, _ = io.Copy(server, viewer) // a connection's end is no failure of the link
+			_, _ = io.Copy(from, to) // a connection's end is no failure of the link
 		})
 		l.work.Go(func() {
 			defer closeBoth()
-			l.send(viewer, server)
+			l.send(to, from)
 		})
 	}
 }
 
-// send sends what comes from the server as fast as the link allows.
-func (l *Link) send(viewer io.Writer, server io.Reader) {
+// send sends what it reads as fast as the link allows.
+func (l *Link) send(to io.Writer, from io.Reader) {
 	b := make([]byte, packet)
 	for {
-		n, err := server.Read(b)
-		if err != nil || l.limiter.WaitN(l.ctx, n) != nil {
-			return
-		}
-		if _, err := viewer.Write(b[:n]); err != nil {
+		n, err := from.Read(b)
+		if err != nil || l.limiter.WaitN(l.ctx, n) != nil || !l.pass(to, b[:n]) {
 			return
 		}
 	}
+}
+
+// pass sends a packet once the link isn't stalled.
+func (l *Link) pass(to io.Writer, b []byte) bool {
+	l.stalled.RLock()
+	l.stalled.RUnlock() //nolint:staticcheck // it waits
+	_, err := to.Write(b)
+	return err == nil
 }
