@@ -137,7 +137,7 @@ func (l *Live) film(ctx context.Context, q *rawQueue) error {
 			l.paint(b, at)
 			s := make([]byte, tickSamples*sampleSize)
 			l.mixer.take(s, samplesOf(start-liveDelay)+int64(n*tickSamples))
-			q.pictures <- b // there is space: nobody else writes
+			q.pictures <- b // there is space: this is the only writer
 			q.sound <- s
 			n++
 		}

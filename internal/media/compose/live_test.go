@@ -171,7 +171,7 @@ func (b *broadcast) until(s *Shown) {
 	}, 20*time.Second, 10*time.Millisecond)
 }
 
-// TestLiveVoicesAreMixed: both tones are in the sound, and silence where nobody speaks.
+// TestLiveVoicesAreMixed: both tones are in the sound, and nothing between them.
 func TestLiveVoicesAreMixed(t *testing.T) {
 	t.Parallel()
 	b := newBroadcast(t)

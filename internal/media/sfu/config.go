@@ -32,6 +32,8 @@ type Config struct {
 	Air *Air
 	// Recordings makes the files of recorded rooms; nil: rooms can't be recorded.
 	Recordings Recordings
+	// Broadcasts puts sessions' rooms on air; nil: they can't be broadcast.
+	Broadcasts Broadcasts
 	// Meter measures the usage of each room; nil measures nothing.
 	Meter *metering.Meter
 	// MaxWatchers is the maximum number of watchers at a time, over all rooms; 0 refuses all. A watcher is a viewer of a stream

@@ -74,6 +74,8 @@ type room struct {
 	// recording writes the room's tracks; nil for none. recorded has the ids of all recordings so far.
 	recording *recording
 	recorded  map[string]bool
+	// program is what the room broadcasts; nil for none.
+	program *program
 }
 
 // member is a participant in a room.
@@ -125,6 +127,7 @@ func (r *room) run() {
 			r.work(r.box.close)
 			r.work(r.offAir)
 			r.work(r.endRecording)
+			r.work(r.endProgram)
 			r.account.Close()
 			return
 		}
@@ -255,6 +258,7 @@ func (r *room) unpublish(id string) {
 	t.fwd.Close()
 	delete(r.tracks, id)
 	r.recording.lose(t)
+	r.program.lose(t)
 	r.server.countTracks(-1)
 	data := encode(untrackMessage{typeUntrack, id})
 	for _, m := range r.members {
