@@ -110,6 +110,7 @@ type server struct {
 	unfinished pipeline.Unfinished
 	sfu        *sfu.Server
 	gate       *roomgate.SFU
+	broadcasts *roomgate.Broadcasts
 	// followers hold connections of participants. They are set before the steps
 	// of start run.
 	followers []roomgate.Follower
@@ -240,6 +241,9 @@ func (s *server) openAreas(ctx context.Context) error {
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 		ObserveMediaJob: s.metrics.observeMediaJob, RestreamProber: s.restreamGate, ObservePush: s.metrics.observePush,
+	}
+	if !s.assets.Pictures.Works() {
+		config.Broadcasts = 0 // they need ffmpeg, too
 	}
 	if m := s.config.summaryModel(); m != nil {
 		config.SummaryModel = m

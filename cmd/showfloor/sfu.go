@@ -19,10 +19,14 @@ const sfuPath = "/sfu"
 // openSFU creates the SFU without listening.
 func (s *server) openSFU() error {
 	gate := roomgate.NewSFU(s.areas.Sessions, s.log)
+	s.broadcasts = roomgate.NewBroadcasts(roomgate.BroadcastsConfig{
+		Sessions: s.areas.Sessions, Hub: s.hub, Reports: s.reports, Most: s.config.areas.Broadcasts, Log: s.log,
+	})
 	server, err := sfu.New(sfu.Config{
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
 		Gate: gate, Air: roomgate.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Recordings: s.roomRecorder,
-		Log: s.log, Meter: s.meter,
+		Broadcasts: s.broadcasts.Rooms(),
+		Log:        s.log, Meter: s.meter,
 		ClientIP:    s.clientIP,
 		MaxWatchers: s.config.sfuMaxWatchers,
 		Limits:      sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay, RelaySockets: s.bounds.shares.relaySockets},
@@ -61,6 +65,7 @@ func (s *server) startSFU(ctx context.Context) error {
 	var work sync.WaitGroup
 	work.Go(func() { s.gate.Watch(watching) })
 	work.Go(func() { s.roomGate.Watch(watching) })
+	work.Go(func() { s.broadcasts.Watch(watching) })
 	s.onStop("rooms", func(ctx context.Context) error {
 		err := s.stopRooms(ctx)
 		stop()

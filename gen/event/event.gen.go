@@ -167,8 +167,63 @@ func (e ParticipantState) Valid() bool {
 	}
 }
 
+// Defines values for SessionBroadcastEndReason.
+const (
+	SessionBroadcastEndReasonEncoderFailed SessionBroadcastEndReason = "encoder_failed"
+	SessionBroadcastEndReasonNoCapacity    SessionBroadcastEndReason = "no_capacity"
+	SessionBroadcastEndReasonRoomEmpty     SessionBroadcastEndReason = "room_empty"
+	SessionBroadcastEndReasonSessionEnded  SessionBroadcastEndReason = "session_ended"
+	SessionBroadcastEndReasonStopped       SessionBroadcastEndReason = "stopped"
+	SessionBroadcastEndReasonStreamStopped SessionBroadcastEndReason = "stream_stopped"
+	SessionBroadcastEndReasonStreamTaken   SessionBroadcastEndReason = "stream_taken"
+)
+
+// Valid indicates whether the value is a known member of the SessionBroadcastEndReason enum.
+func (e SessionBroadcastEndReason) Valid() bool {
+	switch e {
+	case SessionBroadcastEndReasonEncoderFailed:
+		return true
+	case SessionBroadcastEndReasonNoCapacity:
+		return true
+	case SessionBroadcastEndReasonRoomEmpty:
+		return true
+	case SessionBroadcastEndReasonSessionEnded:
+		return true
+	case SessionBroadcastEndReasonStopped:
+		return true
+	case SessionBroadcastEndReasonStreamStopped:
+		return true
+	case SessionBroadcastEndReasonStreamTaken:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionBroadcastState.
+const (
+	SessionBroadcastStateEnded    SessionBroadcastState = "ended"
+	SessionBroadcastStateLive     SessionBroadcastState = "live"
+	SessionBroadcastStateStarting SessionBroadcastState = "starting"
+)
+
+// Valid indicates whether the value is a known member of the SessionBroadcastState enum.
+func (e SessionBroadcastState) Valid() bool {
+	switch e {
+	case SessionBroadcastStateEnded:
+		return true
+	case SessionBroadcastStateLive:
+		return true
+	case SessionBroadcastStateStarting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SessionChange.
 const (
+	SessionChangeBroadcast   SessionChange = "broadcast"
 	SessionChangeLayout      SessionChange = "layout"
 	SessionChangeLocked      SessionChange = "locked"
 	SessionChangeWaitingRoom SessionChange = "waitingRoom"
@@ -177,6 +232,8 @@ const (
 // Valid indicates whether the value is a known member of the SessionChange enum.
 func (e SessionChange) Valid() bool {
 	switch e {
+	case SessionChangeBroadcast:
+		return true
 	case SessionChangeLayout:
 		return true
 	case SessionChangeLocked:
@@ -1450,6 +1507,32 @@ type SessionBreakoutsCreatedData struct {
 	SessionID string `json:"sessionId"`
 }
 
+// SessionBroadcast The broadcast of a session into a stream.
+type SessionBroadcast struct {
+	// EndedAt When it ended; null before that.
+	EndedAt *timestamp.Time `json:"endedAt"`
+
+	// Reason Why it ended; null before that.
+	Reason *SessionBroadcastEndReason `json:"reason"`
+
+	// StartedAt When its first picture was on air; null before that.
+	StartedAt *timestamp.Time `json:"startedAt"`
+
+	// State starting: requested; it goes on air when participants are in the room, also after a restart of the server. live: on air. ended: over.
+	State SessionBroadcastState `json:"state"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+}
+
+// SessionBroadcastEndReason stopped: on request. session_ended: with the session. stream_stopped: the stream was stopped, or may not be published. stream_taken: an
+// encoder publishes the stream. encoder_failed: the encoder ended five times in a row. no_capacity: the server with the room encodes as
+// many broadcasts as it may. room_empty: no participant was in the room for ten minutes.
+type SessionBroadcastEndReason string
+
+// SessionBroadcastState starting: requested; it goes on air when participants are in the room, also after a restart of the server. live: on air. ended: over.
+type SessionBroadcastState string
+
 // SessionChange A field of a session whose changes cause `session.updated`.
 type SessionChange string
 
@@ -1759,12 +1842,15 @@ type SessionSummaryReadyData struct {
 // livestream: as a webinar, with spotlight layout. call: two users, speaker layout.
 type SessionType string
 
-// SessionUpdatedData A session's layout, lock or waiting room changed.
+// SessionUpdatedData A session's layout, lock, waiting room or broadcast changed.
 type SessionUpdatedData struct {
 	// Embedded struct due to allOf(#/components/schemas/SessionEventData)
 	SessionEventData `yaml:",inline"`
 	// Embedded fields due to inline allOf schema
-	// Changed The changed fields.
+	// Broadcast The broadcast of a session into a stream.
+	Broadcast *SessionBroadcast `json:"broadcast,omitempty"`
+
+	// Changed The changed fields. Only with broadcast among them, `broadcast` has its value.
 	Changed []SessionChange `json:"changed"`
 }
 

@@ -88,7 +88,8 @@ func sameForClients(a, b Grant) bool {
 		a.Muted == b.Muted && a.Silenced == b.Silenced && a.HandRaised == b.HandRaised
 }
 
-// learn stores the session of a grant's room, starts or ends the room's recording and broadcast, and announces the values that have changed.
+// learn stores the session of a grant's room, starts or ends the room's recording and broadcast, and announces the values that have
+// changed.
 // joins: the grant is that of a new member. It may be older than one that was applied, so it ends neither.
 func (r *room) learn(g Grant, joins bool) {
 	if id := g.Room.RecordingID; id != nil && (*id != "" || !joins) {

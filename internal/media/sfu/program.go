@@ -110,9 +110,9 @@ func (x *program) arrange() {
 		speakers = append(speakers, s.UserID)
 	}
 	before := x.choice.current
-	switch id := x.choice.next(x.room.server.config.Now(), list, x.room.spotlight(), speakers); {
-	case id == before:
-	case id == "":
+	switch id := x.choice.next(x.room.server.config.Now(), list, x.room.spotlight(), speakers); id {
+	case before:
+	case "":
 		x.hide()
 		x.live.Blank()
 	default:

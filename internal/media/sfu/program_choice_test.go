@@ -14,7 +14,7 @@ func TestTheBroadcastShowsTheSpeaker(t *testing.T) {
 	var c choice
 	for _, step := range []struct {
 		why       string
-		at        time.Duration
+		at        int // in seconds
 		list      []candidate
 		spotlight string
 		speakers  []string
@@ -35,7 +35,7 @@ func TestTheBroadcastShowsTheSpeaker(t *testing.T) {
 		{"a spotlight without a camera", 30, []candidate{ann, ben}, "cid", []string{"ben"}, "2"},
 		{"all are off", 31, nil, "ann", []string{"ann"}, ""},
 	} {
-		require.Equal(t, step.want, c.next(start.Add(step.at*time.Second), step.list, step.spotlight, step.speakers), step.why)
+		require.Equal(t, step.want, c.next(start.Add(time.Duration(step.at)*time.Second), step.list, step.spotlight, step.speakers), step.why)
 	}
 }
 
