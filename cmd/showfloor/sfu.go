@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"showfloor/internal/media/roombroadcast"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/rooms/roomgate"
 )
@@ -39,7 +40,13 @@ func (s *server) openSFU() error {
 	s.sfu, s.gate = server, gate
 	s.followers = append(s.followers, gate)
 	s.metrics.watchSFU(server)
+	s.metrics.watchBroadcasts(s.broadcasts.Rooms())
 	return nil
+}
+
+// watchBroadcasts adds the number of broadcasts of sessions.
+func (m *metrics) watchBroadcasts(b *roombroadcast.Broadcaster) {
+	m.gauge("broadcasts_active", "Sessions that this server broadcasts into streams.", func() float64 { return float64(len(b.Running())) })
 }
 
 // clientIP returns the address of a request's client. Requests from TRUSTED_PROXIES name it

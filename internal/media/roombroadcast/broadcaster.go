@@ -42,7 +42,7 @@ type Config struct {
 	Publish func(ctx context.Context, streamID, publisherID string) (b hub.Broadcast, refused bool, err error)
 	// Unpublish is called at the end of each publisher for which Publish was called.
 	Unpublish func(ctx context.Context, publisherID string)
-	// OnAir is called with the first picture of a broadcast, and Ended when a broadcast can't go on. Neither must block.
+	// OnAir is called with the first picture of a broadcast, and Ended when a broadcast can't go on. They must not block.
 	OnAir func(broadcastID string)
 	Ended func(broadcastID string, reason error)
 	Log   *slog.Logger

@@ -274,7 +274,7 @@ func (s *Service) TouchBroadcasts(ctx context.Context, broadcastIDs []string) er
 	return nil
 }
 
-// CheckBroadcasts makes live broadcasts that no node encodes starting ones, and ends those whose rooms have been empty for long.
+// CheckBroadcasts makes live broadcasts that no node encodes starting ones, and ends broadcasts of rooms that have been empty for long.
 func (s *Service) CheckBroadcasts(ctx context.Context) error {
 	now := s.config.Now()
 	if !s.config.Steady(now) {
