@@ -145,12 +145,15 @@ func TestBroadcastStreamIsTaken(t *testing.T) {
 	attempt := func(source string) stream.Attempt {
 		return stream.Attempt{PublisherID: id.New(id.Publisher), Source: source, StreamID: r.stream.ID, Key: r.stream.StreamKey}
 	}
+	r.start(t)
 	mine := attempt(stream.SourceSession)
 	_, err := r.Streams.Publish(t.Context(), mine)
 	require.NoError(t, err)
 	again := attempt(stream.SourceSession)
 	_, err = r.Streams.Publish(t.Context(), again)
 	require.NoError(t, err, "of the same session after a restart")
+	require.NoError(t, r.Sessions.EndBroadcast(t.Context(), r.id(t), "stream_taken"))
+	require.Equal(t, api.SessionBroadcastStateStarting, r.shown(t).State, "another server has its room now")
 	encoder := attempt(stream.SourceRTMP)
 	_, err = r.Streams.Publish(t.Context(), encoder)
 	require.NoError(t, err)
@@ -159,6 +162,8 @@ func TestBroadcastStreamIsTaken(t *testing.T) {
 	require.False(t, current)
 	_, err = r.Streams.Publish(t.Context(), attempt(stream.SourceSession))
 	require.ErrorContains(t, err, "published already")
+	require.NoError(t, r.Sessions.EndBroadcast(t.Context(), r.id(t), "stream_taken"))
+	require.Equal(t, api.SessionBroadcastEndReasonStreamTaken, r.shown(t).Reason.MustGet())
 	r.owner.Call(t, "POST", r.path, into(r.stream.ID)).Problem(t, 409, "stream_in_use")
 	_, err = r.Streams.Started(t.Context(), encoder.PublisherID)
 	require.NoError(t, err)

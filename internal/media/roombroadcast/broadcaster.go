@@ -76,7 +76,8 @@ type broadcast struct {
 	live        *compose.Live
 	ended       sync.Once // Config.Ended was called
 	onAir       sync.Once
-	encoders    int // that have begun; only Read's goroutine uses it
+	done        chan struct{} // closed when it has ended
+	encoders    int           // that have begun; only Read's goroutine uses it
 }
 
 // Running returns the ids of the broadcasts of this node.
@@ -92,11 +93,15 @@ func (b *Broadcaster) Running() []string {
 
 // Begin implements sfu.Broadcasts.
 func (b *Broadcaster) Begin(ctx context.Context, info sfu.BroadcastInfo, name string) (*compose.Live, error) {
-	x := &broadcast{id: info.ID, owner: b, publisherID: b.config.NewPublisherID()}
+	x := &broadcast{id: info.ID, owner: b, publisherID: b.config.NewPublisherID(), done: make(chan struct{})}
+	if err := b.enlist(ctx, x); err != nil {
+		return nil, err
+	}
 	err := b.begin(ctx, x, info.StreamID, name)
 	if err == nil {
 		return x.live, nil
 	}
+	b.delist(x)
 	if ctx.Err() == nil && !errors.Is(err, hub.ErrClosed) {
 		x.end(err)
 	}
@@ -133,10 +138,35 @@ func (b *Broadcaster) begin(ctx context.Context, x *broadcast, streamID, name st
 		b.config.Unpublish(context.WithoutCancel(ctx), x.publisherID)
 		return err
 	}
-	b.mu.Lock()
-	b.running[x.id] = x
-	b.mu.Unlock()
 	return nil
+}
+
+// enlist adds a broadcast. If the room was closed and is opened again, it waits for the end of the former one.
+func (b *Broadcaster) enlist(ctx context.Context, x *broadcast) error {
+	for {
+		b.mu.Lock()
+		former := b.running[x.id]
+		if former == nil {
+			b.running[x.id] = x
+		}
+		b.mu.Unlock()
+		if former == nil {
+			return nil
+		}
+		select {
+		case <-former.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// delist removes a broadcast that has ended.
+func (b *Broadcaster) delist(x *broadcast) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.running, x.id)
+	close(x.done)
 }
 
 // take takes a place.
@@ -177,7 +207,6 @@ func (b *Broadcaster) admit(ctx context.Context, x *broadcast, streamID string) 
 func (b *Broadcaster) End(broadcastID string) {
 	b.mu.Lock()
 	x := b.running[broadcastID]
-	delete(b.running, broadcastID)
 	b.mu.Unlock()
 	if x == nil {
 		return
@@ -186,6 +215,7 @@ func (b *Broadcaster) End(broadcastID string) {
 	x.publisher.Close()
 	b.config.Unpublish(context.Background(), x.publisherID)
 	b.release()
+	b.delist(x)
 }
 
 // end reports once that the broadcast can't go on. Its room ends it then.

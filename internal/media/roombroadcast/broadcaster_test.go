@@ -95,9 +95,13 @@ func TestABroadcastIsPublished(t *testing.T) {
 
 	require.ErrorIs(t, r.begin(t, "two", "other"), roombroadcast.ErrNoPlace)
 	require.Equal(t, ended{"two", roombroadcast.ErrNoPlace}, <-r.ended)
-	r.End("one")
-	r.End("one")
+	go r.End("one") // the room is opened again before the former one has ended
+	again := make(chan error)
+	go func() { again <- r.begin(t, "one", "stream") }()
 	require.Equal(t, "pub1", <-r.unpublished)
+	require.NoError(t, <-again)
+	r.End("one")
+	r.End("one")
 	require.Empty(t, r.ended)
 	require.NoError(t, r.begin(t, "three", "other"), "the place is free again")
 	r.End("three")

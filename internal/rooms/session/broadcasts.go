@@ -215,17 +215,28 @@ func (s *Service) announceBroadcast(ctx context.Context, tx pgx.Tx, a *announcem
 
 // BroadcastOnAir notes that the first picture of a broadcast is on air. It has no effect if the broadcast has ended.
 func (s *Service) BroadcastOnAir(ctx context.Context, broadcastID string) error {
-	return s.changeBroadcast(ctx, broadcastID, func(db.SessionBroadcast) (string, string) { return BroadcastLive, "" })
+	return s.changeBroadcast(ctx, broadcastID, func(pgx.Tx, db.SessionBroadcast) (string, string, error) {
+		return BroadcastLive, "", nil
+	})
 }
 
-// EndBroadcast ends a broadcast that can't go on. It has no effect if the broadcast has ended.
+// EndBroadcast ends a broadcast that can't go on. It has no effect if the broadcast has ended, or if the publisher that has taken the
+// stream is the broadcast itself, on another node.
 func (s *Service) EndBroadcast(ctx context.Context, broadcastID, reason string) error {
-	return s.changeBroadcast(ctx, broadcastID, func(db.SessionBroadcast) (string, string) { return BroadcastEnded, reason })
+	return s.changeBroadcast(ctx, broadcastID, func(tx pgx.Tx, b db.SessionBroadcast) (string, string, error) {
+		if reason == BroadcastStreamTaken {
+			own, err := s.config.Streams.IsBroadcastTx(ctx, tx, b.TenantID, b.StreamID)
+			if err != nil || own {
+				return b.State, "", err
+			}
+		}
+		return BroadcastEnded, reason, nil
+	})
 }
 
 // changeBroadcast sets the state of a broadcast that hasn't ended, which next decides under the session's lock.
 func (s *Service) changeBroadcast(
-	ctx context.Context, broadcastID string, next func(b db.SessionBroadcast) (state, reason string),
+	ctx context.Context, broadcastID string, next func(tx pgx.Tx, b db.SessionBroadcast) (state, reason string, err error),
 ) error {
 	found, err := db.New(s.config.Pool).FindSessionBroadcast(ctx, broadcastID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -248,9 +259,9 @@ func (s *Service) changeBroadcast(
 		if err != nil || b == nil || b.ID != broadcastID || b.State == BroadcastEnded {
 			return err
 		}
-		state, reason := next(*b)
-		if state == b.State {
-			return nil
+		state, reason, err := next(tx, *b)
+		if err != nil || state == b.State {
+			return err
 		}
 		a := &announcements{}
 		if _, err := s.setBroadcast(ctx, tx, a, row, *b, state, reason); err != nil {
@@ -288,8 +299,9 @@ func (s *Service) CheckBroadcasts(ctx context.Context) error {
 	}
 	var errs []error
 	for _, broadcastID := range ids {
-		errs = append(errs, s.changeBroadcast(ctx, broadcastID, func(b db.SessionBroadcast) (string, string) {
-			return unattended(b, now)
+		errs = append(errs, s.changeBroadcast(ctx, broadcastID, func(_ pgx.Tx, b db.SessionBroadcast) (string, string, error) {
+			state, reason := unattended(b, now)
+			return state, reason, nil
 		}))
 	}
 	return errors.Join(errs...)

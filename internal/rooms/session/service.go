@@ -27,6 +27,8 @@ type Streams interface {
 	// CheckFreeTx returns the problem not_found unless the tenant has the stream, and a conflict if it is being published or may not be
 	// published.
 	CheckFreeTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) error
+	// IsBroadcastTx reports whether the stream's publisher is the broadcast of a session.
+	IsBroadcastTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) (bool, error)
 }
 
 // Replays knows which recordings are public: they can be watched without a token.

@@ -39,6 +39,23 @@ func (s *Service) CheckFreeTx(ctx context.Context, tx db.DBTX, tenantID, streamI
 	return nil
 }
 
+// IsBroadcastTx reports whether the publisher of one of the tenant's streams is the broadcast of a session. tx may also be the pool.
+func (s *Service) IsBroadcastTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) (bool, error) {
+	q := db.New(tx)
+	found, err := q.GetStream(ctx, db.GetStreamParams{TenantID: tenantID, ID: streamID})
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && found.Stream.PublisherID == nil {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get stream: %w", err)
+	}
+	p, err := q.GetPublisher(ctx, *found.Stream.PublisherID)
+	if err != nil {
+		return false, fmt.Errorf("get publisher: %w", err)
+	}
+	return p.Source == SourceSession, nil
+}
+
 // checkTakeover refuses the broadcast of a session while an encoder publishes the locked stream. Other publishers take over.
 func checkTakeover(ctx context.Context, q *db.Queries, a Attempt, row db.Stream) error {
 	if a.Source != SourceSession || row.PublisherID == nil || *row.PublisherID == a.PublisherID {
