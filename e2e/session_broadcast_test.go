@@ -40,7 +40,7 @@ func (p *person) painted(color string) {
 }
 
 // broadcastOf returns the broadcast of a session.
-func (a *tenant) broadcastOf(sessionID string) api.SessionBroadcast {
+func (a *tenant) broadcastOf(sessionID string) api.StreamBroadcast {
 	a.t.Helper()
 	answer, err := a.GetSessionWithResponse(a.t.Context(), sessionID)
 	require.NoError(a.t, err)
@@ -94,10 +94,10 @@ func TestAloneAMeetingOnAir(t *testing.T) {
 		TargetIds: []string{a.restreamTarget(listenAt).ID},
 	}))(t)
 	asked := time.Now()
-	created(a.StartSessionBroadcastWithResponse(t.Context(), session.ID, api.SessionBroadcastInput{StreamID: stream.ID}))(t)
+	created(a.StartSessionBroadcastWithResponse(t.Context(), session.ID, api.StreamBroadcastInput{StreamID: stream.ID}))(t)
 	a.await(stream.ID, api.StreamStatusLIVE)
 	t.Logf("on air after %.1f s", time.Since(asked).Seconds())
-	until(t, "the session is on air", func() bool { return a.broadcastOf(session.ID).State == api.SessionBroadcastStateLive })
+	until(t, "the session is on air", func() bool { return a.broadcastOf(session.ID).State == api.StreamBroadcastStateLive })
 	ben.waits(`document.getElementById("on-air") !== null`)
 	probe(t, a.playback(stream.ID).URL)
 	until(t, "health", func() bool { return a.stream(stream.ID).Health.Fps > 28 })
@@ -124,11 +124,11 @@ func TestAloneAMeetingOnAir(t *testing.T) {
 	}
 	a.await(stream.ID, api.StreamStatusLIVE)
 	probe(t, a.playback(stream.ID).URL)
-	require.Equal(t, api.SessionBroadcastStateLive, a.broadcastOf(session.ID).State)
+	require.Equal(t, api.StreamBroadcastStateLive, a.broadcastOf(session.ID).State)
 
 	stopped, err := a.StopSessionBroadcastWithResponse(t.Context(), session.ID)
 	require.NoError(t, err)
-	require.Equal(t, api.SessionBroadcastEndReasonStopped, stopped.JSON200.Reason.MustGet(), "%s", stopped.Body)
+	require.Equal(t, api.StreamBroadcastEndReasonStopped, stopped.JSON200.Reason.MustGet(), "%s", stopped.Body)
 	a.await(stream.ID, api.StreamStatusRECONNECTING)
 	ben.waits(`document.getElementById("on-air") === null`)
 	ada.isIn()

@@ -32,17 +32,17 @@ func (s *Server) StopSessionBroadcast(
 	return api.StopSessionBroadcast200JSONResponse(toBroadcast(b)), nil
 }
 
-func toBroadcast(b db.SessionBroadcast) api.SessionBroadcast {
-	return api.SessionBroadcast{
-		StreamID: b.StreamID, State: api.SessionBroadcastState(b.State), StartedAt: timeOrNull(b.StartedAt), EndedAt: timeOrNull(b.EndedAt),
-		Reason: orNull((*api.SessionBroadcastEndReason)(b.Reason)),
+func toBroadcast(b db.SessionBroadcast) api.StreamBroadcast {
+	return api.StreamBroadcast{
+		StreamID: b.StreamID, State: api.StreamBroadcastState(b.State), StartedAt: timeOrNull(b.StartedAt), EndedAt: timeOrNull(b.EndedAt),
+		Reason: orNull((*api.StreamBroadcastEndReason)(b.Reason)),
 	}
 }
 
 // broadcastOrNull converts the broadcast of a session; nil becomes null.
-func broadcastOrNull(b *db.SessionBroadcast) nullable.Nullable[api.SessionBroadcast] {
+func broadcastOrNull(b *db.SessionBroadcast) nullable.Nullable[api.StreamBroadcast] {
 	if b == nil {
-		return nullable.NewNullNullable[api.SessionBroadcast]()
+		return nullable.NewNullNullable[api.StreamBroadcast]()
 	}
 	return nullable.NewNullableWithValue(toBroadcast(*b))
 }

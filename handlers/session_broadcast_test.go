@@ -36,14 +36,14 @@ func newBroadcastRig(t *testing.T) *broadcastRig {
 
 func into(stream string) map[string]any { return map[string]any{"streamId": stream} }
 
-func (r *broadcastRig) start(t *testing.T) (b api.SessionBroadcast) {
+func (r *broadcastRig) start(t *testing.T) (b api.StreamBroadcast) {
 	t.Helper()
 	r.owner.Call(t, "POST", r.path, into(r.stream.ID)).Into(t, 201, &b)
 	return b
 }
 
 // shown is the broadcast in the session.
-func (r *broadcastRig) shown(t *testing.T) api.SessionBroadcast {
+func (r *broadcastRig) shown(t *testing.T) api.StreamBroadcast {
 	t.Helper()
 	var got api.Session
 	r.owner.Call(t, "GET", r.at, nil).Into(t, 200, &got)
@@ -87,9 +87,9 @@ func TestSessionBroadcast(t *testing.T) {
 	require.True(t, se.Broadcast.IsNull())
 
 	for range 2 { // it is idempotent
-		var b api.SessionBroadcast
+		var b api.StreamBroadcast
 		ada.Call(t, "POST", r.path, body).Into(t, 201, &b)
-		require.Equal(t, []any{r.stream.ID, api.SessionBroadcastStateStarting}, []any{b.StreamID, b.State})
+		require.Equal(t, []any{r.stream.ID, api.StreamBroadcastStateStarting}, []any{b.StreamID, b.State})
 		require.True(t, b.StartedAt.IsNull() && b.EndedAt.IsNull() && b.Reason.IsNull())
 		require.Equal(t, b, r.shown(t))
 	}
@@ -99,7 +99,7 @@ func TestSessionBroadcast(t *testing.T) {
 
 	require.NoError(t, r.Sessions.BroadcastOnAir(t.Context(), r.id(t)))
 	require.NoError(t, r.Sessions.BroadcastOnAir(t.Context(), r.id(t)))
-	require.Equal(t, api.SessionBroadcastStateLive, r.shown(t).State)
+	require.Equal(t, api.StreamBroadcastStateLive, r.shown(t).State)
 	require.Equal(t, r.Clock.Now(), r.shown(t).StartedAt.MustGet().Time)
 
 	ben.Call(t, "DELETE", r.path, nil).Problem(t, 403, "forbidden")
@@ -107,9 +107,9 @@ func TestSessionBroadcast(t *testing.T) {
 	r.Clock.Advance(3 * time.Second)
 	ended := r.Clock.Now()
 	for range 2 {
-		var b api.SessionBroadcast
+		var b api.StreamBroadcast
 		ada.Call(t, "DELETE", r.path, nil).Into(t, 200, &b)
-		require.Equal(t, []any{api.SessionBroadcastStateEnded, api.SessionBroadcastEndReasonStopped}, []any{b.State, b.Reason.MustGet()})
+		require.Equal(t, []any{api.StreamBroadcastStateEnded, api.StreamBroadcastEndReasonStopped}, []any{b.State, b.Reason.MustGet()})
 		require.Equal(t, ended, b.EndedAt.MustGet().Time)
 		r.Clock.Advance(time.Second)
 	}
@@ -119,7 +119,7 @@ func TestSessionBroadcast(t *testing.T) {
 	b := r.start(t)
 	require.True(t, b.StartedAt.IsNull() && b.Reason.IsNull(), "it is another one")
 	r.owner.Call(t, "POST", r.at+"/end", nil).Is(t, 201)
-	require.Equal(t, api.SessionBroadcastEndReasonSessionEnded, r.shown(t).Reason.MustGet())
+	require.Equal(t, api.StreamBroadcastEndReasonSessionEnded, r.shown(t).Reason.MustGet())
 	r.owner.Call(t, "POST", r.path, body).Problem(t, 409, "session_not_live")
 }
 
@@ -153,7 +153,7 @@ func TestBroadcastStreamIsTaken(t *testing.T) {
 	_, err = r.Streams.Publish(t.Context(), again)
 	require.NoError(t, err, "of the same session after a restart")
 	require.NoError(t, r.Sessions.EndBroadcast(t.Context(), r.id(t), "stream_taken"))
-	require.Equal(t, api.SessionBroadcastStateStarting, r.shown(t).State, "another server has its room now")
+	require.Equal(t, api.StreamBroadcastStateStarting, r.shown(t).State, "another server has its room now")
 	encoder := attempt(stream.SourceRTMP)
 	_, err = r.Streams.Publish(t.Context(), encoder)
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestBroadcastStreamIsTaken(t *testing.T) {
 	_, err = r.Streams.Publish(t.Context(), attempt(stream.SourceSession))
 	require.ErrorContains(t, err, "published already")
 	require.NoError(t, r.Sessions.EndBroadcast(t.Context(), r.id(t), "stream_taken"))
-	require.Equal(t, api.SessionBroadcastEndReasonStreamTaken, r.shown(t).Reason.MustGet())
+	require.Equal(t, api.StreamBroadcastEndReasonStreamTaken, r.shown(t).Reason.MustGet())
 	r.owner.Call(t, "POST", r.path, into(r.stream.ID)).Problem(t, 409, "stream_in_use")
 	_, err = r.Streams.Started(t.Context(), encoder.PublisherID)
 	require.NoError(t, err)
@@ -185,19 +185,19 @@ func TestBroadcastWithoutAHeartbeat(t *testing.T) {
 	wait(2 * time.Minute) // the server is steady then
 	r.start(t)
 	require.NoError(t, r.Sessions.BroadcastOnAir(t.Context(), r.id(t)))
-	check := func(after time.Duration) api.SessionBroadcast {
+	check := func(after time.Duration) api.StreamBroadcast {
 		wait(after)
 		require.NoError(t, r.Sessions.CheckBroadcasts(t.Context()))
 		return r.shown(t)
 	}
-	require.Equal(t, api.SessionBroadcastStateLive, check(20*time.Second).State)
+	require.Equal(t, api.StreamBroadcastStateLive, check(20*time.Second).State)
 	require.NoError(t, r.Sessions.TouchBroadcasts(t.Context(), []string{r.id(t)}))
-	require.Equal(t, api.SessionBroadcastStateLive, check(20*time.Second).State)
+	require.Equal(t, api.StreamBroadcastStateLive, check(20*time.Second).State)
 	got := check(20 * time.Second)
-	require.Equal(t, api.SessionBroadcastStateStarting, got.State)
+	require.Equal(t, api.StreamBroadcastStateStarting, got.State)
 	require.False(t, got.StartedAt.IsNull())
-	require.Equal(t, api.SessionBroadcastStateStarting, check(9*time.Minute).State)
-	require.Equal(t, api.SessionBroadcastEndReasonRoomEmpty, check(time.Minute).Reason.MustGet())
+	require.Equal(t, api.StreamBroadcastStateStarting, check(9*time.Minute).State)
+	require.Equal(t, api.StreamBroadcastEndReasonRoomEmpty, check(time.Minute).Reason.MustGet())
 	require.Equal(t, []string{"starting", "live", "starting", "ended"}, r.states(t))
 }
 

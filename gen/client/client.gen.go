@@ -39945,13 +39945,13 @@ type StopSessionBroadcastResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *SessionBroadcast
+	JSON200 *StreamBroadcast
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r StopSessionBroadcastResponse) GetJSON200() *SessionBroadcast {
+func (r StopSessionBroadcastResponse) GetJSON200() *StreamBroadcast {
 	return r.JSON200
 }
 
@@ -39993,13 +39993,13 @@ type StartSessionBroadcastResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *SessionBroadcast
+	JSON201 *StreamBroadcast
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r StartSessionBroadcastResponse) GetJSON201() *SessionBroadcast {
+func (r StartSessionBroadcastResponse) GetJSON201() *StreamBroadcast {
 	return r.JSON201
 }
 
@@ -58097,7 +58097,7 @@ func ParseStopSessionBroadcastResponse(rsp *http.Response) (*StopSessionBroadcas
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest SessionBroadcast
+		var dest StreamBroadcast
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -58130,7 +58130,7 @@ func ParseStartSessionBroadcastResponse(rsp *http.Response) (*StartSessionBroadc
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest SessionBroadcast
+		var dest StreamBroadcast
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -13139,7 +13139,7 @@ export interface components {
              */
             breakouts?: components["schemas"]["BreakoutEventRoom"][];
             /** @description The last broadcast of the session into a stream; null if there was none. */
-            broadcast: components["schemas"]["SessionBroadcast"] | null;
+            broadcast: components["schemas"]["StreamBroadcast"] | null;
             /**
              * @description The maximum number of participants in the room at one time; 2 in a call.
              * @example 50
@@ -13270,46 +13270,6 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description The broadcast of a session into a stream. */
-        SessionBroadcast: {
-            /**
-             * Format: date-time
-             * @description When it ended; null before that.
-             */
-            endedAt: string | null;
-            /**
-             * @description Why it ended; null before that.
-             * @enum {string|null}
-             */
-            reason: components["schemas"]["SessionBroadcastEndReason"] | null;
-            /**
-             * Format: date-time
-             * @description When its first picture was on air; null before that.
-             */
-            startedAt: string | null;
-            state: components["schemas"]["SessionBroadcastState"];
-            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
-            streamId: string;
-        };
-        /**
-         * @description stopped: on request. session_ended: with the session. stream_stopped: the stream was stopped, or may not be published. stream_taken: an
-         *     encoder publishes the stream. encoder_failed: the encoder ended five times in a row. no_capacity: the server with the room encodes as
-         *     many broadcasts as it may. room_empty: no participant was in the room for ten minutes.
-         * @enum {string}
-         */
-        SessionBroadcastEndReason: "stopped" | "session_ended" | "stream_stopped" | "stream_taken" | "encoder_failed" | "no_capacity" | "room_empty";
-        SessionBroadcastInput: {
-            /**
-             * @description One of your streams, which isn't being published.
-             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
-             */
-            streamId: string;
-        };
-        /**
-         * @description starting: requested; it goes on air when participants are in the room, also after a restart of the server. live: on air. ended: over.
-         * @enum {string}
-         */
-        SessionBroadcastState: "starting" | "live" | "ended";
         /**
          * @description A field of a session whose changes cause `session.updated`.
          * @enum {string}
@@ -14212,7 +14172,7 @@ export interface components {
          *     }
          */
         SessionUpdatedData: {
-            broadcast?: components["schemas"]["SessionBroadcast"];
+            broadcast?: components["schemas"]["StreamBroadcast"];
             /** @description The changed fields. Only with broadcast among them, `broadcast` has its value. */
             changed: components["schemas"]["SessionChange"][];
         } & components["schemas"]["SessionEventData"];
@@ -14867,6 +14827,46 @@ export interface components {
              */
             to: string;
         };
+        /** @description The broadcast of a session into a stream. */
+        StreamBroadcast: {
+            /**
+             * Format: date-time
+             * @description When it ended; null before that.
+             */
+            endedAt: string | null;
+            /**
+             * @description Why it ended; null before that.
+             * @enum {string|null}
+             */
+            reason: components["schemas"]["StreamBroadcastEndReason"] | null;
+            /**
+             * Format: date-time
+             * @description When its first picture was on air; null before that.
+             */
+            startedAt: string | null;
+            state: components["schemas"]["StreamBroadcastState"];
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+        };
+        /**
+         * @description stopped: on request. session_ended: with the session. stream_stopped: the stream was stopped, or may not be published. stream_taken: an
+         *     encoder publishes the stream. encoder_failed: the encoder ended five times in a row. no_capacity: the server with the room encodes as
+         *     many broadcasts as it may. room_empty: no participant was in the room for ten minutes.
+         * @enum {string}
+         */
+        StreamBroadcastEndReason: "stopped" | "session_ended" | "stream_stopped" | "stream_taken" | "encoder_failed" | "no_capacity" | "room_empty";
+        StreamBroadcastInput: {
+            /**
+             * @description One of your streams, which isn't being published.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            streamId: string;
+        };
+        /**
+         * @description starting: requested; it goes on air when participants are in the room, also after a restart of the server. live: on air. ended: over.
+         * @enum {string}
+         */
+        StreamBroadcastState: "starting" | "live" | "ended";
         /**
          * @description disconnected: the encoder disconnected. reconnect_expired: the encoder disconnected and didn't reconnect within the
          *     reconnect window. stopped: the server stopped the broadcast. tenant_suspended: the tenant was suspended.
@@ -17135,10 +17135,6 @@ export type SessionBreakoutsClosedData = components['schemas']['SessionBreakouts
 export type SessionBreakoutsClosedEvent = components['schemas']['SessionBreakoutsClosedEvent'];
 export type SessionBreakoutsCreatedData = components['schemas']['SessionBreakoutsCreatedData'];
 export type SessionBreakoutsCreatedEvent = components['schemas']['SessionBreakoutsCreatedEvent'];
-export type SessionBroadcast = components['schemas']['SessionBroadcast'];
-export type SessionBroadcastEndReason = components['schemas']['SessionBroadcastEndReason'];
-export type SessionBroadcastInput = components['schemas']['SessionBroadcastInput'];
-export type SessionBroadcastState = components['schemas']['SessionBroadcastState'];
 export type SessionChange = components['schemas']['SessionChange'];
 export type SessionCreatedData = components['schemas']['SessionCreatedData'];
 export type SessionCreatedEvent = components['schemas']['SessionCreatedEvent'];
@@ -17218,6 +17214,10 @@ export type SpotlightInput = components['schemas']['SpotlightInput'];
 export type Stream = components['schemas']['Stream'];
 export type StreamActivityDay = components['schemas']['StreamActivityDay'];
 export type StreamActivityReport = components['schemas']['StreamActivityReport'];
+export type StreamBroadcast = components['schemas']['StreamBroadcast'];
+export type StreamBroadcastEndReason = components['schemas']['StreamBroadcastEndReason'];
+export type StreamBroadcastInput = components['schemas']['StreamBroadcastInput'];
+export type StreamBroadcastState = components['schemas']['StreamBroadcastState'];
 export type StreamEndReason = components['schemas']['StreamEndReason'];
 export type StreamEndedData = components['schemas']['StreamEndedData'];
 export type StreamEndedEvent = components['schemas']['StreamEndedEvent'];
@@ -22713,7 +22713,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SessionBroadcastInput"];
+                "application/json": components["schemas"]["StreamBroadcastInput"];
             };
         };
         responses: {
@@ -22723,7 +22723,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionBroadcast"];
+                    "application/json": components["schemas"]["StreamBroadcast"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -22747,7 +22747,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionBroadcast"];
+                    "application/json": components["schemas"]["StreamBroadcast"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -201,9 +201,9 @@ func (s *Service) setBroadcast(
 
 // announceBroadcast adds session.updated with a changed broadcast, and notifies the session's node at the commit.
 func (s *Service) announceBroadcast(ctx context.Context, tx pgx.Tx, a *announcements, row db.Session, b db.SessionBroadcast) error {
-	to := &eventdata.SessionBroadcast{
-		StreamID: b.StreamID, State: eventdata.SessionBroadcastState(b.State), StartedAt: timestamp.Optional(b.StartedAt),
-		EndedAt: timestamp.Optional(b.EndedAt), Reason: (*eventdata.SessionBroadcastEndReason)(b.Reason),
+	to := &eventdata.StreamBroadcast{
+		StreamID: b.StreamID, State: eventdata.StreamBroadcastState(b.State), StartedAt: timestamp.Optional(b.StartedAt),
+		EndedAt: timestamp.Optional(b.EndedAt), Reason: (*eventdata.StreamBroadcastEndReason)(b.Reason),
 	}
 	a.addSession(row, event.SessionUpdated, func(d eventdata.SessionEventData) any {
 		return eventdata.SessionUpdatedData{
