@@ -59,6 +59,9 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 	untested := owner.RestreamTarget(t, "rtmp://127.0.0.1:1/app/three")
 	owner.Call(t, "POST", restreamPath+st.ID, attach(target)).Is(t, 201)
 
+	airing := owner.Session(t, nil)
+	owner.Call(t, "POST", sessionsPath+"/"+airing.ID+"/broadcast", map[string]any{"streamId": owner.Stream(t, nil).ID}).Is(t, 201)
+
 	phone := owner.Device(t, "ada", "ios", "phone-1", nil)
 
 	// An operation with an id that is missing here fails TestAnotherTenantsIDsDontExist. Discount
@@ -73,6 +76,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"publishCaption": session.ID, "listTranscriptLines": session.ID, "getTranscriptVtt": session.ID,
 		"endSession":            ended.ID,
 		"startSessionRecording": session.ID, "stopSessionRecording": taping.ID + "/" + meeting.ID, "listSessionRecordings": taping.ID,
+		"startSessionBroadcast": session.ID, "stopSessionBroadcast": airing.ID,
 		"listSessionParticipants": session.ID, "updateSessionParticipant": ben, "kickSessionParticipant": cleo, "admitSessionParticipant": ben,
 		"muteAllParticipants": session.ID, "muteSessionParticipant": session.ID, "setSessionSpotlight": session.ID,
 		"promoteSessionParticipant": session.ID, "raiseHand": session.ID, "lowerHand": session.ID, "createBreakouts": session.ID, "closeBreakouts": session.ID,

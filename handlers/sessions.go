@@ -149,9 +149,10 @@ func withoutMetadata(v session.View) api.Session {
 		ID: v.ID, Type: api.SessionType(v.Type), Name: v.Name, ProjectID: orNull(v.ProjectID), HostID: v.HostID,
 		Capacity: int(v.Capacity), ParticipantCount: int(v.Present), RecordingEnabled: v.RecordingEnabled,
 		TranscriptionEnabled: v.TranscriptionEnabled, WaitingRoom: v.WaitingRoom, Locked: v.Locked, Layout: api.SessionLayout(v.Layout),
-		SpotlightUserID: orNull(v.SpotlightUserID), RecordingID: orNull(v.RecordingID), InviteUserIds: v.InviteUserIds,
-		State:     api.SessionState(v.State),
-		StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt), ParentSessionID: orNull(v.ParentSessionID),
+		SpotlightUserID: orNull(v.SpotlightUserID), RecordingID: orNull(v.RecordingID), Broadcast: broadcastOrNull(v.Broadcast),
+		InviteUserIds: v.InviteUserIds,
+		State:         api.SessionState(v.State),
+		StartedAt:     timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt), ParentSessionID: orNull(v.ParentSessionID),
 		ClosesAt: timeOrNull(v.ClosesAt), CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
 	if v.Parties != nil {

@@ -68,6 +68,7 @@ func chores(a *areas.Areas, pool *pgxpool.Pool) []chore {
 		{"delete jobs of former kinds", 3, func(ctx context.Context) error { return deleteFormer(ctx, pool) }},
 		{"end streams of dead nodes", 3, a.Streams.EndStranded},
 		{"end sessions of dead nodes", 3, a.Sessions.EndStranded},
+		{"check broadcasts without an encoder", 1, a.Sessions.CheckBroadcasts},
 		{"close overdue breakout rooms", 3, a.Sessions.CloseOverdueBreakouts},
 		{"write overdue summaries", 6, a.Sessions.EnqueueSummaries},
 		{"end overdue ringing", 3, a.Calls.MissOverdue},

@@ -17,7 +17,7 @@ SELECT pg_notify(@channel::text, room_id || '/' || @user_id::text) FROM unnest(@
 -- @sqlc-vet-disable tenant
 -- Connections of processes without a recent heartbeat.
 SELECT p.* FROM publishers p LEFT JOIN nodes n ON n.id = p.node
-WHERE p.source IN ('rtmp', 'webrtc') AND p.ended_at IS NULL AND p.node <> @node AND p.accepted_at < @before AND (n.seen_at IS NULL OR n.seen_at < @before)
+WHERE p.source IN ('rtmp', 'webrtc', 'session') AND p.ended_at IS NULL AND p.node <> @node AND p.accepted_at < @before AND (n.seen_at IS NULL OR n.seen_at < @before)
 ORDER BY p.accepted_at, p.id;
 
 -- name: ListEndedPublishers :many

@@ -58,9 +58,11 @@ WHERE tenant_id = @tenant_id AND room_id = @room_id
 -- The current role, permissions and state of these users in a room. The node knows the users by their tokens.
 SELECT sqlc.embed(p), s.state AS session_state, t.status AS tenant_status, s.type, s.name, s.layout, s.host_id, s.locked,
     s.waiting_room, s.recording_enabled, s.transcription_enabled, s.spotlight_user_id, s.parent_session_id, s.recording_id,
+    b.id AS broadcast_id, b.stream_id AS broadcast_stream_id, coalesce(b.state = 'live', false)::boolean AS on_air,
     coalesce(p.conn_id IS NOT NULL AND p.node <> r.node_id, false)::boolean AS moved
 FROM participants p JOIN tenants t ON t.id = p.tenant_id LEFT JOIN sessions s ON s.id = p.room_id
 LEFT JOIN room_placements r ON r.room_id = p.room_id
+LEFT JOIN session_broadcasts b ON b.session_id = p.room_id AND b.state <> 'ended'
 WHERE p.room_id = @room_id AND p.user_id = ANY (@user_ids::text[]);
 
 -- name: ListStrandedRooms :many

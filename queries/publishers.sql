@@ -23,7 +23,7 @@ UPDATE publishers SET ended_at = @now WHERE tenant_id = @tenant_id AND id = @id 
 -- name: ListOpenPublishers :many
 -- @sqlc-vet-disable tenant
 -- Connections that a process held when it died; called when it starts again.
-SELECT * FROM publishers WHERE node = @node AND source IN ('rtmp', 'webrtc') AND ended_at IS NULL ORDER BY accepted_at, id;
+SELECT * FROM publishers WHERE node = @node AND source IN ('rtmp', 'webrtc', 'session') AND ended_at IS NULL ORDER BY accepted_at, id;
 
 -- name: ListAcceptedKeys :many
 -- @sqlc-vet-disable tenant

@@ -9,7 +9,7 @@ LEFT JOIN room_placements p ON p.room_id = @room_id AND p.tenant_id = @tenant_id
 LEFT JOIN nodes n ON n.id = p.node_id
 LEFT JOIN LATERAL (
     SELECT o.id, o.sfu_url FROM publishers b JOIN nodes o ON o.id = b.node AND o.seen_at >= @alive_since AND o.sfu_url IS NOT NULL
-    WHERE b.tenant_id = @tenant_id AND b.stream_id = @room_id AND b.source = 'rtmp' AND b.ended_at IS NULL
+    WHERE b.tenant_id = @tenant_id AND b.stream_id = @room_id AND b.source IN ('rtmp', 'session') AND b.ended_at IS NULL
     ORDER BY b.accepted_at DESC LIMIT 1) e ON true;
 
 -- name: PlaceRoom :one

@@ -19,5 +19,6 @@ SELECT tenant_id, id FROM sessions WHERE id = ANY (@ids::text[]) ORDER BY id FOR
 -- @sqlc-vet-disable tenant
 -- The sessions are locked; their rows in other areas are deleted.
 WITH seats AS (DELETE FROM participants WHERE room_id = ANY (@ids::text[])),
-    placements AS (DELETE FROM room_placements WHERE room_id = ANY (@ids::text[]))
+    placements AS (DELETE FROM room_placements WHERE room_id = ANY (@ids::text[])),
+    broadcasts AS (DELETE FROM session_broadcasts WHERE session_id = ANY (@ids::text[]))
 DELETE FROM sessions WHERE id = ANY (@ids::text[]);

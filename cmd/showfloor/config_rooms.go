@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type RoomSettings struct {
 	TURNAddr        string `env:"TURN_ADDR"`
 	TURNExternalIP  string `env:"TURN_EXTERNAL_IP"`
 	CallRingTimeout string `env:"CALL_RING_TIMEOUT" envDefault:"45s"`
+	Broadcasts      string `env:"BROADCASTS"`
 
 	// sfuIPs and turnIP are SFUExternalIPs and TURNExternalIP, parsed.
 	sfuIPs []netip.Addr
@@ -71,12 +73,36 @@ func (c *config) readRooms() error {
 	}
 	r.sfuMaxWatchers = int(viewers)
 	c.areas.TenantWatchers = sfu.TenantWatchers(r.sfuMaxWatchers)
+	if c.areas.Broadcasts, err = broadcasts(r.Broadcasts); err != nil {
+		return err
+	}
+	return c.readCalls()
+}
+
+// readCalls parses the settings of calls.
+func (c *config) readCalls() error {
+	r := &c.RoomSettings
 	d, err := time.ParseDuration(r.CallRingTimeout)
 	if err != nil || d < time.Second || d > 10*time.Minute {
 		return fmt.Errorf("CALL_RING_TIMEOUT: %q is not a time between 1s and 10m; write a duration such as 45s", r.CallRingTimeout)
 	}
 	c.areas.RingTimeout = d
 	return nil
+}
+
+// maxBroadcasts is the largest value of BROADCASTS.
+const maxBroadcasts = 256
+
+// broadcasts reads BROADCASTS: half of the cores by default, at least 1.
+func broadcasts(value string) (int, error) {
+	if value == "" {
+		return max(1, runtime.GOMAXPROCS(0)/2), nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 || n > maxBroadcasts {
+		return 0, fmt.Errorf("BROADCASTS: %q is not a number from 0 to %d", value, maxBroadcasts)
+	}
+	return n, nil
 }
 
 // sfuURL returns the WebSocket URL of this node's SFU. Unless it is set, it is below

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func TestDefaults(t *testing.T) {
 			DiskLow: "2GiB", DiskVeryLow: "1GiB", diskMarks: diskspace.Marks{Low: diskMark(t, "2GiB"), VeryLow: diskMark(t, "1GiB")},
 		},
 		areas: areas.Settings{
-			PublicURL: "http://localhost:8080", IngestURL: "rtmp://localhost:1935/live", SFUURL: "ws://localhost:8080/sfu", TenantWatchers: 100,
+			PublicURL: "http://localhost:8080", IngestURL: "rtmp://localhost:1935/live", SFUURL: "ws://localhost:8080/sfu", TenantWatchers: 100, Broadcasts: max(1, runtime.GOMAXPROCS(0)/2),
 			RecorderTimeout: 10 * time.Minute, RingTimeout: 45 * time.Second, Schedule: webhook.DefaultSchedule(), CaptureBytes: tester.DefaultTotalBytes,
 			UsageKeep: 92 * 24 * time.Hour, MailFrom: &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"}, Mailbox: true,
 		},
@@ -295,6 +296,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"AWS_SECRET_ACCESS_KEY", "hunter2", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set together"},
 		{"DVR_WINDOW", "4", "DVR_WINDOW: \"4\" is not a duration of at least 1m, such as 4h"},
 		{"TRANSCODE_WORKERS", "many", `TRANSCODE_WORKERS: "many" is not a number from 0 to 64`},
+		{"BROADCASTS", "257", `BROADCASTS: "257" is not a number from 0 to 256`},
 		{"LADDER_WORKERS", "-1", `LADDER_WORKERS: "-1" is not a number from 0 to 256`},
 		{"RECORDING_SPOOL_MAX", "10MiB", "RECORDING_SPOOL_MAX: \"10MiB\" is not a size of at least 100MiB, such as 20GiB, or a share of the disk, such as 10%"},
 		{"MEDIA_URL", "cdn.example", "MEDIA_URL: not a URL that begins with http:// or https://"},

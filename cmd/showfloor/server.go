@@ -110,9 +110,10 @@ type server struct {
 	// unfinished counts handlers that still run after their request was answered.
 	unfinished pipeline.Unfinished
 	// listener cuts the speech of rooms; nil without a model for it.
-	listener *utterance.Listener
-	sfu      *sfu.Server
-	gate     *roomgate.SFU
+	listener   *utterance.Listener
+	sfu        *sfu.Server
+	gate       *roomgate.SFU
+	broadcasts *roomgate.Broadcasts
 	// followers hold connections of participants. They are set before the steps
 	// of start run.
 	followers []roomgate.Follower
@@ -243,6 +244,9 @@ func (s *server) openAreas(ctx context.Context) error {
 		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures, PasswordCommand: hashPasswords(),
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 		ObserveMediaJob: s.metrics.observeMediaJob, RestreamProber: s.restreamGate, ObservePush: s.metrics.observePush,
+	}
+	if !s.assets.Pictures.Works() {
+		config.Broadcasts = 0 // they need ffmpeg, too
 	}
 	if m := s.config.summaryModel(); m != nil {
 		config.SummaryModel = m

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"showfloor/internal/media/roombroadcast"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/rooms/roomgate"
 )
@@ -19,11 +20,14 @@ const sfuPath = "/sfu"
 // openSFU creates the SFU without listening.
 func (s *server) openSFU() error {
 	gate := roomgate.NewSFU(s.areas.Sessions, s.log)
+	s.broadcasts = roomgate.NewBroadcasts(roomgate.BroadcastsConfig{
+		Sessions: s.areas.Sessions, Hub: s.hub, Reports: s.reports, Most: s.config.areas.Broadcasts, Log: s.log,
+	})
 	server, err := sfu.New(sfu.Config{
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
 		Gate: gate, Air: roomgate.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Recordings: s.roomRecorder,
-		Listener: s.listener,
-		Log:      s.log, Meter: s.meter,
+		Listener: s.listener, Broadcasts: s.broadcasts.Rooms(),
+		Log: s.log, Meter: s.meter,
 		ClientIP:    s.clientIP,
 		MaxWatchers: s.config.sfuMaxWatchers,
 		Limits:      sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay, RelaySockets: s.bounds.shares.relaySockets},
@@ -36,7 +40,13 @@ func (s *server) openSFU() error {
 	s.sfu, s.gate = server, gate
 	s.followers = append(s.followers, gate)
 	s.metrics.watchSFU(server)
+	s.metrics.watchBroadcasts(s.broadcasts.Rooms())
 	return nil
+}
+
+// watchBroadcasts adds the number of broadcasts of sessions.
+func (m *metrics) watchBroadcasts(b *roombroadcast.Broadcaster) {
+	m.gauge("broadcasts_active", "Sessions that this server broadcasts into streams.", func() float64 { return float64(len(b.Running())) })
 }
 
 // clientIP returns the address of a request's client. Requests from TRUSTED_PROXIES name it
@@ -62,6 +72,7 @@ func (s *server) startSFU(ctx context.Context) error {
 	var work sync.WaitGroup
 	work.Go(func() { s.gate.Watch(watching) })
 	work.Go(func() { s.roomGate.Watch(watching) })
+	work.Go(func() { s.broadcasts.Watch(watching) })
 	s.onStop("rooms", func(ctx context.Context) error {
 		err := s.stopRooms(ctx)
 		stop()

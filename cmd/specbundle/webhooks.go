@@ -71,12 +71,12 @@ func collect(schemas map[string]any, name string, into map[string]any) {
 	}
 }
 
-// references lists the schemas that a value refers to, by name.
+// references lists the schemas that a value refers to, by name; also those that inlineNullable has copied, whose types it names.
 func references(value any) (names []string) {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, entry := range v {
-			if text, isText := entry.(string); isText && key == "$ref" {
+			if text, isText := entry.(string); isText && (key == "$ref" || key == "x-go-type") {
 				names = append(names, strings.TrimPrefix(text, schemaPath))
 			}
 			names = append(names, references(entry)...)

@@ -2986,6 +2986,50 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
 	CloseBreakouts(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// StopSessionBroadcast Stop broadcasting a session
+	//
+	// The session continues, and the stream ends as if its encoder had stopped. Stopping again has no effect. 404 if the session was never
+	// broadcast. A participant token must be the host's.
+	//
+	// Corresponds with DELETE /v1/me/sessions/{id}/broadcast (the `StopSessionBroadcast` operationId).
+	StopSessionBroadcast(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartSessionBroadcastWithBody Broadcast a session into a stream
+	//
+	// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
+	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
+	// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+	//
+	// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
+	// `session.updated`. The same request again has no effect. A participant token must be the host's.
+	//
+	// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
+	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+	// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/broadcast (the `StartSessionBroadcast` operationId).
+	StartSessionBroadcastWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartSessionBroadcast Broadcast a session into a stream
+	//
+	// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
+	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
+	// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+	//
+	// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
+	// `session.updated`. The same request again has no effect. A participant token must be the host's.
+	//
+	// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
+	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+	// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/broadcast (the `StartSessionBroadcast` operationId).
+	StartSessionBroadcast(ctx context.Context, id ID, body StartSessionBroadcastJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PublishCaptionWithBody Publish a caption
 	//
 	// Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
@@ -9940,6 +9984,80 @@ func (c *Client) CreateBreakouts(ctx context.Context, id ID, body CreateBreakout
 // Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
 func (c *Client) CloseBreakouts(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCloseBreakoutsRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StopSessionBroadcast Stop broadcasting a session
+//
+// The session continues, and the stream ends as if its encoder had stopped. Stopping again has no effect. 404 if the session was never
+// broadcast. A participant token must be the host's.
+//
+// Corresponds with DELETE /v1/me/sessions/{id}/broadcast (the `StopSessionBroadcast` operationId).
+func (c *Client) StopSessionBroadcast(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStopSessionBroadcastRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartSessionBroadcastWithBody Broadcast a session into a stream
+//
+// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
+// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
+// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+//
+// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
+// `session.updated`. The same request again has no effect. A participant token must be the host's.
+//
+// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
+// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/broadcast (the `StartSessionBroadcast` operationId).
+func (c *Client) StartSessionBroadcastWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartSessionBroadcastRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartSessionBroadcast Broadcast a session into a stream
+//
+// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
+// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
+// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+//
+// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
+// `session.updated`. The same request again has no effect. A participant token must be the host's.
+//
+// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
+// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/broadcast (the `StartSessionBroadcast` operationId).
+func (c *Client) StartSessionBroadcast(ctx context.Context, id ID, body StartSessionBroadcastJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartSessionBroadcastRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -21598,6 +21716,87 @@ func NewCloseBreakoutsRequest(server string, id ID) (*http.Request, error) {
 	return req, nil
 }
 
+// NewStopSessionBroadcastRequest constructs an http.Request for the StopSessionBroadcast method
+func NewStopSessionBroadcastRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/broadcast", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStartSessionBroadcastRequest calls the generic StartSessionBroadcast builder with application/json body
+func NewStartSessionBroadcastRequest(server string, id ID, body StartSessionBroadcastJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewStartSessionBroadcastRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewStartSessionBroadcastRequestWithBody constructs an http.Request for the StartSessionBroadcast method, with any body, and a specified content type
+func NewStartSessionBroadcastRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/broadcast", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewPublishCaptionRequest calls the generic PublishCaption builder with application/json body
 func NewPublishCaptionRequest(server string, id ID, body PublishCaptionJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -28932,6 +29131,52 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/sessions/{id}/breakouts/close (the `CloseBreakouts` operationId).
 	CloseBreakoutsWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CloseBreakoutsResponse, error)
+
+	// StopSessionBroadcastWithResponse Stop broadcasting a session
+	//
+	// The session continues, and the stream ends as if its encoder had stopped. Stopping again has no effect. 404 if the session was never
+	// broadcast. A participant token must be the host's.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/sessions/{id}/broadcast (the `StopSessionBroadcast` operationId).
+	StopSessionBroadcastWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*StopSessionBroadcastResponse, error)
+
+	// StartSessionBroadcastWithBodyWithResponse Broadcast a session into a stream
+	//
+	// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
+	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
+	// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+	//
+	// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
+	// `session.updated`. The same request again has no effect. A participant token must be the host's.
+	//
+	// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
+	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+	// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/broadcast (the `StartSessionBroadcast` operationId).
+	StartSessionBroadcastWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartSessionBroadcastResponse, error)
+
+	// StartSessionBroadcastWithResponse Broadcast a session into a stream
+	//
+	// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
+	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
+	// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+	//
+	// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
+	// `session.updated`. The same request again has no effect. A participant token must be the host's.
+	//
+	// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
+	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+	// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/broadcast (the `StartSessionBroadcast` operationId).
+	StartSessionBroadcastWithResponse(ctx context.Context, id ID, body StartSessionBroadcastJSONRequestBody, reqEditors ...RequestEditorFn) (*StartSessionBroadcastResponse, error)
 
 	// PublishCaptionWithBodyWithResponse Publish a caption
 	//
@@ -39714,6 +39959,102 @@ func (r CloseBreakoutsResponse) ContentType() string {
 	return ""
 }
 
+type StopSessionBroadcastResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StreamBroadcast
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r StopSessionBroadcastResponse) GetJSON200() *StreamBroadcast {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StopSessionBroadcastResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StopSessionBroadcastResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StopSessionBroadcastResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StopSessionBroadcastResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StopSessionBroadcastResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type StartSessionBroadcastResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *StreamBroadcast
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r StartSessionBroadcastResponse) GetJSON201() *StreamBroadcast {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StartSessionBroadcastResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StartSessionBroadcastResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StartSessionBroadcastResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StartSessionBroadcastResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StartSessionBroadcastResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type PublishCaptionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -48919,6 +49260,70 @@ func (c *ClientWithResponses) CloseBreakoutsWithResponse(ctx context.Context, id
 	return ParseCloseBreakoutsResponse(rsp)
 }
 
+// StopSessionBroadcastWithResponse Stop broadcasting a session
+//
+// The session continues, and the stream ends as if its encoder had stopped. Stopping again has no effect. 404 if the session was never
+// broadcast. A participant token must be the host's.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/sessions/{id}/broadcast (the `StopSessionBroadcast` operationId).
+func (c *ClientWithResponses) StopSessionBroadcastWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*StopSessionBroadcastResponse, error) {
+	rsp, err := c.StopSessionBroadcast(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStopSessionBroadcastResponse(rsp)
+}
+
+// StartSessionBroadcastWithBodyWithResponse Broadcast a session into a stream
+//
+// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
+// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
+// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+//
+// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
+// `session.updated`. The same request again has no effect. A participant token must be the host's.
+//
+// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
+// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/broadcast (the `StartSessionBroadcast` operationId).
+func (c *ClientWithResponses) StartSessionBroadcastWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartSessionBroadcastResponse, error) {
+	rsp, err := c.StartSessionBroadcastWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartSessionBroadcastResponse(rsp)
+}
+
+// StartSessionBroadcastWithResponse Broadcast a session into a stream
+//
+// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
+// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
+// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+//
+// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
+// `session.updated`. The same request again has no effect. A participant token must be the host's.
+//
+// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
+// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/broadcast (the `StartSessionBroadcast` operationId).
+func (c *ClientWithResponses) StartSessionBroadcastWithResponse(ctx context.Context, id ID, body StartSessionBroadcastJSONRequestBody, reqEditors ...RequestEditorFn) (*StartSessionBroadcastResponse, error) {
+	rsp, err := c.StartSessionBroadcast(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartSessionBroadcastResponse(rsp)
+}
+
 // PublishCaptionWithBodyWithResponse Publish a caption
 //
 // Shows the participants a spoken sentence, as the publication `session.caption` in the room. A client that recognises
@@ -57684,6 +58089,72 @@ func ParseCloseBreakoutsResponse(rsp *http.Response) (*CloseBreakoutsResponse, e
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
 		var dest BreakoutsClosed
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStopSessionBroadcastResponse parses an HTTP response from a StopSessionBroadcastWithResponse call
+func ParseStopSessionBroadcastResponse(rsp *http.Response) (*StopSessionBroadcastResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StopSessionBroadcastResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StreamBroadcast
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStartSessionBroadcastResponse parses an HTTP response from a StartSessionBroadcastWithResponse call
+func ParseStartSessionBroadcastResponse(rsp *http.Response) (*StartSessionBroadcastResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StartSessionBroadcastResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest StreamBroadcast
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

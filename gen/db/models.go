@@ -744,6 +744,20 @@ type Session struct {
 	SummarySources       []string
 }
 
+type SessionBroadcast struct {
+	SessionID string
+	TenantID  string
+	ID        string
+	StreamID  string
+	State     string
+	Node      string
+	SeenAt    time.Time
+	CreatedAt time.Time
+	StartedAt *time.Time
+	EndedAt   *time.Time
+	Reason    *string
+}
+
 type Setting struct {
 	Key       string
 	Value     json.RawMessage

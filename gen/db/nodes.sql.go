@@ -115,7 +115,7 @@ func (q *Queries) ListNodesWithSFU(ctx context.Context, aliveSince time.Time) ([
 
 const ListStrandedPublishers = `-- name: ListStrandedPublishers :many
 SELECT p.id, p.tenant_id, p.stream_id, p.source, p.node, p.remote_ip, p.accepted_at, p.live_at, p.ended_at FROM publishers p LEFT JOIN nodes n ON n.id = p.node
-WHERE p.source IN ('rtmp', 'webrtc') AND p.ended_at IS NULL AND p.node <> $1 AND p.accepted_at < $2 AND (n.seen_at IS NULL OR n.seen_at < $2)
+WHERE p.source IN ('rtmp', 'webrtc', 'session') AND p.ended_at IS NULL AND p.node <> $1 AND p.accepted_at < $2 AND (n.seen_at IS NULL OR n.seen_at < $2)
 ORDER BY p.accepted_at, p.id
 `
 

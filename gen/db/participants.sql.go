@@ -208,9 +208,11 @@ func (q *Queries) ListCallParties(ctx context.Context, arg ListCallPartiesParams
 const ListGrants = `-- name: ListGrants :many
 SELECT p.room_id, p.user_id, p.tenant_id, p.position, p.display_name, p.role, p.can_publish_screen, p.state, p.admitted, p.seat, p.seat_until, p.muted, p.hand_raised_at, p.conn_id, p.node, p.joined_at, p.left_at, p.created_at, p.updated_at, p.silenced, s.state AS session_state, t.status AS tenant_status, s.type, s.name, s.layout, s.host_id, s.locked,
     s.waiting_room, s.recording_enabled, s.transcription_enabled, s.spotlight_user_id, s.parent_session_id, s.recording_id,
+    b.id AS broadcast_id, b.stream_id AS broadcast_stream_id, coalesce(b.state = 'live', false)::boolean AS on_air,
     coalesce(p.conn_id IS NOT NULL AND p.node <> r.node_id, false)::boolean AS moved
 FROM participants p JOIN tenants t ON t.id = p.tenant_id LEFT JOIN sessions s ON s.id = p.room_id
 LEFT JOIN room_placements r ON r.room_id = p.room_id
+LEFT JOIN session_broadcasts b ON b.session_id = p.room_id AND b.state <> 'ended'
 WHERE p.room_id = $1 AND p.user_id = ANY ($2::text[])
 `
 
@@ -234,6 +236,9 @@ type ListGrantsRow struct {
 	SpotlightUserID      *string
 	ParentSessionID      *string
 	RecordingID          *string
+	BroadcastID          *string
+	BroadcastStreamID    *string
+	OnAir                bool
 	Moved                bool
 }
 
@@ -282,6 +287,9 @@ func (q *Queries) ListGrants(ctx context.Context, arg ListGrantsParams) ([]ListG
 			&i.SpotlightUserID,
 			&i.ParentSessionID,
 			&i.RecordingID,
+			&i.BroadcastID,
+			&i.BroadcastStreamID,
+			&i.OnAir,
 			&i.Moved,
 		); err != nil {
 			return nil, err

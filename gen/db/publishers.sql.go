@@ -193,7 +193,7 @@ func (q *Queries) ListAcceptedKeys(ctx context.Context, arg ListAcceptedKeysPara
 }
 
 const ListOpenPublishers = `-- name: ListOpenPublishers :many
-SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE node = $1 AND source IN ('rtmp', 'webrtc') AND ended_at IS NULL ORDER BY accepted_at, id
+SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE node = $1 AND source IN ('rtmp', 'webrtc', 'session') AND ended_at IS NULL ORDER BY accepted_at, id
 `
 
 // @sqlc-vet-disable tenant

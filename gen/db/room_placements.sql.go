@@ -45,7 +45,7 @@ LEFT JOIN room_placements p ON p.room_id = $2 AND p.tenant_id = $3
 LEFT JOIN nodes n ON n.id = p.node_id
 LEFT JOIN LATERAL (
     SELECT o.id, o.sfu_url FROM publishers b JOIN nodes o ON o.id = b.node AND o.seen_at >= $1 AND o.sfu_url IS NOT NULL
-    WHERE b.tenant_id = $3 AND b.stream_id = $2 AND b.source = 'rtmp' AND b.ended_at IS NULL
+    WHERE b.tenant_id = $3 AND b.stream_id = $2 AND b.source IN ('rtmp', 'session') AND b.ended_at IS NULL
     ORDER BY b.accepted_at DESC LIMIT 1) e ON true
 `
 

@@ -31,7 +31,8 @@ func (q *Queries) DeleteParticipantsOfSessions(ctx context.Context, arg DeletePa
 
 const DeleteSessions = `-- name: DeleteSessions :exec
 WITH seats AS (DELETE FROM participants WHERE room_id = ANY ($1::text[])),
-    placements AS (DELETE FROM room_placements WHERE room_id = ANY ($1::text[]))
+    placements AS (DELETE FROM room_placements WHERE room_id = ANY ($1::text[])),
+    broadcasts AS (DELETE FROM session_broadcasts WHERE session_id = ANY ($1::text[]))
 DELETE FROM sessions WHERE id = ANY ($1::text[])
 `
 

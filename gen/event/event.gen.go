@@ -169,6 +169,7 @@ func (e ParticipantState) Valid() bool {
 
 // Defines values for SessionChange.
 const (
+	SessionChangeBroadcast   SessionChange = "broadcast"
 	SessionChangeLayout      SessionChange = "layout"
 	SessionChangeLocked      SessionChange = "locked"
 	SessionChangeWaitingRoom SessionChange = "waitingRoom"
@@ -177,6 +178,8 @@ const (
 // Valid indicates whether the value is a known member of the SessionChange enum.
 func (e SessionChange) Valid() bool {
 	switch e {
+	case SessionChangeBroadcast:
+		return true
 	case SessionChangeLayout:
 		return true
 	case SessionChangeLocked:
@@ -302,6 +305,60 @@ func (e SessionType) Valid() bool {
 	case SessionTypeLivestream:
 		return true
 	case SessionTypeWebinar:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamBroadcastEndReason.
+const (
+	StreamBroadcastEndReasonEncoderFailed StreamBroadcastEndReason = "encoder_failed"
+	StreamBroadcastEndReasonNoCapacity    StreamBroadcastEndReason = "no_capacity"
+	StreamBroadcastEndReasonRoomEmpty     StreamBroadcastEndReason = "room_empty"
+	StreamBroadcastEndReasonSessionEnded  StreamBroadcastEndReason = "session_ended"
+	StreamBroadcastEndReasonStopped       StreamBroadcastEndReason = "stopped"
+	StreamBroadcastEndReasonStreamStopped StreamBroadcastEndReason = "stream_stopped"
+	StreamBroadcastEndReasonStreamTaken   StreamBroadcastEndReason = "stream_taken"
+)
+
+// Valid indicates whether the value is a known member of the StreamBroadcastEndReason enum.
+func (e StreamBroadcastEndReason) Valid() bool {
+	switch e {
+	case StreamBroadcastEndReasonEncoderFailed:
+		return true
+	case StreamBroadcastEndReasonNoCapacity:
+		return true
+	case StreamBroadcastEndReasonRoomEmpty:
+		return true
+	case StreamBroadcastEndReasonSessionEnded:
+		return true
+	case StreamBroadcastEndReasonStopped:
+		return true
+	case StreamBroadcastEndReasonStreamStopped:
+		return true
+	case StreamBroadcastEndReasonStreamTaken:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamBroadcastState.
+const (
+	StreamBroadcastStateEnded    StreamBroadcastState = "ended"
+	StreamBroadcastStateLive     StreamBroadcastState = "live"
+	StreamBroadcastStateStarting StreamBroadcastState = "starting"
+)
+
+// Valid indicates whether the value is a known member of the StreamBroadcastState enum.
+func (e StreamBroadcastState) Valid() bool {
+	switch e {
+	case StreamBroadcastStateEnded:
+		return true
+	case StreamBroadcastStateLive:
+		return true
+	case StreamBroadcastStateStarting:
 		return true
 	default:
 		return false
@@ -1759,14 +1816,43 @@ type SessionSummaryReadyData struct {
 // livestream: as a webinar, with spotlight layout. call: two users, speaker layout.
 type SessionType string
 
-// SessionUpdatedData A session's layout, lock or waiting room changed.
+// SessionUpdatedData A session's layout, lock, waiting room or broadcast changed.
 type SessionUpdatedData struct {
 	// Embedded struct due to allOf(#/components/schemas/SessionEventData)
 	SessionEventData `yaml:",inline"`
 	// Embedded fields due to inline allOf schema
-	// Changed The changed fields.
+	// Broadcast The broadcast of a session into a stream.
+	Broadcast *StreamBroadcast `json:"broadcast,omitempty"`
+
+	// Changed The changed fields. Only with broadcast among them, `broadcast` has its value.
 	Changed []SessionChange `json:"changed"`
 }
+
+// StreamBroadcast The broadcast of a session into a stream.
+type StreamBroadcast struct {
+	// EndedAt When it ended; null before that.
+	EndedAt *timestamp.Time `json:"endedAt"`
+
+	// Reason Why it ended; null before that.
+	Reason *StreamBroadcastEndReason `json:"reason"`
+
+	// StartedAt When its first picture was on air; null before that.
+	StartedAt *timestamp.Time `json:"startedAt"`
+
+	// State starting: requested; it goes on air when participants are in the room, also after a restart of the server. live: on air. ended: over.
+	State StreamBroadcastState `json:"state"`
+
+	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID string `json:"streamId"`
+}
+
+// StreamBroadcastEndReason stopped: on request. session_ended: with the session. stream_stopped: the stream was stopped, or may not be published. stream_taken: an
+// encoder publishes the stream. encoder_failed: the encoder ended five times in a row. no_capacity: the server with the room encodes as
+// many broadcasts as it may. room_empty: no participant was in the room for ten minutes.
+type StreamBroadcastEndReason string
+
+// StreamBroadcastState starting: requested; it goes on air when participants are in the room, also after a restart of the server. live: on air. ended: over.
+type StreamBroadcastState string
 
 // StreamEndReason disconnected: the encoder disconnected. reconnect_expired: the encoder disconnected and didn't reconnect within the
 // reconnect window. stopped: the server stopped the broadcast. tenant_suspended: the tenant was suspended.

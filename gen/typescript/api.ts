@@ -4106,6 +4106,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/sessions/{id}/broadcast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Broadcast a session into a stream
+         * @description Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
+         *     at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
+         *     else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+         *
+         *     The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
+         *     `session.updated`. The same request again has no effect. A participant token must be the host's.
+         *
+         *     409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
+         *     or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+         *     503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
+         */
+        post: operations["startSessionBroadcast"];
+        /**
+         * Stop broadcasting a session
+         * @description The session continues, and the stream ends as if its encoder had stopped. Stopping again has no effect. 404 if the session was never
+         *     broadcast. A participant token must be the host's.
+         */
+        delete: operations["stopSessionBroadcast"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/sessions/{id}/captions": {
         parameters: {
             query?: never;
@@ -13104,6 +13141,8 @@ export interface components {
              *     `getSession`, and only if there are any.
              */
             breakouts?: components["schemas"]["BreakoutEventRoom"][];
+            /** @description The last broadcast of the session into a stream; null if there was none. */
+            broadcast: components["schemas"]["StreamBroadcast"] | null;
             /**
              * @description The maximum number of participants in the room at one time; 2 in a call.
              * @example 50
@@ -13238,7 +13277,7 @@ export interface components {
          * @description A field of a session whose changes cause `session.updated`.
          * @enum {string}
          */
-        SessionChange: "layout" | "locked" | "waitingRoom";
+        SessionChange: "layout" | "locked" | "waitingRoom" | "broadcast";
         /**
          * @description A session was created.
          * @example {
@@ -14115,7 +14154,7 @@ export interface components {
          */
         SessionType: "conference" | "webinar" | "livestream" | "call";
         /**
-         * @description A session's layout, lock or waiting room changed.
+         * @description A session's layout, lock, waiting room or broadcast changed.
          * @example {
          *       "name": "Weekly planning",
          *       "type": "conference",
@@ -14141,7 +14180,8 @@ export interface components {
          *     }
          */
         SessionUpdatedData: {
-            /** @description The changed fields. */
+            broadcast?: components["schemas"]["StreamBroadcast"];
+            /** @description The changed fields. Only with broadcast among them, `broadcast` has its value. */
             changed: components["schemas"]["SessionChange"][];
         } & components["schemas"]["SessionEventData"];
         /** @description A session's layout, lock or waiting room changed. */
@@ -14795,6 +14835,46 @@ export interface components {
              */
             to: string;
         };
+        /** @description The broadcast of a session into a stream. */
+        StreamBroadcast: {
+            /**
+             * Format: date-time
+             * @description When it ended; null before that.
+             */
+            endedAt: string | null;
+            /**
+             * @description Why it ended; null before that.
+             * @enum {string|null}
+             */
+            reason: components["schemas"]["StreamBroadcastEndReason"] | null;
+            /**
+             * Format: date-time
+             * @description When its first picture was on air; null before that.
+             */
+            startedAt: string | null;
+            state: components["schemas"]["StreamBroadcastState"];
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+        };
+        /**
+         * @description stopped: on request. session_ended: with the session. stream_stopped: the stream was stopped, or may not be published. stream_taken: an
+         *     encoder publishes the stream. encoder_failed: the encoder ended five times in a row. no_capacity: the server with the room encodes as
+         *     many broadcasts as it may. room_empty: no participant was in the room for ten minutes.
+         * @enum {string}
+         */
+        StreamBroadcastEndReason: "stopped" | "session_ended" | "stream_stopped" | "stream_taken" | "encoder_failed" | "no_capacity" | "room_empty";
+        StreamBroadcastInput: {
+            /**
+             * @description One of your streams, which isn't being published.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            streamId: string;
+        };
+        /**
+         * @description starting: requested; it goes on air when participants are in the room, also after a restart of the server. live: on air. ended: over.
+         * @enum {string}
+         */
+        StreamBroadcastState: "starting" | "live" | "ended";
         /**
          * @description disconnected: the encoder disconnected. reconnect_expired: the encoder disconnected and didn't reconnect within the
          *     reconnect window. stopped: the server stopped the broadcast. tenant_suspended: the tenant was suspended.
@@ -15195,10 +15275,10 @@ export interface components {
             source: components["schemas"]["StreamPublisherSource"];
         };
         /**
-         * @description RTMP: directly to this server, over RTMP or RTMPS. WEBRTC: from a browser. SRS: through an SRS media server.
+         * @description RTMP: directly to this server, over RTMP or RTMPS. WEBRTC: from a browser. SRS: through an SRS media server. SESSION: the broadcast of a session.
          * @enum {string}
          */
-        StreamPublisherSource: "RTMP" | "WEBRTC" | "SRS";
+        StreamPublisherSource: "RTMP" | "WEBRTC" | "SRS" | "SESSION";
         /** @description A smaller version of a stream's video. The audio is the source's. */
         StreamRendition: {
             /**
@@ -17153,6 +17233,10 @@ export type SpotlightInput = components['schemas']['SpotlightInput'];
 export type Stream = components['schemas']['Stream'];
 export type StreamActivityDay = components['schemas']['StreamActivityDay'];
 export type StreamActivityReport = components['schemas']['StreamActivityReport'];
+export type StreamBroadcast = components['schemas']['StreamBroadcast'];
+export type StreamBroadcastEndReason = components['schemas']['StreamBroadcastEndReason'];
+export type StreamBroadcastInput = components['schemas']['StreamBroadcastInput'];
+export type StreamBroadcastState = components['schemas']['StreamBroadcastState'];
 export type StreamEndReason = components['schemas']['StreamEndReason'];
 export type StreamEndedData = components['schemas']['StreamEndedData'];
 export type StreamEndedEvent = components['schemas']['StreamEndedEvent'];
@@ -22626,6 +22710,65 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BreakoutsClosed"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    startSessionBroadcast: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamBroadcastInput"];
+            };
+        };
+        responses: {
+            /** @description The broadcast. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamBroadcast"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    stopSessionBroadcast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The broadcast, which has ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamBroadcast"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -67,6 +67,8 @@ type Settings struct {
 	SFUURL string
 	// TenantWatchers is the maximum number of watchers of one tenant on each node's SFU; 0 offers no WebRTC to viewers of shows.
 	TenantWatchers int
+	// Broadcasts is how many sessions a node broadcasts at a time.
+	Broadcasts int
 	// RecorderURL is the URL of an outside recorder, which records the streams on SRS servers; "" if there is none.
 	// RecorderSecret signs the requests to it. RecorderTimeout is how long its report may take;
 	// recording.DefaultRecorderTimeout if it is 0.
@@ -384,7 +386,8 @@ func (a *Areas) openRestreams(c Config) {
 func (a *Areas) openRooms(c Config) {
 	a.Sessions = session.New(session.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
-		Streams: a.Streams, Replays: replays{a}, Recordings: a.Recordings, Calls: ringing{a}, Steady: a.Streams.Steady, Now: c.Now,
+		Streams: a.Streams, Replays: replays{a}, Recordings: a.Recordings, Calls: ringing{a}, Broadcasts: c.Broadcasts,
+		Steady: a.Streams.Steady, Now: c.Now,
 	})
 	a.Chat = chat.New(chat.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Products: a.Catalog, Realtime: c.Realtime,

@@ -235,7 +235,7 @@ func owners() map[string]string {
 		"internal/streams/restream":  {"restream_targets", "restream_routes"},
 		"internal/rooms/call":        {"calls"},
 		"internal/rooms/chat":        {"channels", "channel_members", "channel_messages", "channel_moderation", "product_pins"},
-		"internal/rooms/session":     {"sessions", "participants", "room_placements", "nodes"},
+		"internal/rooms/session":     {"sessions", "participants", "room_placements", "nodes", "session_broadcasts"},
 		"internal/rooms/transcript":  {"transcript_lines", "transcript_sizes"},
 		"internal/rooms/speech":      {"utterances"},
 		"internal/rooms/summary":     {"summary_parts"},

@@ -49,6 +49,7 @@ const (
 	Refund       Prefix = "ref"
 	Dispute      Prefix = "dsp"
 	Session      Prefix = "sess"
+	Broadcast    Prefix = "bc"
 	// Guest is a made-up user of a room.
 	Guest Prefix = "guest"
 	// Connection is one participant's connection to a room.

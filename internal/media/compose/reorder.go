@@ -2,6 +2,7 @@ package compose
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
@@ -27,6 +28,8 @@ type placed struct {
 
 // reorderer passes packets on by their sequence numbers.
 type reorderer struct {
+	// wait is how long packets wait for a missing one; 0 for maxWait.
+	wait         time.Duration
 	begun        bool
 	newest, next int64
 	held         []placed // sorted
@@ -54,7 +57,7 @@ func (r *reorderer) push(p *trackfile.Packet, at time.Duration, pass func(*place
 	x.Payload = bytes.Clone(p.Payload)
 	r.held = slices.Insert(r.held, i, x)
 	r.pass(pass, func() bool {
-		return len(r.held) > maxHeld || p.Arrived-r.held[0].Arrived > maxWait
+		return len(r.held) > maxHeld || p.Arrived-r.held[0].Arrived > cmp.Or(r.wait, maxWait)
 	})
 }
 

@@ -183,7 +183,12 @@ func (r *room) video(p participant, length string) (list []unit) {
 }
 
 func (r *room) sound(length string) (list []unit) {
-	out := ffmpeg(r.t, "-f", "lavfi", "-i", "aevalsrc='if(lt(mod(t,1),0.1),sin(6283*t)/2,0)':s=48000:d="+length,
+	return r.sounds("aevalsrc='if(lt(mod(t,1),0.1),sin(6283*t)/2,0)':s=48000:d=" + length)
+}
+
+// sounds encodes the sound of a filter.
+func (r *room) sounds(source string) (list []unit) {
+	out := ffmpeg(r.t, "-f", "lavfi", "-i", source,
 		"-c:a", "libopus", "-b:a", "32k", "-application", "lowdelay", "-page_duration", "20000", "-f", "ogg", "pipe:1")
 	in, _, err := oggreader.NewWith(bytes.NewReader(out))
 	require.NoError(r.t, err)
@@ -269,7 +274,15 @@ func composedBy(t testing.TB, e *Engine, j Job) *video {
 	})
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
-	v := &video{result: result, width: 160, height: 90, path: path}
+	v := decode(t, path)
+	v.result = result
+	return v
+}
+
+// decode decodes a video.
+func decode(t testing.TB, path string) *video {
+	t.Helper()
+	v := &video{width: 160, height: 90, path: path}
 	raw := ffmpeg(t, "-i", path, "-an", "-vf", "scale=160:90", "-fps_mode", "passthrough", "-pix_fmt", "gray", "-f", "rawvideo", "pipe:1")
 	for n := 0; n+160*90 <= len(raw); n += 160 * 90 {
 		v.frames = append(v.frames, raw[n:n+160*90])

@@ -35,6 +35,8 @@ type Config struct {
 	Recordings Recordings
 	// Listener gets the microphones of rooms with transcription; nil: none.
 	Listener *utterance.Listener
+	// Broadcasts puts sessions' rooms on air; nil: they can't be broadcast.
+	Broadcasts Broadcasts
 	// Meter measures the usage of each room; nil measures nothing.
 	Meter *metering.Meter
 	// MaxWatchers is the maximum number of watchers at a time, over all rooms; 0 refuses all. A watcher is a viewer of a stream

@@ -57,6 +57,8 @@ type RoomInfo struct {
 	Session map[string]any
 	// RecordingID is the recording that is being made of the room, "" for none; nil if the gate doesn't know it.
 	RecordingID *string
+	// Broadcast is the broadcast of the room into a stream, without an id for none; nil if the gate doesn't know it.
+	Broadcast *BroadcastInfo
 }
 
 // Entry is a request to enter a room.

@@ -122,6 +122,7 @@ func (r *room) tick() {
 	r.dropBudgets()
 	r.dropRecorded()
 	r.announceSpeakers()
+	r.program.arrange()
 	r.announceTracks()
 	r.renewPlayback()
 	if r.ticks%audienceEvery == 0 && r.lastAudience != r.audience {

@@ -195,7 +195,7 @@ func (x *recording) arranged() {
 		return
 	}
 	layout, _ := x.room.session["layout"].(string)
-	user, _ := x.room.session["spotlightUserId"].(string)
+	user := x.room.spotlight()
 	if now := [2]string{layout, user}; now != x.layout {
 		x.layout = now
 		x.writer.Note(trackfile.Event{Kind: trackfile.Arranged, Layout: layout, UserID: user})

@@ -76,6 +76,8 @@ type room struct {
 	recorded  map[string]bool
 	// dictation passes the microphones on to the speech recognition; nil for none.
 	dictation *dictation
+	// program is what the room broadcasts; nil for none.
+	program *program
 }
 
 // member is a participant in a room.
@@ -128,6 +130,7 @@ func (r *room) run() {
 			r.work(r.offAir)
 			r.work(r.endRecording)
 			r.work(r.endDictation)
+			r.work(r.endProgram)
 			r.account.Close()
 			return
 		}
@@ -260,6 +263,7 @@ func (r *room) unpublish(id string) {
 	delete(r.tracks, id)
 	r.recording.lose(t)
 	r.unhear(id)
+	r.program.lose(t)
 	r.server.countTracks(-1)
 	data := encode(untrackMessage{typeUntrack, id})
 	for _, m := range r.members {

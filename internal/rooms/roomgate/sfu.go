@@ -256,12 +256,16 @@ func grantOf(g session.Grant) sfu.Grant {
 			"id": v.ID, "type": v.Type, "name": v.Name, "state": v.State, "layout": v.Layout, "hostId": v.HostID, "locked": v.Locked,
 			"waitingRoom": v.WaitingRoom, "recordingEnabled": v.RecordingEnabled, "transcriptionEnabled": v.TranscriptionEnabled,
 			"spotlightUserId": v.SpotlightUserID, "parentSessionId": v.ParentSessionID, "recordingId": v.RecordingID,
+			"onAir": v.OnAir,
 		}}
 		recordingID := ""
 		if v.RecordingID != nil {
 			recordingID = *v.RecordingID
 		}
-		to.Room.RecordingID = &recordingID
+		to.Room.RecordingID, to.Room.Broadcast = &recordingID, &sfu.BroadcastInfo{}
+		if v.BroadcastID != nil {
+			to.Room.Broadcast = &sfu.BroadcastInfo{ID: *v.BroadcastID, StreamID: *v.BroadcastStreamID}
+		}
 	}
 	return to
 }

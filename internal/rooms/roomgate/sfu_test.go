@@ -21,7 +21,7 @@ func TestATokenOpensTheRoomAndItsEndClosesIt(t *testing.T) {
 	require.Equal(t, "host", welcome.Self.Role)
 	require.Equal(t, "joined", welcome.Self.State)
 	require.Equal(t, map[string]any{
-		"id": s.ID, "type": "conference", "name": "Planning", "state": "live", "layout": "speaker", "hostId": "ada", "locked": false,
+		"id": s.ID, "type": "conference", "name": "Planning", "state": "live", "layout": "speaker", "hostId": "ada", "locked": false, "onAir": false,
 		"waitingRoom": false, "recordingEnabled": false, "transcriptionEnabled": false, "recordingId": nil, "spotlightUserId": nil, "parentSessionId": nil,
 	}, welcome.Session)
 	guest := owner.Ticket(t, s.ID, "bob", nil)

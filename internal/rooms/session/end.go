@@ -106,6 +106,9 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, row db.Session, e Ending, 
 	if err := s.endRecording(ctx, tx, &row); err != nil {
 		return row, err
 	}
+	if err := s.endBroadcast(ctx, tx, a, row, BroadcastSessionEnded); err != nil {
+		return row, err
+	}
 	row.Seats, row.Present, row.SpotlightUserID = 0, 0, nil
 	if row.Type == Call {
 		if err := s.endCall(ctx, tx, row, e, a); err != nil {

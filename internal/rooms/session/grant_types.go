@@ -50,4 +50,7 @@ type Outline struct {
 	SpotlightUserID, ParentSessionID                            *string
 	// RecordingID is the recording that is being made; nil if there is none.
 	RecordingID *string
+	// BroadcastID and BroadcastStreamID are those of the broadcast that hasn't ended; nil if there is none. OnAir: it is live.
+	BroadcastID, BroadcastStreamID *string
+	OnAir                          bool
 }

@@ -177,5 +177,6 @@ func outlineOf(r db.ListGrantsRow) *Outline {
 		ID: r.Participant.RoomID, Type: *r.Type, Name: *r.Name, State: *r.SessionState, Layout: *r.Layout, HostID: *r.HostID,
 		Locked: *r.Locked, WaitingRoom: *r.WaitingRoom, RecordingEnabled: *r.RecordingEnabled, TranscriptionEnabled: *r.TranscriptionEnabled,
 		SpotlightUserID: r.SpotlightUserID, ParentSessionID: r.ParentSessionID, RecordingID: r.RecordingID,
+		BroadcastID: r.BroadcastID, BroadcastStreamID: r.BroadcastStreamID, OnAir: r.OnAir,
 	}
 }

@@ -24,6 +24,11 @@ type Streams interface {
 	// CheckStreamTx returns the problem not_found unless the tenant has the stream. tx
 	// may also be the pool.
 	CheckStreamTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) error
+	// CheckFreeTx returns the problem not_found unless the tenant has the stream, and a conflict if it is being published or may not be
+	// published.
+	CheckFreeTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) error
+	// IsBroadcastTx reports whether the stream's publisher is the broadcast of a session.
+	IsBroadcastTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) (bool, error)
 }
 
 // Replays knows which recordings are public: they can be watched without a token.
@@ -62,6 +67,8 @@ type Config struct {
 	Recordings Recordings
 	// Calls takes the ringing of cancelled calls away; nil for none.
 	Calls Calls
+	// Broadcasts is how many broadcasts a node encodes at a time.
+	Broadcasts int
 	// Realtime publishes changes to the participants in a room.
 	Realtime realtime.Publisher
 	// Keys signs and verifies participant tokens.

@@ -29,6 +29,8 @@ type View struct {
 	// Breakouts are the open breakout rooms that the caller may enter. Only GetSession
 	// sets it.
 	Breakouts []db.ListBreakoutsForRow
+	// Broadcast is the last broadcast; nil if there was none.
+	Broadcast *db.SessionBroadcast
 }
 
 // Input describes a new session; the handler has checked its limits.
@@ -230,6 +232,9 @@ func (s *Service) ViewOf(ctx context.Context, q *db.Queries, row db.Session) (Vi
 // views converts sessions to views, and adds the parties of calls.
 func (s *Service) views(ctx context.Context, q *db.Queries, tenantID string, rows []db.Session) ([]View, error) {
 	views := make([]View, len(rows))
+	if err := addBroadcasts(ctx, q, tenantID, rows, views); err != nil {
+		return nil, err
+	}
 	var calls []string
 	for i, r := range rows {
 		views[i].Session = r

@@ -92,6 +92,15 @@ func (r *Reports) PublishFromRoom(ctx context.Context, streamID, publisherID, re
 	return r.admit(ctx, stream.Attempt{PublisherID: publisherID, Source: stream.SourceWebRTC, StreamID: streamID, RemoteIP: remoteIP})
 }
 
+// PublishFromSession lets the broadcast of a session publish its stream, with the id of a publisher. The error of a refusal is a
+// problem.
+func (r *Reports) PublishFromSession(ctx context.Context, streamID, publisherID string) (hub.Broadcast, error) {
+	return r.admit(ctx, stream.Attempt{PublisherID: publisherID, Source: stream.SourceSession, StreamID: streamID})
+}
+
+// InUse reports whether a refusal of PublishFromSession says that an encoder publishes the stream.
+func InUse(err error) bool { return problem.Is(err, stream.CodeStreamInUse) }
+
 // admit asks the streams area to admit a publisher.
 func (r *Reports) admit(ctx context.Context, a stream.Attempt) (hub.Broadcast, error) {
 	g, err := r.streams.Publish(ctx, a)

@@ -22,6 +22,8 @@ const (
 	SourceSRS = "srs"
 	// SourceWebRTC is the stream's room, where a host's browser publishes.
 	SourceWebRTC = "webrtc"
+	// SourceSession is the broadcast of a session, which this server encodes.
+	SourceSession = "session"
 )
 
 // Attempt is a connection that asks to publish.
@@ -29,7 +31,7 @@ type Attempt struct {
 	// PublisherID identifies the connection permanently.
 	PublisherID string
 	Source      string
-	// Key identifies the stream, except for SourceWebRTC: there StreamID does, because
+	// Key identifies the stream, except for SourceWebRTC and SourceSession: there StreamID does, because
 	// the room has checked the host's ticket.
 	Key, StreamID string
 	RemoteIP      string
@@ -70,6 +72,9 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 			return err
 		}
 		if err := mayPublish(row, tenantStatus, now); err != nil {
+			return err
+		}
+		if err := checkTakeover(ctx, q, a, row); err != nil {
 			return err
 		}
 		if g, err = s.grant(ctx, tx, row); err != nil {
@@ -141,7 +146,7 @@ func (s *Service) notifyPreviousNode(ctx context.Context, q *db.Queries, row db.
 // suspension locks the tenant first too: so either the suspension sees this
 // publisher, or this attempt sees the suspension.
 func lockFor(ctx context.Context, q *db.Queries, a Attempt) (row db.Stream, tenantStatus string, err error) {
-	if a.Source == SourceWebRTC {
+	if a.Source == SourceWebRTC || a.Source == SourceSession {
 		if err := q.ShareTenantOfStream(ctx, a.StreamID); err != nil {
 			return row, "", fmt.Errorf("lock tenant: %w", err)
 		}

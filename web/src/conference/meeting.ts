@@ -431,6 +431,7 @@ export class Meeting {
     const { session, audience, kind } = this.room;
     const badges = [
       session.recording && el('span', { class: 'badge-rec' }, 'Recording'),
+      session.onAir && el('span', { class: 'badge-rec', id: 'on-air', title: 'The session is broadcast into a stream.' }, 'On air'),
       !session.recording && session.recordingEnabled && el('span', { class: 'badge-rec' }, 'Recorded'),
       session.transcriptionEnabled && el('span', { class: 'badge-text', title: 'A transcript is kept, and a summary is written after the end.' }, 'Transcript'),
       session.locked && el('span', { class: 'badge-lock' }, icon('lock'), el('span', { class: 'unseen' }, 'Locked')),

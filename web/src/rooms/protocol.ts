@@ -68,6 +68,8 @@ export interface SessionState {
   recording?: boolean;
   /** The recording that is being made; the room writes to it while participants are in it. */
   recordingId?: string | null;
+  /** Whether the session is broadcast into a stream now. */
+  onAir?: boolean;
   hostId?: string;
   parentSessionId?: string | null;
 }
