@@ -23,7 +23,7 @@ UPDATE utterances SET failed_at = @now::timestamptz WHERE tenant_id = @tenant_id
 DELETE FROM utterances WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: HasUtterances :one
--- Whether utterances of a session wait; without @failed, those whose latest attempt failed don't count.
+-- Whether utterances of a session wait. Without @failed, only utterances count whose latest attempt didn't fail.
 SELECT EXISTS (
     SELECT FROM utterances WHERE tenant_id = @tenant_id AND session_id = @session_id AND (failed_at IS NULL OR @failed::boolean))::boolean;
 

@@ -244,6 +244,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"AI_TRANSCRIBE_URL", "http://127.0.0.1:8080/v1", "AI_TRANSCRIBE_MODEL is missing: name the model of http://127.0.0.1:8080/v1 for speech"},
 		{"AI_TRANSCRIBE_URL", "ftp://127.0.0.1", "AI_TRANSCRIBE_URL is not an http or https address such as https://api.openai.com/v1, without a password and a query"},
 		{"AI_TRANSCRIBE_KEY", "hunter2", "AI_TRANSCRIBE_URL is missing: AI_TRANSCRIBE_KEY is for the endpoint that it names"},
+		{"AI_TRANSCRIBE_LANGUAGE", "german", `AI_TRANSCRIBE_LANGUAGE: "german" is not the code of a language, such as de`},
 		{"AI_TRANSCRIBE_CALLS", "0", `AI_TRANSCRIBE_CALLS: "0" is not a number from 1 to 1000`},
 		{"AI_KEY", "hunter2", "AI_URL is missing: AI_KEY and AI_SUMMARY_MODEL are for the endpoint that it names"},
 		{"RETENTION_TRANSCRIPTS_DAYS", "x", `RETENTION_TRANSCRIPTS_DAYS: "x" is not a number of days from 1 to 36500, or 0 to keep forever`},

@@ -3383,9 +3383,9 @@ type ClientInterface interface {
 
 	// ListTranscriptLines List the lines of a transcript
 	//
-	// Lists the final captions of a session with transcription, by the time at which they were spoken. The list grows while
-	// the session is live: a line that arrives late is inserted at its time. It is empty if transcription was off or there
-	// were no captions.
+	// Lists the lines of a session with transcription: final captions, and what this server's speech recognition understood, by the
+	// time at which they were spoken. The list grows while the session is live: a line that arrives late is inserted at its time. It
+	// is empty if transcription was off or there were no words.
 	//
 	// Corresponds with GET /v1/me/sessions/{id}/transcript (the `ListTranscriptLines` operationId).
 	ListTranscriptLines(ctx context.Context, id ID, params *ListTranscriptLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10691,9 +10691,9 @@ func (c *Client) CreateSessionToken(ctx context.Context, id ID, body CreateSessi
 
 // ListTranscriptLines List the lines of a transcript
 //
-// Lists the final captions of a session with transcription, by the time at which they were spoken. The list grows while
-// the session is live: a line that arrives late is inserted at its time. It is empty if transcription was off or there
-// were no captions.
+// Lists the lines of a session with transcription: final captions, and what this server's speech recognition understood, by the
+// time at which they were spoken. The list grows while the session is live: a line that arrives late is inserted at its time. It
+// is empty if transcription was off or there were no words.
 //
 // Corresponds with GET /v1/me/sessions/{id}/transcript (the `ListTranscriptLines` operationId).
 func (c *Client) ListTranscriptLines(ctx context.Context, id ID, params *ListTranscriptLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -29545,9 +29545,9 @@ type ClientWithResponsesInterface interface {
 
 	// ListTranscriptLinesWithResponse List the lines of a transcript
 	//
-	// Lists the final captions of a session with transcription, by the time at which they were spoken. The list grows while
-	// the session is live: a line that arrives late is inserted at its time. It is empty if transcription was off or there
-	// were no captions.
+	// Lists the lines of a session with transcription: final captions, and what this server's speech recognition understood, by the
+	// time at which they were spoken. The list grows while the session is live: a line that arrives late is inserted at its time. It
+	// is empty if transcription was off or there were no words.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -49853,9 +49853,9 @@ func (c *ClientWithResponses) CreateSessionTokenWithResponse(ctx context.Context
 
 // ListTranscriptLinesWithResponse List the lines of a transcript
 //
-// Lists the final captions of a session with transcription, by the time at which they were spoken. The list grows while
-// the session is live: a line that arrives late is inserted at its time. It is empty if transcription was off or there
-// were no captions.
+// Lists the lines of a session with transcription: final captions, and what this server's speech recognition understood, by the
+// time at which they were spoken. The list grows while the session is live: a line that arrives late is inserted at its time. It
+// is empty if transcription was off or there were no words.
 //
 // Returns a wrapper object for the known response body format(s).
 //

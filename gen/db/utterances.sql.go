@@ -177,7 +177,7 @@ type HasUtterancesParams struct {
 	Failed    bool
 }
 
-// Whether utterances of a session wait; without @failed, those whose latest attempt failed don't count.
+// Whether utterances of a session wait. Without @failed, only utterances count whose latest attempt didn't fail.
 func (q *Queries) HasUtterances(ctx context.Context, arg HasUtterancesParams) (bool, error) {
 	row := q.db.QueryRow(ctx, HasUtterances, arg.TenantID, arg.SessionID, arg.Failed)
 	var column_1 bool

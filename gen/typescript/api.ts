@@ -4602,9 +4602,9 @@ export interface paths {
         };
         /**
          * List the lines of a transcript
-         * @description Lists the final captions of a session with transcription, by the time at which they were spoken. The list grows while
-         *     the session is live: a line that arrives late is inserted at its time. It is empty if transcription was off or there
-         *     were no captions.
+         * @description Lists the lines of a session with transcription: final captions, and what this server's speech recognition understood, by the
+         *     time at which they were spoken. The list grows while the session is live: a line that arrives late is inserted at its time. It
+         *     is empty if transcription was off or there were no words.
          */
         get: operations["listTranscriptLines"];
         put?: never;
@@ -7860,7 +7860,7 @@ export interface components {
             /** @description Whether the caption is a line of the transcript. */
             kept: boolean;
             /**
-             * @description The next caption of this user with the same key replaces this one.
+             * @description The next caption of this user with the same key replaces this one. Captions of the speech recognition have keys of their own.
              * @example ben-17
              */
             key: string;
@@ -14084,8 +14084,8 @@ export interface components {
              */
             ready: boolean;
             /**
-             * @description The texts that the summary was written from; empty before that, and if there were none. Without `speech`, words that were only
-             *     spoken are not in it.
+             * @description The texts that the summary was written from. Without `speech`, words that were only spoken are not in it. Empty before that, if
+             *     there were none, and in summaries of versions without speech recognition.
              */
             sources: components["schemas"]["SummarySource"][];
             /** @description The summary; null until it is written. */

@@ -1,8 +1,8 @@
 // Package media groups the engines for audio and video: RTMP input (rtmp), HLS output
 // (hls), rooms over WebRTC (sfu), and between them one live stream in memory (hub). A segmenter gives a stream's
 // media one timeline and cuts it into segments. The recorder stores them, and vod serves them; mp4file makes one file of
-// them, thumbnail pictures, and transcoder files of other sizes and bitrates. The engines count the usage (metering) and
-// share one UDP socket (udp).
+// them, thumbnail pictures, and transcoder files of other sizes and bitrates. A room's voices are cut at pauses
+// (utterance), and oggopus writes their files. The engines count the usage (metering) and share one UDP socket (udp).
 //
 //   - A unit is one access unit of video or one frame of audio, with its time.
 //   - A publisher sends units to a hub.Stream, and a viewer or subscriber receives them.

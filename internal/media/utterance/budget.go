@@ -29,5 +29,5 @@ func (b *budget) take(length int64, now time.Time) bool {
 	return b.limiter.AllowN(now, int(max(length, leastCost)))
 }
 
-// isFull reports whether nothing is owed, so that a new budget is the same.
+// isFull reports whether nothing was used lately, so that a new budget is the same.
 func (b *budget) isFull(now time.Time) bool { return b.limiter.TokensAt(now) >= budgetBurst }

@@ -46,18 +46,18 @@ func (c conversation) sources() []string {
 
 // read reads the conversation of a session.
 func (s *Service) read(ctx context.Context, row db.Session) (conversation, error) {
-	type utterance struct {
+	type entry struct {
 		at     time.Time
 		source string
 		extractive.Line
 	}
-	var all []utterance
+	var all []entry
 	spoken, err := s.config.Transcripts.Lines(ctx, row)
 	if err != nil {
 		return conversation{}, err
 	}
 	for _, l := range spoken {
-		all = append(all, utterance{l.StartedAt, l.Source, extractive.Line{Speaker: l.Speaker, Text: l.Body}})
+		all = append(all, entry{l.StartedAt, l.Source, extractive.Line{Speaker: l.Speaker, Text: l.Body}})
 	}
 	written, err := s.messages(ctx, row)
 	if err != nil {
@@ -65,10 +65,10 @@ func (s *Service) read(ctx context.Context, row db.Session) (conversation, error
 	}
 	for _, m := range written {
 		if m.Body != nil {
-			all = append(all, utterance{m.CreatedAt, fromChat, extractive.Line{Speaker: m.AuthorName, Text: *m.Body}})
+			all = append(all, entry{m.CreatedAt, fromChat, extractive.Line{Speaker: m.AuthorName, Text: *m.Body}})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b utterance) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(all, func(a, b entry) int { return a.at.Compare(b.at) })
 	c := conversation{spoken: len(spoken), written: len(written), from: map[string]bool{}}
 	size := 0
 	for _, u := range all {

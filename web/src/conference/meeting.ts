@@ -433,7 +433,7 @@ export class Meeting {
       session.recording && el('span', { class: 'badge-rec' }, 'Recording'),
       session.onAir && el('span', { class: 'badge-rec', id: 'on-air', title: 'The session is broadcast into a stream.' }, 'On air'),
       !session.recording && session.recordingEnabled && el('span', { class: 'badge-rec' }, 'Recorded'),
-      session.transcriptionEnabled && el('span', { class: 'badge-text', title: 'A transcript is kept, and a summary is written after the end.' }, 'Transcript'),
+      session.transcriptionEnabled && el('span', { class: 'badge-text', title: 'A transcript of what is spoken is kept, and a summary is written after the end.' }, 'Transcript'),
       session.locked && el('span', { class: 'badge-lock' }, icon('lock'), el('span', { class: 'unseen' }, 'Locked')),
       kind === 'stream' && el('span', { class: 'badge-rec' }, 'Live'),
     ].filter((b): b is HTMLSpanElement => b !== false && b !== undefined);
