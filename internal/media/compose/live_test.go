@@ -211,7 +211,7 @@ func TestLiveLaneIsGapless(t *testing.T) {
 	frame := func(at int64) liveFrame { return liveFrame{at, frameLength, []byte{0xFC, byte(at / frameLength)}} }
 	l.queue = []liveFrame{frame(0), frame(2 * frameLength), frame(3*frameLength + 100)}
 	var got []byte
-	for b := l.until(5*frameLength); len(b) > 0; {
+	for b := l.until(5 * frameLength); len(b) > 0; {
 		size := int(b[27])
 		got = append(got, b[28+1])
 		b = b[28+size:]
@@ -219,7 +219,7 @@ func TestLiveLaneIsGapless(t *testing.T) {
 	require.Equal(t, []byte{0, oggopus.Silence[1], 2, 3, oggopus.Silence[1]}, got)
 	require.EqualValues(t, 5*frameLength, l.written)
 	l.queue = []liveFrame{frame(0), frame(5 * frameLength)}
-	l.until(6*frameLength)
+	l.until(6 * frameLength)
 	require.Empty(t, l.queue)
 }
 
