@@ -93,7 +93,7 @@ func TestSessionBroadcast(t *testing.T) {
 		require.True(t, b.StartedAt.IsNull() && b.EndedAt.IsNull() && b.Reason.IsNull())
 		require.Equal(t, b, r.shown(t))
 	}
-	r.owner.Call(t, "POST", r.path, into(r.owner.Stream(t, nil).ID)).Problem(t, 409, "already_broadcasting")
+	r.owner.Call(t, "POST", r.path, into(r.owner.Stream(t, nil).ID)).Problem(t, 409, "conflict")
 	second := r.owner.Session(t, nil)
 	r.owner.Call(t, "POST", sessionsPath+"/"+second.ID+"/broadcast", body).Problem(t, 409, "stream_in_use")
 
@@ -120,7 +120,7 @@ func TestSessionBroadcast(t *testing.T) {
 	require.True(t, b.StartedAt.IsNull() && b.Reason.IsNull(), "it is another one")
 	r.owner.Call(t, "POST", r.at+"/end", nil).Is(t, 201)
 	require.Equal(t, api.StreamBroadcastEndReasonSessionEnded, r.shown(t).Reason.MustGet())
-	r.owner.Call(t, "POST", r.path, body).Problem(t, 409, "session_not_live")
+	r.owner.Call(t, "POST", r.path, body).Problem(t, 409, "conflict")
 }
 
 // TestBroadcastPlaces: a server has two places in tests.
@@ -128,12 +128,15 @@ func TestBroadcastPlaces(t *testing.T) {
 	t.Parallel()
 	r := newBroadcastRig(t)
 	r.start(t)
-	second, third := r.owner.Session(t, nil), r.owner.Session(t, nil)
+	other := r.Register(t)
+	second, third := other.Session(t, nil), r.owner.Session(t, nil)
 	path := func(s api.Session) string { return sessionsPath + "/" + s.ID + "/broadcast" }
-	r.owner.Call(t, "POST", path(second), into(r.owner.Stream(t, nil).ID)).Is(t, 201)
 	free := into(r.owner.Stream(t, nil).ID)
-	r.owner.Call(t, "POST", path(third), free).Problem(t, 503, "broadcasts_full")
-	r.owner.Call(t, "DELETE", path(second), nil).Is(t, 200)
+	r.owner.Call(t, "POST", path(third), free).Problem(t, 503, "broadcasts_full") // one tenant gets half of them
+	other.Call(t, "POST", path(second), into(other.Stream(t, nil).ID)).Is(t, 201)
+	another := other.Session(t, nil)
+	other.Call(t, "POST", path(another), into(other.Stream(t, nil).ID)).Problem(t, 503, "broadcasts_full")
+	r.owner.Call(t, "DELETE", r.path, nil).Is(t, 200)
 	r.owner.Call(t, "POST", path(third), free).Is(t, 201)
 }
 

@@ -35,8 +35,9 @@ SELECT pg_advisory_xact_lock(hashtextextended('session_broadcasts ' || @node::te
 
 -- name: CountBroadcastsOfNode :one
 -- @sqlc-vet-disable tenant
--- Places are those of a node, for all tenants.
-SELECT count(*) FROM session_broadcasts WHERE node = @node AND state <> 'ended';
+-- Places of a node that all tenants hold, and those of one. A broadcast without a recent heartbeat holds none.
+SELECT count(*) AS total, count(*) FILTER (WHERE tenant_id = @tenant_id) AS own FROM session_broadcasts
+WHERE node = @node AND state <> 'ended' AND seen_at >= @since::timestamptz;
 
 -- name: FindBroadcastInto :one
 -- The session that is broadcast into a stream.

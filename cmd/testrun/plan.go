@@ -37,13 +37,19 @@ func raced() []string {
 	}
 }
 
+// composer composes recordings, and broadcasts in real time: the tests of those have names that begin with liveTests.
+const (
+	composer  = "internal/media/compose"
+	liveTests = "TestLive"
+)
+
 // plainTests are tests of raced packages that run without the detector, by package.
 func plainTests() map[string]string {
 	return map[string]string{
 		// A thousand clients of centrifuge-go 0.10.11, which reads its transport without its lock when it resubscribes.
 		"internal/outflow/realtime": "TestAThousandConnections",
 		// Simulations of hours and loops over all pixels, without a second goroutine.
-		"internal/media/compose": "(TestSynchronize|TestTwoHours|TestLane|TestDraw|TestGridOfAnySize|TestGarbage)",
+		composer: "(TestSynchronize|TestTwoHours|TestLane|TestDraw|TestGridOfAnySize|TestGarbage)",
 	}
 }
 
@@ -73,6 +79,8 @@ func planOf(packages, concurrent []string) plan {
 		{pkg: module + "e2e", args: []string{"-test.run=^TestAlone", "-test.parallel=2"}},
 		{pkg: module + "internal/media/sfu", race: true, args: []string{"-test.skip=^TestAlone", "-test.parallel=6"}},
 		{pkg: module + "internal/media/roomrecorder", race: true}, // records Chromium in real time
+		{pkg: module + composer, race: true, args: []string{"-test.run=^" + liveTests}},
+		{pkg: module + "internal/media/roombroadcast", race: true},
 		// Two tabs that open Chromium's pretended camera at the same moment sometimes both wait for it forever.
 		{pkg: module + "web", args: []string{"-test.parallel=1"}},
 	}, alone: []binary{
@@ -80,7 +88,7 @@ func planOf(packages, concurrent []string) plan {
 	}}
 	inLane := map[string]bool{}
 	for _, b := range p.lane {
-		inLane[b.pkg] = true
+		inLane[b.pkg] = b.pkg != module+composer
 	}
 	race := []binary{{pkg: module + "handlers", race: true, args: []string{"-test.run=^(" + strings.Join(concurrent, "|") + ")$"}}}
 	var plain []binary
@@ -91,6 +99,9 @@ func planOf(packages, concurrent []string) plan {
 			b := binary{pkg: pkg, race: true}
 			if name := plainTests()[strings.TrimPrefix(pkg, module)]; name != "" {
 				b.args = []string{"-test.skip=^" + name + "$"}
+				if pkg == module+composer {
+					b.args[0] += "|^" + liveTests
+				}
 				plain = append(plain, binary{pkg: pkg, args: []string{"-test.run=^" + name + "$"}})
 			}
 			race = append(race, b)

@@ -2997,14 +2997,15 @@ type ClientInterface interface {
 	// StartSessionBroadcastWithBody Broadcast a session into a stream
 	//
 	// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
-	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
-	// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker; else
+	// the camera that was shown before, or any; black with the session's name while no camera is on. Up to eight voices are mixed, the
+	// sound of screens included. The stream is H.264 and AAC with about 2.7 Mbit/s.
 	//
 	// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
 	// `session.updated`. The same request again has no effect. A participant token must be the host's.
 	//
-	// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
-	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+	// 409 `conflict` unless the session is live, for a call, and if it is broadcast into another stream; 409 `stream_in_use` if an encoder
+	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped.
 	// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
 	//
 	// Takes any type of body and a specified content type.
@@ -3015,14 +3016,15 @@ type ClientInterface interface {
 	// StartSessionBroadcast Broadcast a session into a stream
 	//
 	// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
-	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
-	// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker; else
+	// the camera that was shown before, or any; black with the session's name while no camera is on. Up to eight voices are mixed, the
+	// sound of screens included. The stream is H.264 and AAC with about 2.7 Mbit/s.
 	//
 	// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
 	// `session.updated`. The same request again has no effect. A participant token must be the host's.
 	//
-	// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
-	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+	// 409 `conflict` unless the session is live, for a call, and if it is broadcast into another stream; 409 `stream_in_use` if an encoder
+	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped.
 	// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
 	//
 	// Takes a body of the `application/json` content type.
@@ -10015,14 +10017,15 @@ func (c *Client) StopSessionBroadcast(ctx context.Context, id ID, reqEditors ...
 // StartSessionBroadcastWithBody Broadcast a session into a stream
 //
 // Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
-// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
-// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker; else
+// the camera that was shown before, or any; black with the session's name while no camera is on. Up to eight voices are mixed, the
+// sound of screens included. The stream is H.264 and AAC with about 2.7 Mbit/s.
 //
 // The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
 // `session.updated`. The same request again has no effect. A participant token must be the host's.
 //
-// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
-// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+// 409 `conflict` unless the session is live, for a call, and if it is broadcast into another stream; 409 `stream_in_use` if an encoder
+// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped.
 // 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
 //
 // Takes any type of body and a specified content type.
@@ -10043,14 +10046,15 @@ func (c *Client) StartSessionBroadcastWithBody(ctx context.Context, id ID, conte
 // StartSessionBroadcast Broadcast a session into a stream
 //
 // Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
-// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
-// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker; else
+// the camera that was shown before, or any; black with the session's name while no camera is on. Up to eight voices are mixed, the
+// sound of screens included. The stream is H.264 and AAC with about 2.7 Mbit/s.
 //
 // The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
 // `session.updated`. The same request again has no effect. A participant token must be the host's.
 //
-// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
-// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+// 409 `conflict` unless the session is live, for a call, and if it is broadcast into another stream; 409 `stream_in_use` if an encoder
+// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped.
 // 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
 //
 // Takes a body of the `application/json` content type.
@@ -29145,14 +29149,15 @@ type ClientWithResponsesInterface interface {
 	// StartSessionBroadcastWithBodyWithResponse Broadcast a session into a stream
 	//
 	// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
-	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
-	// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker; else
+	// the camera that was shown before, or any; black with the session's name while no camera is on. Up to eight voices are mixed, the
+	// sound of screens included. The stream is H.264 and AAC with about 2.7 Mbit/s.
 	//
 	// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
 	// `session.updated`. The same request again has no effect. A participant token must be the host's.
 	//
-	// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
-	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+	// 409 `conflict` unless the session is live, for a call, and if it is broadcast into another stream; 409 `stream_in_use` if an encoder
+	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped.
 	// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -29163,14 +29168,15 @@ type ClientWithResponsesInterface interface {
 	// StartSessionBroadcastWithResponse Broadcast a session into a stream
 	//
 	// Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
-	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
-	// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+	// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker; else
+	// the camera that was shown before, or any; black with the session's name while no camera is on. Up to eight voices are mixed, the
+	// sound of screens included. The stream is H.264 and AAC with about 2.7 Mbit/s.
 	//
 	// The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
 	// `session.updated`. The same request again has no effect. A participant token must be the host's.
 	//
-	// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
-	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+	// 409 `conflict` unless the session is live, for a call, and if it is broadcast into another stream; 409 `stream_in_use` if an encoder
+	// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped.
 	// 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -49279,14 +49285,15 @@ func (c *ClientWithResponses) StopSessionBroadcastWithResponse(ctx context.Conte
 // StartSessionBroadcastWithBodyWithResponse Broadcast a session into a stream
 //
 // Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
-// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
-// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker; else
+// the camera that was shown before, or any; black with the session's name while no camera is on. Up to eight voices are mixed, the
+// sound of screens included. The stream is H.264 and AAC with about 2.7 Mbit/s.
 //
 // The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
 // `session.updated`. The same request again has no effect. A participant token must be the host's.
 //
-// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
-// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+// 409 `conflict` unless the session is live, for a call, and if it is broadcast into another stream; 409 `stream_in_use` if an encoder
+// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped.
 // 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -49303,14 +49310,15 @@ func (c *ClientWithResponses) StartSessionBroadcastWithBodyWithResponse(ctx cont
 // StartSessionBroadcastWithResponse Broadcast a session into a stream
 //
 // Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
-// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
-// else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+// at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker; else
+// the camera that was shown before, or any; black with the session's name while no camera is on. Up to eight voices are mixed, the
+// sound of screens included. The stream is H.264 and AAC with about 2.7 Mbit/s.
 //
 // The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
 // `session.updated`. The same request again has no effect. A participant token must be the host's.
 //
-// 409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
-// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+// 409 `conflict` unless the session is live, for a call, and if it is broadcast into another stream; 409 `stream_in_use` if an encoder
+// or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped.
 // 503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

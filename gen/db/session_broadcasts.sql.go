@@ -11,16 +11,28 @@ import (
 )
 
 const CountBroadcastsOfNode = `-- name: CountBroadcastsOfNode :one
-SELECT count(*) FROM session_broadcasts WHERE node = $1 AND state <> 'ended'
+SELECT count(*) AS total, count(*) FILTER (WHERE tenant_id = $1) AS own FROM session_broadcasts
+WHERE node = $2 AND state <> 'ended' AND seen_at >= $3::timestamptz
 `
 
+type CountBroadcastsOfNodeParams struct {
+	TenantID string
+	Node     string
+	Since    time.Time
+}
+
+type CountBroadcastsOfNodeRow struct {
+	Total int64
+	Own   int64
+}
+
 // @sqlc-vet-disable tenant
-// Places are those of a node, for all tenants.
-func (q *Queries) CountBroadcastsOfNode(ctx context.Context, node string) (int64, error) {
-	row := q.db.QueryRow(ctx, CountBroadcastsOfNode, node)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
+// Places of a node that all tenants hold, and those of one. A broadcast without a recent heartbeat holds none.
+func (q *Queries) CountBroadcastsOfNode(ctx context.Context, arg CountBroadcastsOfNodeParams) (CountBroadcastsOfNodeRow, error) {
+	row := q.db.QueryRow(ctx, CountBroadcastsOfNode, arg.TenantID, arg.Node, arg.Since)
+	var i CountBroadcastsOfNodeRow
+	err := row.Scan(&i.Total, &i.Own)
+	return i, err
 }
 
 const CreateSessionBroadcast = `-- name: CreateSessionBroadcast :one

@@ -4121,14 +4121,15 @@ export interface paths {
         /**
          * Broadcast a session into a stream
          * @description Puts a live session on air as a stream, so that it is watched, recorded and restreamed like any other stream. The picture, 1280 × 720
-         *     at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker;
-         *     else black with the session's name. Up to eight voices are mixed. The stream is H.264 and AAC with about 2.7 Mbit/s.
+         *     at 30 frames per second, is a shared screen; else the camera of the participant in the spotlight; else that of the active speaker; else
+         *     the camera that was shown before, or any; black with the session's name while no camera is on. Up to eight voices are mixed, the
+         *     sound of screens included. The stream is H.264 and AAC with about 2.7 Mbit/s.
          *
          *     The broadcast is `starting` until the first picture is on air, which needs a participant in the room. Each change is announced by
          *     `session.updated`. The same request again has no effect. A participant token must be the host's.
          *
-         *     409 `session_not_live`; 409 `already_broadcasting` if the session is broadcast into another stream; 409 `stream_in_use` if an encoder
-         *     or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped; 409 `conflict` for a call.
+         *     409 `conflict` unless the session is live, for a call, and if it is broadcast into another stream; 409 `stream_in_use` if an encoder
+         *     or another session publishes the stream; 409 `stream_stopped` for five minutes after the stream was stopped.
          *     503 `broadcasts_full` while the server encodes as many broadcasts as it may (`BROADCASTS`).
          */
         post: operations["startSessionBroadcast"];
@@ -14184,7 +14185,7 @@ export interface components {
             /** @description The changed fields. Only with broadcast among them, `broadcast` has its value. */
             changed: components["schemas"]["SessionChange"][];
         } & components["schemas"]["SessionEventData"];
-        /** @description A session's layout, lock or waiting room changed. */
+        /** @description A session's layout, lock, waiting room or broadcast changed. */
         SessionUpdatedEvent: {
             data: components["schemas"]["SessionUpdatedData"];
             /**

@@ -57,7 +57,6 @@ type Live struct {
 	card    *image
 	current *Shown // nil: the card is shown
 	next    *Shown // replaces current with its first picture
-	blank   bool   // the card replaces current
 }
 
 // Live starts to compose a room, until Close.
@@ -149,7 +148,7 @@ func (l *Live) Show(mimeType string, clockRate uint32, key func()) (*Shown, erro
 	if l.next != nil {
 		l.work.Go(l.next.end)
 	}
-	l.next, l.blank = s, false
+	l.next = s
 	l.work.Go(s.run)
 	return s, nil
 }
@@ -158,21 +157,21 @@ func (l *Live) Show(mimeType string, clockRate uint32, key func()) (*Shown, erro
 func (l *Live) Blank() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.blank = true
+	if l.closed {
+		return
+	}
+	for _, s := range []*Shown{l.current, l.next} {
+		if s != nil {
+			l.work.Go(s.end)
+		}
+	}
+	l.current, l.next = nil, nil
 }
 
 // paint copies the picture of a time to data.
 func (l *Live) paint(data []byte, at time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.blank {
-		for _, s := range []*Shown{l.current, l.next} {
-			if s != nil {
-				l.work.Go(s.end)
-			}
-		}
-		l.current, l.next, l.blank = nil, nil, false
-	}
 	if l.next != nil && l.next.advance(at) {
 		if l.current != nil {
 			l.work.Go(l.current.end)

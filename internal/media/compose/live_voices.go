@@ -26,6 +26,8 @@ const (
 	liveQueue, laneQueue = 100, 100
 	// laneIdle is for how long a lane without packets stays with its voice.
 	laneIdle = 500 * time.Millisecond
+	// soundBytes is the least size of a packet with sound. Silent clients send shorter ones, and keep no lane.
+	soundBytes = 8
 	// soundKept bounds the mixed sound that waits for the encoder, in samples, and mixerPause is the time between two starts of a
 	// mixer that fails.
 	soundKept  = 2 * soundRate
@@ -83,7 +85,7 @@ func newMixer(e *Engine, began time.Time) *mixer {
 	return m
 }
 
-// Voice adds a voice. While more than eight participants speak, the ones that spoke last aren't mixed.
+// Voice adds a voice. While eight voices speak, a further one isn't mixed until one of them is silent.
 func (l *Live) Voice() *LiveVoice {
 	return &LiveVoice{mixer: l.mixer, clock: liveClock{rate: soundRate}}
 }
@@ -98,10 +100,13 @@ func (v *LiveVoice) Packet(timestamp uint32, payload []byte) {
 	arrived := time.Since(m.began)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if v.closed || !m.seat(v, arrived) {
+	sounds := len(payload) >= soundBytes
+	if v.closed || v.lane == nil && !sounds || !m.seat(v, arrived) {
 		return
 	}
-	v.arrived = arrived
+	if sounds {
+		v.arrived = arrived
+	}
 	f := liveFrame{samplesOf(v.clock.place(timestamp, arrived)), n, bytes.Clone(payload)}
 	q := v.lane.queue
 	i := len(q)
@@ -165,15 +170,16 @@ func (m *mixer) run(ctx context.Context) {
 // mixerArguments are those of the process: its inputs are at the descriptors from 3 on.
 func mixerArguments() []string {
 	args := []string{"-hide_banner", "-loglevel", "error", "-nostdin"}
-	var inputs strings.Builder
+	var filters, inputs strings.Builder // amix counts samples: aresample adds those of frames that the decoder refuses
 	for i := range liveVoices {
 		args = append(args, "-fflags", "nobuffer", "-flags", "low_delay", "-probesize", "32", "-analyzeduration", "0",
 			"-protocol_whitelist", "pipe", "-f", "ogg", "-i", fmt.Sprintf("pipe:%d", 3+i))
-		fmt.Fprintf(&inputs, "[%d:a]", i)
+		fmt.Fprintf(&filters, "[%d:a]aresample=async=1[v%d];", i, i)
+		fmt.Fprintf(&inputs, "[v%d]", i)
 	}
 	// The limiter keeps several loud voices from being cut off.
 	return append(args, "-filter_complex_threads", "1", "-filter_complex",
-		fmt.Sprintf("%samix=inputs=%d:normalize=0,alimiter=level=disabled:limit=0.95[a]", inputs.String(), liveVoices), "-map", "[a]",
+		fmt.Sprintf("%s%samix=inputs=%d:normalize=0,alimiter=level=disabled:limit=0.95[a]", filters.String(), inputs.String(), liveVoices), "-map", "[a]",
 		"-f", "s16le", "-ar", "48000", "-ac", "2", "-flush_packets", "1", "pipe:1")
 }
 

@@ -34,8 +34,6 @@ type Config struct {
 	Engine *compose.Engine
 	// Most is how many broadcasts are encoded at a time.
 	Most int
-	// Threads bounds those of each encoder; 0 for 2.
-	Threads int
 	// NewPublisherID returns the id of a new publisher.
 	NewPublisherID func() string
 	// Publish lets a broadcast publish its stream. refused: trying again doesn't help.
@@ -97,11 +95,16 @@ func (b *Broadcaster) Begin(ctx context.Context, info sfu.BroadcastInfo, name st
 	if err := b.enlist(ctx, x); err != nil {
 		return nil, err
 	}
+	begun := false
+	defer func() {
+		if !begun {
+			b.delist(x)
+		}
+	}()
 	err := b.begin(ctx, x, info.StreamID, name)
-	if err == nil {
+	if begun = err == nil; begun {
 		return x.live, nil
 	}
-	b.delist(x)
 	if ctx.Err() == nil && !errors.Is(err, hub.ErrClosed) {
 		x.end(err)
 	}
@@ -112,9 +115,9 @@ func (b *Broadcaster) begin(ctx context.Context, x *broadcast, streamID, name st
 	if !b.take() {
 		return ErrNoPlace
 	}
-	var err error
+	begun := false
 	defer func() {
-		if err != nil {
+		if !begun {
 			b.release()
 		}
 	}()
@@ -124,8 +127,11 @@ func (b *Broadcaster) begin(ctx context.Context, x *broadcast, streamID, name st
 	}
 	if err == nil {
 		x.live, err = b.config.Engine.Live(compose.LiveConfig{
-			Name: name, Read: x.read, Threads: b.config.Threads,
+			Name: name, Read: x.read,
 			Failed: func(err error) {
+				if errors.Is(err, hub.ErrClosed) {
+					return // the server stops
+				}
 				b.config.Log.Error("the encoder of a broadcast failed", "broadcast", x.id, "error", err)
 				x.end(ErrEncoder)
 			},
@@ -138,6 +144,7 @@ func (b *Broadcaster) begin(ctx context.Context, x *broadcast, streamID, name st
 		b.config.Unpublish(context.WithoutCancel(ctx), x.publisherID)
 		return err
 	}
+	begun = true
 	return nil
 }
 

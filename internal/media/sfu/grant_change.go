@@ -32,8 +32,10 @@ func (s *Server) Apply(g Grant) {
 			if !g.waits() {
 				r.admit(m, g)
 			}
+			r.airBy(g, false)
 		default:
 			r.learn(g, false)
+			r.airBy(g, false)
 			r.change(m, g)
 		}
 	})
@@ -88,18 +90,13 @@ func sameForClients(a, b Grant) bool {
 		a.Muted == b.Muted && a.Silenced == b.Silenced && a.HandRaised == b.HandRaised
 }
 
-// learn stores the session of a grant's room, starts or ends the room's recording, broadcast and dictation, and announces the values that
-// have changed.
+// learn stores the session of a grant's room, starts or ends the room's recording and dictation, and announces the values that have
+// changed.
 // joins: the grant is that of a new member. It may be older than one that was applied, so it ends neither.
 func (r *room) learn(g Grant, joins bool) {
 	if id := g.Room.RecordingID; id != nil && (*id != "" || !joins) {
 		r.follow(*id)
 	}
-	defer func() {
-		if b := g.Room.Broadcast; b != nil && (b.ID != "" || !joins) {
-			r.air(*b) // the session has its name now
-		}
-	}()
 	changed := map[string]any{}
 	for key, value := range g.Room.Session {
 		if old, known := r.session[key]; !known || !reflect.DeepEqual(old, value) {

@@ -46,15 +46,32 @@ type heard struct {
 	voice *compose.LiveVoice
 }
 
-// air starts the broadcast of the room, and ends another one; without an id it only ends.
+// maxAired bounds the ended broadcasts of a room that are remembered.
+const maxAired = 1000
+
+// airBy starts or ends the room's broadcast, as a grant says. joins: the grant is that of a new member. It may be older than one that was
+// applied, so it ends no broadcast, and starts none that has ended. A broadcast needs a member that doesn't wait to be admitted.
+func (r *room) airBy(g Grant, joins bool) {
+	b := g.Room.Broadcast
+	switch {
+	case b == nil || joins && b.ID == "" || r.aired[b.ID] || r.server.config.Broadcasts == nil:
+	case r.program != nil && r.program.id != b.ID:
+		if joins {
+			return
+		}
+		if len(r.aired) >= maxAired {
+			clear(r.aired)
+		}
+		r.aired[r.program.id] = true
+		r.endProgram()
+		r.airBy(g, false)
+	case r.program == nil && b.ID != "" && r.inside > 0:
+		r.air(*b)
+	}
+}
+
+// air starts a broadcast of the room.
 func (r *room) air(b BroadcastInfo) {
-	if r.server.config.Broadcasts == nil || r.program != nil && r.program.id == b.ID {
-		return
-	}
-	r.endProgram()
-	if b.ID == "" {
-		return
-	}
 	name, _ := r.session["name"].(string)
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &program{room: r, id: b.ID, cancel: cancel, begun: make(chan struct{}), voices: map[string]*heard{}}
@@ -110,6 +127,9 @@ func (x *program) arrange() {
 		speakers = append(speakers, s.UserID)
 	}
 	before := x.choice.current
+	if before != "" && !slices.ContainsFunc(list, func(c candidate) bool { return c.id == before }) {
+		x.live.Blank() // a picture of a camera that is off doesn't stay
+	}
 	switch id := x.choice.next(x.room.server.config.Now(), list, x.room.spotlight(), speakers); id {
 	case before:
 	case "":

@@ -76,8 +76,9 @@ type room struct {
 	recorded  map[string]bool
 	// dictation passes the microphones on to the speech recognition; nil for none.
 	dictation *dictation
-	// program is what the room broadcasts; nil for none.
+	// program is what the room broadcasts; nil for none. aired has the ids of broadcasts that have ended.
 	program *program
+	aired   map[string]bool
 }
 
 // member is a participant in a room.
@@ -107,6 +108,7 @@ func newRoom(s *Server, g Grant) *room {
 		members: map[string]*member{}, moderators: map[string]*member{}, tracks: map[string]*track{},
 		lacks:     map[string]*bridge.Reason{},
 		recorded:  map[string]bool{},
+		aired:     map[string]bool{},
 		account:   s.config.Meter.Open(g.RoomID),
 		guestData: newBudget(s.config.Limits.DataBytes), moderatorData: newBudget(s.config.Limits.DataBytes),
 		budgets:      map[string]*rate.Limiter{},
@@ -169,6 +171,7 @@ func (r *room) enter(m *member, again bool) {
 	if m.grant.moderates() && !m.grant.waits() {
 		r.moderators[m.grant.UserID] = m
 	}
+	r.airBy(m.grant, true)
 	known := m.announced
 	r.place(m)
 	r.recording.see(m)
@@ -205,6 +208,9 @@ func (r *room) remove(m *member, reason string) {
 	r.keepBudget(m)
 	r.recording.left(m.grant.UserID)
 	r.count(m, -1)
+	if r.inside == 0 {
+		r.endProgram() // it goes on with the next member
+	}
 	data := encode(leftMessage{typeLeft, m.grant.UserID, reason})
 	switch {
 	case m.announced:

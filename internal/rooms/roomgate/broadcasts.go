@@ -35,9 +35,9 @@ type BroadcastsConfig struct {
 	Sessions *session.Service
 	Hub      *hub.Hub
 	Reports  *mediagate.Reports
-	// Most is how many broadcasts are encoded at a time, and Threads bounds those of each encoder.
-	Most, Threads int
-	Log           *slog.Logger
+	// Most is how many broadcasts are encoded at a time.
+	Most int
+	Log  *slog.Logger
 }
 
 // NewBroadcasts returns the Broadcasts of this node. Watch must be called.
@@ -46,7 +46,7 @@ func NewBroadcasts(c BroadcastsConfig) *Broadcasts {
 		sessions: c.Sessions, log: c.Log, wake: make(chan struct{}, 1), onAir: map[string]bool{}, ended: map[string]string{},
 	}
 	b.running = roombroadcast.New(roombroadcast.Config{
-		Hub: c.Hub, Engine: compose.New(c.Log), Most: c.Most, Threads: c.Threads, Log: c.Log,
+		Hub: c.Hub, Engine: compose.New(c.Log), Most: c.Most, Log: c.Log,
 		NewPublisherID: func() string { return id.New(id.Publisher) },
 		Publish: func(ctx context.Context, streamID, publisherID string) (hub.Broadcast, bool, error) {
 			admitted, err := c.Reports.PublishFromSession(ctx, streamID, publisherID)

@@ -41,6 +41,8 @@ const (
 	BroadcastHeartbeat = 5 * time.Second
 	// broadcastSilent is the time without a heartbeat from which a live broadcast counts as starting again.
 	broadcastSilent = 30 * time.Second
+	// holdsPlace is the time without a heartbeat for which a broadcast holds a place.
+	holdsPlace = time.Minute
 	// broadcastIdle is the time without a heartbeat from which it is ended.
 	broadcastIdle = 10 * time.Minute
 	// silentAtOnce is the maximum number of broadcasts that one run of CheckBroadcasts changes.
@@ -50,7 +52,7 @@ const (
 // StartBroadcast puts a live session on air as a stream. Its node encodes while participants are in the room. Repeating it has no effect.
 func (s *Service) StartBroadcast(ctx context.Context, c tenancy.Caller, sessionID, streamID string) (b db.SessionBroadcast, err error) {
 	err = s.change(ctx, c, sessionID, hosting, func(tx pgx.Tx, a *announcements, row db.Session) error {
-		now, err := lockBroadcast(ctx, tx, row)
+		now, err := broadcastOf(ctx, tx, row)
 		if err != nil {
 			return err
 		}
@@ -85,9 +87,9 @@ func mayBroadcast(s db.Session, now *db.SessionBroadcast, streamID string) error
 	case s.Type == Call:
 		return problem.Conflicting("a call can't be broadcast")
 	case s.State != Live:
-		return problem.New(problem.Conflict, "session_not_live", "the session is %s, not live", s.State)
+		return problem.Conflicting("the session is %s, not live", s.State)
 	case now != nil && now.State != BroadcastEnded && now.StreamID != streamID:
-		return problem.New(problem.Conflict, "already_broadcasting", "the session is broadcast into another stream already")
+		return problem.Conflicting("the session is broadcast into another stream already")
 	}
 	return nil
 }
@@ -116,13 +118,22 @@ func (s *Service) createBroadcast(ctx context.Context, tx pgx.Tx, row db.Session
 	if err := q.LockBroadcastPlaces(ctx, node); err != nil {
 		return b, fmt.Errorf("lock the places for broadcasts: %w", err)
 	}
-	taken, err := q.CountBroadcastsOfNode(ctx, node)
+	taken, err := q.CountBroadcastsOfNode(ctx, db.CountBroadcastsOfNodeParams{
+		Node: node, TenantID: row.TenantID, Since: now.Add(-holdsPlace),
+	})
 	if err != nil {
 		return b, fmt.Errorf("count broadcasts: %w", err)
 	}
-	if taken >= int64(s.config.Broadcasts) {
+	if s.config.Broadcasts == 0 {
+		return b, problem.New(problem.Unavailable, "broadcasts_full", "this server broadcasts no sessions; its operator can change that")
+	}
+	if share := int64(s.config.Broadcasts+1) / 2; taken.Own >= share {
 		return b, problem.New(problem.Unavailable, "broadcasts_full",
-			"the server encodes %d broadcasts at a time, and no more; try again when one has ended", s.config.Broadcasts)
+			"the server encodes at most %d broadcasts of one tenant at a time; try again when one has ended", share)
+	}
+	if taken.Total >= int64(s.config.Broadcasts) {
+		return b, problem.New(problem.Unavailable, "broadcasts_full",
+			"the server encodes at most %d broadcasts at a time; try again when one has ended", s.config.Broadcasts)
 	}
 	b, err = q.CreateSessionBroadcast(ctx, db.CreateSessionBroadcastParams{
 		SessionID: row.ID, TenantID: row.TenantID, ID: id.New(id.Broadcast), StreamID: streamID, Node: node, Now: now,
@@ -137,7 +148,7 @@ func (s *Service) createBroadcast(ctx context.Context, tx pgx.Tx, row db.Session
 // never was one.
 func (s *Service) StopBroadcast(ctx context.Context, c tenancy.Caller, sessionID string) (b db.SessionBroadcast, err error) {
 	err = s.change(ctx, c, sessionID, hosting, func(tx pgx.Tx, a *announcements, row db.Session) error {
-		now, err := lockBroadcast(ctx, tx, row)
+		now, err := broadcastOf(ctx, tx, row)
 		if err != nil {
 			return err
 		}
@@ -157,7 +168,7 @@ func (s *Service) StopBroadcast(ctx context.Context, c tenancy.Caller, sessionID
 
 // endBroadcast ends the broadcast of a locked session that ends, if there is one.
 func (s *Service) endBroadcast(ctx context.Context, tx pgx.Tx, a *announcements, row db.Session, reason string) error {
-	b, err := lockBroadcast(ctx, tx, row)
+	b, err := broadcastOf(ctx, tx, row)
 	if err != nil || b == nil || b.State == BroadcastEnded {
 		return err
 	}
@@ -165,8 +176,8 @@ func (s *Service) endBroadcast(ctx context.Context, tx pgx.Tx, a *announcements,
 	return err
 }
 
-// lockBroadcast returns the last broadcast of a locked session; nil for none.
-func lockBroadcast(ctx context.Context, tx pgx.Tx, row db.Session) (*db.SessionBroadcast, error) {
+// broadcastOf returns the last broadcast of a locked session; nil for none.
+func broadcastOf(ctx context.Context, tx pgx.Tx, row db.Session) (*db.SessionBroadcast, error) {
 	b, err := db.New(tx).GetSessionBroadcast(ctx, db.GetSessionBroadcastParams{TenantID: row.TenantID, SessionID: row.ID})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // as documented
@@ -255,7 +266,7 @@ func (s *Service) changeBroadcast(
 		if err != nil {
 			return err
 		}
-		b, err := lockBroadcast(ctx, tx, row)
+		b, err := broadcastOf(ctx, tx, row)
 		if err != nil || b == nil || b.ID != broadcastID || b.State == BroadcastEnded {
 			return err
 		}

@@ -20,7 +20,7 @@ func ErrInUse() error {
 	return problem.New(problem.Conflict, CodeStreamInUse, "the stream is being published already")
 }
 
-// CheckFreeTx returns the problem not_found unless the tenant has the stream, stream_in_use if it is being published, and
+// CheckFreeTx returns the problem not_found unless the tenant has the stream, stream_in_use if an encoder publishes it, and
 // stream_stopped for some minutes after it was stopped. tx may also be the pool.
 func (s *Service) CheckFreeTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) error {
 	found, err := db.New(tx).GetStream(ctx, db.GetStreamParams{TenantID: tenantID, ID: streamID})
@@ -29,8 +29,15 @@ func (s *Service) CheckFreeTx(ctx context.Context, tx db.DBTX, tenantID, streamI
 		return problem.Missing("stream")
 	case err != nil:
 		return fmt.Errorf("get stream: %w", err)
-	case found.Stream.PublisherID != nil:
-		return ErrInUse()
+	}
+	if found.Stream.PublisherID != nil { // the broadcast of a session that has just ended may still be there
+		own, err := s.IsBroadcastTx(ctx, tx, tenantID, streamID)
+		if err != nil {
+			return err
+		}
+		if !own {
+			return ErrInUse()
+		}
 	}
 	refusal, refused := problem.As(mayPublish(found.Stream, tenancy.Active, s.config.Now()))
 	if refused {

@@ -53,6 +53,7 @@ export class Lobby {
     byId('lobby-who').replaceChildren(
       'You join as ', madeUp.test(name) ? 'a guest' : el('strong', {}, name), this.#publishes ? '.' : ', to watch and listen.');
     byId('lobby-recorded').hidden = !(this.session?.recordingEnabled || this.session?.recordingId);
+    byId('lobby-broadcast').hidden = !this.session?.broadcast || this.session.broadcast.state === 'ended';
     byId('lobby-transcribed').hidden = !this.session?.transcriptionEnabled;
     byId('lobby-devices').hidden = !this.#publishes;
     const face = byId('preview-face');
