@@ -40,21 +40,27 @@ func (c *config) checkAI() (err error) {
 	if err != nil || c.transcribeCalls < 1 || c.transcribeCalls > maxTranscribeCalls {
 		return fmt.Errorf("AI_TRANSCRIBE_CALLS: %q is not a number from 1 to %d", c.AITranscribeCalls, maxTranscribeCalls)
 	}
-	if base, err := language.ParseBase(c.AITranscribeLanguage); c.AITranscribeLanguage != "" && (err != nil || base.String() != c.AITranscribeLanguage) {
-		return fmt.Errorf("AI_TRANSCRIBE_LANGUAGE: %q is not the code of a language, such as de", c.AITranscribeLanguage)
+	if code := c.AITranscribeLanguage; code != "" {
+		if base, err := language.ParseBase(code); err != nil || base.String() != code {
+			return fmt.Errorf("AI_TRANSCRIBE_LANGUAGE: %q is not the code of a language, such as de", code)
+		}
 	}
 	for _, s := range []struct{ name, value string }{{"AI_URL", c.AIURL}, {"AI_TRANSCRIBE_URL", c.AITranscribeURL}} {
 		if s.value != "" && !isEndpoint(s.value) {
-			return fmt.Errorf(
-				"%s is not an http or https address such as https://api.openai.com/v1, without a password and a query", s.name)
+			return fmt.Errorf("%s is not an http or https address such as https://api.openai.com/v1, without a password and a query", s.name)
 		}
 	}
+	return c.checkModels()
+}
+
+// checkModels checks that each endpoint has a model, and each model an endpoint.
+func (c *config) checkModels() error {
 	switch {
 	case c.AIURL == "" && (c.AIKey != "" || c.AISummaryModel != ""):
 		return errors.New("AI_URL is missing: AI_KEY and AI_SUMMARY_MODEL are for the endpoint that it names")
 	case c.AIURL != "" && c.AISummaryModel == "" && c.AITranscribeModel == "":
-		return fmt.Errorf(
-			"AI_SUMMARY_MODEL and AI_TRANSCRIBE_MODEL are missing: name the model of %s that writes summaries, that for speech, or both", c.AIURL)
+		return fmt.Errorf("AI_SUMMARY_MODEL and AI_TRANSCRIBE_MODEL are missing: "+
+			"name the model of %s that writes summaries, that for speech, or both", c.AIURL)
 	case c.AITranscribeModel != "" && c.AIURL == "" && c.AITranscribeURL == "":
 		return errors.New("AI_URL is missing: AI_TRANSCRIBE_MODEL is a model of its endpoint, or of that of AI_TRANSCRIBE_URL")
 	case c.AITranscribeURL != "" && c.AITranscribeModel == "":
@@ -116,7 +122,9 @@ func (s *server) openListener() error {
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		return errors.New("AI_TRANSCRIBE_MODEL needs ffmpeg, which is not installed: run `make setup`, or remove the setting")
 	}
-	s.listener = utterance.New(utterance.Config{Keep: s.areas.Speech.KeepUtterance, Dropped: s.areas.Speech.Drop, Now: s.clock.Now, Log: s.log})
+	s.listener = utterance.New(utterance.Config{
+		Keep: s.areas.Speech.KeepUtterance, Dropped: s.areas.Speech.Drop, Now: s.clock.Now, Log: s.log,
+	})
 	s.onStop("speech", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, shutdownTime/10)
 		defer cancel()

@@ -40,7 +40,8 @@ func (s *server) openRecorder() error {
 	s.recordGate.Connect(s.recorder)
 	s.assets = &recordgate.Assets{Files: s.files, Pictures: thumbnail.New()}
 	if !s.assets.Pictures.Works() {
-		s.log.Warn("there is no ffmpeg on this machine: recordings get neither a poster nor a storyboard, and are not transcoded here; sessions are not broadcast")
+		s.log.Warn("there is no ffmpeg on this machine: recordings get neither a poster nor a storyboard, and are not transcoded here; " +
+			"sessions are not broadcast")
 	}
 	if err := s.openImporter(); err != nil {
 		return err

@@ -170,7 +170,8 @@ func (m *mixer) run(ctx context.Context) {
 // mixerArguments are those of the process: its inputs are at the descriptors from 3 on.
 func mixerArguments() []string {
 	args := []string{"-hide_banner", "-loglevel", "error", "-nostdin"}
-	var filters, inputs strings.Builder // amix counts samples: aresample adds those of frames that the decoder refuses
+	// amix counts samples: aresample adds those of frames that the decoder refuses.
+	var filters, inputs strings.Builder
 	for i := range liveVoices {
 		args = append(args, "-fflags", "nobuffer", "-flags", "low_delay", "-probesize", "32", "-analyzeduration", "0",
 			"-protocol_whitelist", "pipe", "-f", "ogg", "-i", fmt.Sprintf("pipe:%d", 3+i))
@@ -179,7 +180,8 @@ func mixerArguments() []string {
 	}
 	// The limiter keeps several loud voices from being cut off.
 	return append(args, "-filter_complex_threads", "1", "-filter_complex",
-		fmt.Sprintf("%s%samix=inputs=%d:normalize=0,alimiter=level=disabled:limit=0.95[a]", filters.String(), inputs.String(), liveVoices), "-map", "[a]",
+		fmt.Sprintf("%s%samix=inputs=%d:normalize=0,alimiter=level=disabled:limit=0.95[a]", filters.String(), inputs.String(), liveVoices),
+		"-map", "[a]",
 		"-f", "s16le", "-ar", "48000", "-ac", "2", "-flush_packets", "1", "pipe:1")
 }
 

@@ -148,7 +148,7 @@ func (c *connection) pump(ctx context.Context) error {
 		case errors.Is(err, io.EOF):
 			return errOver
 		case err != nil:
-			return nil //nolint:nilerr // the end of the route or of the connection
+			return nil // the end of the route or of the connection
 		case u == nil:
 			continue // the units didn't come for a while
 		}

@@ -286,7 +286,8 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	prober := s.openRestream(t, o)
 	s.Areas, err = areas.Open(t.Context(), areas.Config{
 		Settings: areas.Settings{
-			PublicURL: PublicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL, TenantWatchers: 100, Broadcasts: 2,
+			PublicURL: PublicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL,
+			TenantWatchers: 100, Broadcasts: 2,
 			RecorderURL: o.RecorderURL, RecorderSecret: o.RecorderSecret, TranscoderURL: o.TranscoderURL, TranscoderSecret: o.TranscoderSecret,
 			PackagerURL: o.PackagerURL, PackagerSecret: o.PackagerSecret,
 			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee, Push: o.Push,
