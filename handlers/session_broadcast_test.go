@@ -11,6 +11,7 @@ import (
 	"showfloor/internal/console/platform"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // broadcastRig is a session with a stream.
@@ -25,7 +26,7 @@ type broadcastRig struct {
 
 func newBroadcastRig(t *testing.T) *broadcastRig {
 	t.Helper()
-	s := apitest.New(t, apitest.Options{})
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)}) // CheckBroadcasts changes broadcasts of all tenants
 	owner := s.Register(t)
 	r := &broadcastRig{Server: s, owner: owner, session: owner.Session(t, map[string]any{"inviteUserIds": []string{"ben"}})}
 	r.stream = owner.Stream(t, nil)
