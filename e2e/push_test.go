@@ -36,11 +36,11 @@ func pushed(p *pushtest.Providers, devices int) map[string]map[string]int {
 	return list
 }
 
-// TestPushesOutliveKills kills the server 30 times while it sends notifications. In the end each device has received each notification.
+// TestPushesOutliveKills kills the server 10 times while it sends notifications. In the end each device has received each notification.
 // A device whose answer was stored before a kill receives no second push; others may, and it replaces the first one there.
 func TestPushesOutliveKills(t *testing.T) {
 	t.Parallel()
-	const devices, kills = 400, 30
+	const devices, kills = 400, 10
 	random := rand.New(rand.NewPCG(7, uint64(time.Now().UnixNano())))
 	providers := pushtest.New(t)
 	roots := filepath.Join(t.TempDir(), "push.pem")

@@ -14,7 +14,7 @@ import (
 )
 
 // restreamKills is how often the server of the routes is killed, at random instants.
-const restreamKills = 30
+const restreamKills = 10
 
 // TestKillWhileRestreaming kills the server repeatedly while a stream is forwarded. After each start the encoder publishes again, and each
 // open route continues from a key picture. A route that was detached just before the kill stays detached. Each route's events are sent

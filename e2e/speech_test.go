@@ -204,7 +204,7 @@ func TestSpeechOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	x := newTranscribed(t)
 	until(t, "a line", func() bool { return len(x.lines(t)) >= 1 })
-	for range 3 {
+	for range 2 {
 		before := len(x.lines(t))
 		hold := make(chan struct{})
 		x.m.mu.Lock()

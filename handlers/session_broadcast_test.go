@@ -157,6 +157,7 @@ func TestBroadcastStreamIsTaken(t *testing.T) {
 	_, err = r.Streams.Publish(t.Context(), again)
 	require.NoError(t, err, "of the same session after a restart")
 	require.NoError(t, r.Sessions.EndBroadcast(t.Context(), r.id(t), "stream_taken"))
+	require.NoError(t, r.Sessions.EndBroadcast(t.Context(), r.id(t), "stream_stopped"))
 	require.Equal(t, api.StreamBroadcastStateStarting, r.shown(t).State, "another server has its room now")
 	encoder := attempt(stream.SourceRTMP)
 	_, err = r.Streams.Publish(t.Context(), encoder)

@@ -73,14 +73,6 @@ func TestLane(t *testing.T) {
 	}
 }
 
-func TestSamples(t *testing.T) {
-	t.Parallel()
-	require.EqualValues(t, 960, oggopus.Samples([]byte(oggopus.Silence)))
-	for _, bad := range []string{"", "\xFF", "\xFF\x00", "\xFF\x3F", string(make([]byte, 5000))} {
-		require.Zero(t, oggopus.Samples([]byte(bad)), "%x", bad)
-	}
-}
-
 // plan returns the intervals of a whole recording.
 func plan(events []trackfile.Event, length time.Duration, layout string, size area) []interval {
 	p := newPlanner(layout, size)

@@ -4,8 +4,6 @@ package oggopus
 import (
 	"encoding/binary"
 	"io"
-
-	"github.com/bluenviron/mediacommon/v2/pkg/codecs/opus"
 )
 
 const (
@@ -53,19 +51,4 @@ func (w *Writer) Fill(to, tolerance int64) {
 	for to-w.written >= tolerance {
 		w.Frame([]byte(Silence), FrameLength)
 	}
-}
-
-// Samples returns the length of an Opus frame; 0 if it is invalid or is longer than 120 ms (RFC 6716, 3.2.5).
-func Samples(frame []byte) int64 {
-	if len(frame) == 0 || len(frame)-1 > 3*1275 {
-		return 0
-	}
-	if code := frame[0] & 3; code == 3 && (len(frame) < 2 || frame[1]&0x3f == 0) {
-		return 0
-	}
-	n := opus.PacketDuration2(frame)
-	if n > Rate*120/1000 {
-		return 0
-	}
-	return n
 }

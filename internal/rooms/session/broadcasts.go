@@ -231,11 +231,11 @@ func (s *Service) BroadcastOnAir(ctx context.Context, broadcastID string) error 
 	})
 }
 
-// EndBroadcast ends a broadcast that can't go on. It has no effect if the broadcast has ended, or if the publisher that has taken the
-// stream is the broadcast itself, on another node.
+// EndBroadcast ends a broadcast that can't go on. It has no effect if the broadcast has ended, or if another node continues it: this one
+// reports that its stream was taken, or was stopped when this node was cut off from the database.
 func (s *Service) EndBroadcast(ctx context.Context, broadcastID, reason string) error {
 	return s.changeBroadcast(ctx, broadcastID, func(tx pgx.Tx, b db.SessionBroadcast) (string, string, error) {
-		if reason == BroadcastStreamTaken {
+		if reason == BroadcastStreamTaken || reason == BroadcastStreamStopped {
 			own, err := s.config.Streams.IsBroadcastTx(ctx, tx, b.TenantID, b.StreamID)
 			if err != nil || own {
 				return b.State, "", err
