@@ -122,7 +122,7 @@ func TestAloneShoppingPagePlaysWebRTC(t *testing.T) {
 		require.True(t, browsertest.Value[bool](t, c.tab, `document.querySelector("video").muted`), "the sound stays off")
 		c.reads("Sound on")
 		c.presses("Sound on")
-		c.waits(`document.querySelector("video").srcObject.getAudioTracks().some((one) => !one.muted)`)
+		c.waits(`document.querySelector("video").srcObject?.getAudioTracks().some((one) => !one.muted)`)
 		does(t, c.tab, listen)
 		c.waits(`globalThis.energy > 0`)
 		c.waits(`showfloorPlayback.latency > 0 && showfloorPlayback.latency < 1`)

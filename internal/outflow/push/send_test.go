@@ -204,7 +204,7 @@ func TestAWaitingPushDoesNotFollowADevice(t *testing.T) {
 			r.providers.Answer("phone", pushtest.Busy(503, "", 1))
 			var asking sync.WaitGroup // the answer waits for the device
 			asking.Go(func() { r.notify(t, "ben") })
-			t.Cleanup(asking.Wait)
+			defer asking.Wait() // not as a cleanup: the context has ended then
 			r.providers.Await(t, "phone", 1)
 			r.owner.Device(t, "ben", "ios", "phone", next)
 			apitest.Until(t, "the device to be gone", func() bool {
