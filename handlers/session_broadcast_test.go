@@ -137,7 +137,10 @@ func TestBroadcastPlaces(t *testing.T) {
 	other.Call(t, "POST", path(second), into(other.Stream(t, nil).ID)).Is(t, 201)
 	another := other.Session(t, nil)
 	other.Call(t, "POST", path(another), into(other.Stream(t, nil).ID)).Problem(t, 503, "broadcasts_full")
+	first := r.id(t)
+	require.NoError(t, r.Sessions.CheckBroadcast(t.Context(), first))
 	r.owner.Call(t, "DELETE", r.path, nil).Is(t, 200)
+	require.ErrorContains(t, r.Sessions.CheckBroadcast(t.Context(), first), "the broadcast has ended") // a room that learns it late publishes nothing
 	r.owner.Call(t, "POST", path(third), free).Is(t, 201)
 }
 

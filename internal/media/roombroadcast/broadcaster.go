@@ -37,7 +37,7 @@ type Config struct {
 	// NewPublisherID returns the id of a new publisher.
 	NewPublisherID func() string
 	// Publish lets a broadcast publish its stream. refused: trying again doesn't help.
-	Publish func(ctx context.Context, streamID, publisherID string) (b hub.Broadcast, refused bool, err error)
+	Publish func(ctx context.Context, broadcastID, streamID, publisherID string) (b hub.Broadcast, refused bool, err error)
 	// Unpublish is called at the end of each publisher for which Publish was called.
 	Unpublish func(ctx context.Context, publisherID string)
 	// OnAir is called with the first picture of a broadcast, and Ended when a broadcast can't go on. They must not block.
@@ -196,7 +196,7 @@ func (b *Broadcaster) release() {
 // admit asks for the stream until the answer is known.
 func (b *Broadcaster) admit(ctx context.Context, x *broadcast, streamID string) (hub.Broadcast, error) {
 	for {
-		admitted, refused, err := b.config.Publish(ctx, streamID, x.publisherID)
+		admitted, refused, err := b.config.Publish(ctx, x.id, streamID, x.publisherID)
 		if err == nil || refused {
 			return admitted, err
 		}

@@ -48,7 +48,7 @@ func newRig(t *testing.T) *rig {
 	r.Broadcaster = roombroadcast.New(roombroadcast.Config{
 		Hub: r.hub, Engine: compose.New(slog.New(slog.DiscardHandler)), Most: 1,
 		NewPublisherID: func() string { return "pub" + string(rune('0'+serial.Add(1))) },
-		Publish: func(_ context.Context, streamID, _ string) (hub.Broadcast, bool, error) {
+		Publish: func(_ context.Context, _, streamID, _ string) (hub.Broadcast, bool, error) {
 			select {
 			case err := <-r.answers:
 				return hub.Broadcast{}, errors.Is(err, errRefused), err

@@ -44,15 +44,15 @@ func (r *room) listen() {
 			voices: map[string]*microphone{},
 		}
 		for _, t := range r.tracks {
-			r.hear(t)
+			r.addMicrophone(t)
 		}
 	default:
 		r.endDictation()
 	}
 }
 
-// hear begins to pass on a track, if it is a participant's microphone.
-func (r *room) hear(t *track) {
+// addMicrophone begins to pass on a track, if it is a participant's microphone.
+func (r *room) addMicrophone(t *track) {
 	l := r.dictation
 	opus := strings.EqualFold(t.codec.MimeType, webrtc.MimeTypeOpus)
 	if l == nil || l.voices[t.id] != nil || t.owner == nil || t.source != sourceMicrophone || !opus {
@@ -73,8 +73,8 @@ func (r *room) hear(t *track) {
 	})
 }
 
-// unhear ends that of a track. Words before that are passed on.
-func (r *room) unhear(id string) {
+// removeMicrophone ends that of a track. Words before that are passed on.
+func (r *room) removeMicrophone(id string) {
 	if r.dictation == nil || r.dictation.voices[id] == nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (r *room) endDictation() {
 		return
 	}
 	for id := range r.dictation.voices {
-		r.unhear(id)
+		r.removeMicrophone(id)
 	}
 	r.dictation.egress.Close()
 	r.dictation = nil

@@ -256,7 +256,7 @@ func (r *room) add(t *track) {
 	}
 	r.broadcast(t)
 	r.recording.take(t)
-	r.hear(t)
+	r.addMicrophone(t)
 }
 
 // unpublish ends a track for all members.
@@ -268,7 +268,7 @@ func (r *room) unpublish(id string) {
 	t.fwd.Close()
 	delete(r.tracks, id)
 	r.recording.lose(t)
-	r.unhear(id)
+	r.removeMicrophone(id)
 	r.program.lose(t)
 	r.server.countTracks(-1)
 	data := encode(untrackMessage{typeUntrack, id})

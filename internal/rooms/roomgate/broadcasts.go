@@ -48,9 +48,11 @@ func NewBroadcasts(c BroadcastsConfig) *Broadcasts {
 	b.running = roombroadcast.New(roombroadcast.Config{
 		Hub: c.Hub, Engine: compose.New(c.Log), Most: c.Most, Log: c.Log,
 		NewPublisherID: func() string { return id.New(id.Publisher) },
-		Publish: func(ctx context.Context, streamID, publisherID string) (hub.Broadcast, bool, error) {
-			admitted, err := c.Reports.PublishFromSession(ctx, streamID, publisherID)
-			_, refused := problem.As(err)
+		Publish: func(ctx context.Context, broadcastID, streamID, publisherID string) (admitted hub.Broadcast, refused bool, err error) {
+			if err = c.Sessions.CheckBroadcast(ctx, broadcastID); err == nil {
+				admitted, err = c.Reports.PublishFromSession(ctx, streamID, publisherID)
+			}
+			_, refused = problem.As(err)
 			return admitted, refused, err
 		},
 		Unpublish: c.Reports.Unpublish, OnAir: b.noteOnAir, Ended: b.noteEnded,

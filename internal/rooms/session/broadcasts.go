@@ -231,6 +231,18 @@ func (s *Service) BroadcastOnAir(ctx context.Context, broadcastID string) error 
 	})
 }
 
+// CheckBroadcast returns the problem conflict if a broadcast has ended, or doesn't exist any more. A room may learn that late.
+func (s *Service) CheckBroadcast(ctx context.Context, broadcastID string) error {
+	b, err := db.New(s.config.Pool).FindSessionBroadcast(ctx, broadcastID)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && b.State == BroadcastEnded {
+		return problem.Conflicting("the broadcast has ended")
+	}
+	if err != nil {
+		return fmt.Errorf("find a broadcast: %w", err)
+	}
+	return nil
+}
+
 // EndBroadcast ends a broadcast that can't go on. It has no effect if the broadcast has ended, or if another node continues it: this one
 // reports that its stream was taken, or was stopped when this node was cut off from the database.
 func (s *Service) EndBroadcast(ctx context.Context, broadcastID, reason string) error {
