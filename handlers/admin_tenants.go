@@ -6,6 +6,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/handlers/request"
 	"showfloor/internal/base/timestamp"
+	"showfloor/internal/commerce/subscription"
 	"showfloor/internal/console"
 )
 
@@ -59,7 +60,14 @@ func (s *Server) UnsuspendTenant(ctx context.Context, r api.UnsuspendTenantReque
 
 // ChangeTenantPlan changes a tenant's plan.
 func (s *Server) ChangeTenantPlan(ctx context.Context, r api.ChangeTenantPlanRequestObject) (api.ChangeTenantPlanResponseObject, error) {
-	tenant, err := s.areas.Console.ChangeTenantPlan(ctx, request.Admin(ctx), r.ID, string(r.Body.Plan), orEmpty(r.Body.Reason))
+	err := s.areas.Subscriptions.ChangeTenantPlan(ctx, request.Admin(ctx).Actor(), r.ID, subscription.PlanChange{
+		Plan: string(r.Body.Plan), PriceCents: r.Body.PriceCents, Interval: (*string)(r.Body.Interval),
+		DaysUntilDue: orZero(r.Body.DaysUntilDue), Reason: orEmpty(r.Body.Reason),
+	})
+	if err != nil {
+		return nil, err
+	}
+	tenant, err := s.areas.Console.GetTenant(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,4 +114,15 @@ func readMoment(field string, text *string, end bool) (*time.Time, error) {
 		day = day.AddDate(0, 0, 1)
 	}
 	return &day, nil
+}
+
+// oneOf reads a filter whose value must be one of a list.
+func oneOf(field string, text *string, values []string) (*string, error) {
+	if given(text) == nil {
+		return nil, nil //nolint:nilnil // no filter is not a fault
+	}
+	if !slices.Contains(values, *text) {
+		return nil, problem.BadField(field, "must be one of %s", strings.Join(values, ", "))
+	}
+	return text, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/internal/commerce/billing"
+	"showfloor/internal/commerce/subscription"
 )
 
 // handleProcessorEvent processes a webhook of the payment processor.
@@ -28,4 +29,26 @@ func (w *handleProcessorEvent) NextRetry(job *river.Job[billing.ProcessorEventAr
 // Work processes it, or snoozes.
 func (w *handleProcessorEvent) Work(ctx context.Context, job *river.Job[billing.ProcessorEventArgs]) error {
 	return w.until(w.billing.HandleProcessorEvent(ctx, job.Args.EventID))
+}
+
+// syncBilling copies the processor's state of a tenant's subscriptions.
+type syncBilling struct {
+	river.WorkerDefaults[subscription.SyncArgs]
+	subscriptions *subscription.Service
+}
+
+// Work copies it.
+func (w *syncBilling) Work(ctx context.Context, job *river.Job[subscription.SyncArgs]) error {
+	return outcome(w.subscriptions.SyncTenant(ctx, job.Args.TenantID))
+}
+
+// cancelDuplicate ends a tenant's older subscription.
+type cancelDuplicate struct {
+	river.WorkerDefaults[subscription.CancelDuplicateArgs]
+	subscriptions *subscription.Service
+}
+
+// Work ends it.
+func (w *cancelDuplicate) Work(ctx context.Context, job *river.Job[subscription.CancelDuplicateArgs]) error {
+	return outcome(w.subscriptions.CancelDuplicate(ctx, job.Args))
 }

@@ -175,6 +175,8 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &mailPasswordLink{accounts: c.Areas.Accounts})
 	river.AddWorker(workers, &checkOrder{orders: c.Areas.Orders, clock: clock})
 	river.AddWorker(workers, &handleProcessorEvent{billing: c.Areas.Billing, clock: clock})
+	river.AddWorker(workers, &syncBilling{subscriptions: c.Areas.Subscriptions})
+	river.AddWorker(workers, &cancelDuplicate{subscriptions: c.Areas.Subscriptions})
 	river.AddWorker(workers, &finishRefund{orders: c.Areas.Orders, clock: clock})
 	river.AddWorker(workers, &cachePrice{products: c.Areas.Catalog})
 	river.AddWorker(workers, &settleAuction{auctions: c.Areas.Auctions})

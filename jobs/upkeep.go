@@ -74,6 +74,7 @@ func chores(a *areas.Areas, pool *pgxpool.Pool) []chore {
 		{"end overdue ringing", 3, a.Calls.MissOverdue},
 		{"settle overdue auctions", 3, a.Auctions.SettleOverdue},
 		{"check due orders", 1, a.Orders.EnqueueDue},
+		{"look at subscriptions", 6, a.Subscriptions.Look},
 		{"continue transcodes and packages", 1, a.MediaJobs.Sweep},
 	}
 	if a.Recordings != nil {

@@ -139,3 +139,9 @@ SELECT o.id, o.processor_account_id, o.checkout_session_id,
 FROM orders o
 WHERE o.tenant_id = @tenant_id AND o.customer_external_id = @customer AND o.stream_id = @stream_id AND o.status = 'PENDING' AND o.auction_id IS NULL
 ORDER BY o.id DESC LIMIT 50;
+
+-- name: SumPlatformFees :many
+-- @sqlc-vet-disable tenant
+-- For the platform's operators: fees by calendar month (UTC) of the payment and currency.
+SELECT date_trunc('month', paid_at, 'UTC')::timestamptz AS month, upper(coalesce(paid_currency, currency))::text AS currency, sum(application_fee_cents)::bigint AS cents
+FROM orders WHERE paid_at >= @since::timestamptz AND paid_at < @until::timestamptz AND application_fee_cents > 0 GROUP BY 1, 2 ORDER BY 1, 2;

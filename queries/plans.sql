@@ -22,3 +22,8 @@ ON CONFLICT (tenant_id) DO UPDATE SET minute = excluded.minute,
     calls = CASE WHEN processor_calls.minute = excluded.minute THEN processor_calls.calls + 1 ELSE 1 END
 WHERE processor_calls.minute <> excluded.minute OR processor_calls.calls < @most::integer
 RETURNING calls;
+
+-- name: KeepPlanProduct :one
+-- @sqlc-vet-disable tenant
+-- Plans belong to no tenant. Keeps the first product.
+UPDATE plans SET processor_product_id = coalesce(processor_product_id, @processor_product_id) WHERE tier = @tier RETURNING processor_product_id::text;

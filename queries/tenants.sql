@@ -97,3 +97,8 @@ UPDATE tenants SET plan = @plan, updated_at = @now WHERE id = @id;
 -- @sqlc-vet-disable tenant
 -- The id is the tenant. The tenant's suspension waits until the object that is being created exists, and then ends it.
 SELECT status FROM tenants WHERE id = @id FOR SHARE;
+
+-- name: SetStatusBeforeSuspension :exec
+-- @sqlc-vet-disable tenant
+-- The id is the tenant, which is suspended.
+UPDATE tenants SET status_before_suspension = @status, updated_at = @now WHERE id = @id AND status = 'SUSPENDED';

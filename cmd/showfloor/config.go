@@ -78,6 +78,7 @@ type config struct {
 	AISettings
 	PushSettings
 	ProcessorSettings
+	BillingSettings
 	LimitSettings
 	RoomSettings
 	ConnSettings
@@ -138,6 +139,7 @@ func (c *config) check() error {
 		c.readCaptureBytes(),
 		c.readUsageRetention(),
 		c.readProcessor(c.AppEnv),
+		c.readBilling(&c.areas),
 		c.readLimits(),
 		c.readRooms(),
 		c.readRecorder(),

@@ -46,6 +46,7 @@ func TestDefaults(t *testing.T) {
 		CORSOrigins: "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
 		PlatformFeePct: "0", CapturesTotalBytes: "10737418240",
 		ProcessorSettings:  ProcessorSettings{ProcessorURL: "https://api.stripe.com"},
+		BillingSettings:    BillingSettings{SignupPlan: "FREE", BillingGraceDays: "7"},
 		UsageRetentionDays: "92",
 		RecorderTimeout:    "10m",
 		AdminEmail:         "admin@localhost",
@@ -127,6 +128,12 @@ func TestGoodSettings(t *testing.T) {
 		{[]string{"INGEST_URL=rtmps://in.example/app/"}, func(t *testing.T, c config) {
 			t.Helper()
 			require.Equal(t, "rtmps://in.example/app", c.IngestURL)
+		}},
+		{[]string{"SIGNUP_PLAN=STARTER", "BILLING_GRACE_DAYS=0", "BILLING_AUTOMATIC_TAX=true"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Equal(t, "STARTER", c.areas.SignupPlan)
+			require.Zero(t, c.areas.BillingGrace)
+			require.True(t, c.areas.AutomaticTax)
 		}},
 		{[]string{"PLATFORM_FEE_PCT="}, func(t *testing.T, c config) {
 			t.Helper()
@@ -330,6 +337,9 @@ func TestMalformedSettings(t *testing.T) {
 		{"ADMIN_EMAIL", "root", `ADMIN_EMAIL: "root" is not an e-mail address`},
 		{"ADMIN_PASSWORD", "hunter2", "ADMIN_PASSWORD: must have 10 to 128 characters"},
 		{"ADMIN_PASSWORD", strings.Repeat(hidden, 20), "ADMIN_PASSWORD: must have 10 to 128 characters"},
+		{"SIGNUP_PLAN", "GOLD", `SIGNUP_PLAN: "GOLD" is none of FREE, STARTER, PRO, ENTERPRISE`},
+		{"BILLING_GRACE_DAYS", "91", `BILLING_GRACE_DAYS: "91" is not a number of days between 0 and 90`},
+		{"BILLING_GRACE_DAYS", "a week", `BILLING_GRACE_DAYS: "a week" is not a number of days between 0 and 90`},
 		{"PLATFORM_FEE_PCT", "2,5", `PLATFORM_FEE_PCT: "2,5" is not a number from 0 to 100 with at most two decimals`},
 		{"PLATFORM_FEE_PCT", "100.01", `PLATFORM_FEE_PCT: "100.01" is not a number from 0 to 100 with at most two decimals`},
 		{"USAGE_RETENTION_DAYS", "90d", `USAGE_RETENTION_DAYS: "90d" is not a number of days between 32 and 3660`},

@@ -255,7 +255,10 @@ type ClientInterface interface {
 	// GetAdminBillingOverview Get the tenants' payments and open amounts
 	//
 	// Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-	// counts as a twelfth. `yearlyRecurring` is twelve times that. Months are calendar months in UTC.
+	// counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+	// `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
+	// `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
+	// calendar months in UTC.
 	//
 	// Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
 	GetAdminBillingOverview(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -321,8 +324,16 @@ type ClientInterface interface {
 
 	// GetAdminRevenue Get the platform's revenue
 	//
-	// Until billing is connected, `wired` is false and every list is empty. Afterwards the lists have the income from
-	// subscriptions and platform fees, and the refunds, by month and currency.
+	// `wired` is false without a key of the payment processor; every list is empty until something was booked. `monthlyRecurring`
+	// and `yearlyRecurring` are defined as in the billing overview.
+	//
+	// By month: `subscriptions` are payments of invoices for plans, by the time of the payment and with tax. `platformFees` are the
+	// fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
+	// they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
+	// paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
+	// `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+	// ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
+	// the month before, plus new, reactivated and expanded, minus contracted and churned.
 	//
 	// Corresponds with GET /v1/admin/dashboard/revenue (the `GetAdminRevenue` operationId).
 	GetAdminRevenue(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -826,8 +837,13 @@ type ClientInterface interface {
 
 	// ChangeTenantPlanWithBody Change a tenant's plan
 	//
-	// Takes effect at once. Billing settles the cost of a change within a paid period. Setting the current plan again has no
-	// effect. 409 `conflict` for a cancelled tenant.
+	// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
+	// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+	// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
+	// the processor sends invoices. Setting the current plan again, without a price, has no effect.
+	//
+	// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+	// must change and the processor can't be reached.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -836,8 +852,13 @@ type ClientInterface interface {
 
 	// ChangeTenantPlan Change a tenant's plan
 	//
-	// Takes effect at once. Billing settles the cost of a change within a paid period. Setting the current plan again has no
-	// effect. 409 `conflict` for a cancelled tenant.
+	// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
+	// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+	// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
+	// the processor sends invoices. Setting the current plan again, without a price, has no effect.
+	//
+	// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+	// must change and the processor can't be reached.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1401,9 +1422,13 @@ type ClientInterface interface {
 	// Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 	// payment, not when the browser returns.
 	//
-	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or a plan that is no longer offered. 409
-	// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` if the processor can't be
-	// reached; nothing is booked then.
+	// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+	// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
+	// that is still open closes.
+	//
+	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
+	// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
+	// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1415,19 +1440,37 @@ type ClientInterface interface {
 	// Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 	// payment, not when the browser returns.
 	//
-	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or a plan that is no longer offered. 409
-	// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` if the processor can't be
-	// reached; nothing is booked then.
+	// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+	// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
+	// that is still open closes.
+	//
+	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
+	// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
+	// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/me/billing/checkout (the `CreateBillingCheckout` operationId).
 	CreateBillingCheckout(ctx context.Context, body CreateBillingCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListBillingInvoices List invoices
+	//
+	// Lists the tenant's invoices that are no drafts, newest first.
+	//
+	// Corresponds with GET /v1/me/billing/invoices (the `ListBillingInvoices` operationId).
+	ListBillingInvoices(ctx context.Context, params *ListBillingInvoicesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListBillingPlans List the plans on offer
+	//
+	// Lists the active plans with a price, which a checkout can book, the smallest first.
+	//
+	// Corresponds with GET /v1/me/billing/plans (the `ListBillingPlans` operationId).
+	ListBillingPlans(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreateBillingPortalWithBody Open the billing portal
 	//
-	// Creates a hosted page with the tenant's invoices, payment methods and plan. Only the portal of an OWNER can cancel the
-	// subscription.
+	// Creates a hosted page with the tenant's invoices, address and payment methods. Only the portal of an OWNER can cancel
+	// the subscription. Change the plan with `PATCH /v1/me/billing/subscription`.
 	//
 	// 409 `conflict` before the first checkout, because there is nothing to show yet. 503 `processor_unavailable` if the
 	// processor can't be reached.
@@ -1439,8 +1482,8 @@ type ClientInterface interface {
 
 	// CreateBillingPortal Open the billing portal
 	//
-	// Creates a hosted page with the tenant's invoices, payment methods and plan. Only the portal of an OWNER can cancel the
-	// subscription.
+	// Creates a hosted page with the tenant's invoices, address and payment methods. Only the portal of an OWNER can cancel
+	// the subscription. Change the plan with `PATCH /v1/me/billing/subscription`.
 	//
 	// 409 `conflict` before the first checkout, because there is nothing to show yet. 503 `processor_unavailable` if the
 	// processor can't be reached.
@@ -1452,10 +1495,53 @@ type ClientInterface interface {
 
 	// GetBillingStatus Get the plan and its subscription
 	//
-	// Returns the tenant's plan, its subscription as last reported by the processor, and the newest invoice.
+	// Returns the tenant's plan, its subscription and the newest invoice. For a day after a hosted page was created, the answer
+	// is read from the processor, at most every 10 seconds, so that it is up to date when a person comes back from the page.
 	//
 	// Corresponds with GET /v1/me/billing/status (the `GetBillingStatus` operationId).
 	GetBillingStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSubscriptionWithBody Change, cancel or resume the subscription
+	//
+	// A larger plan, or the same plan by the year, takes effect at once: the unused part of the paid period is credited, and
+	// the rest of the new one is charged. If that payment must be confirmed or fails, the plan doesn't change yet: a person
+	// completes the payment at `paymentUrl` within 23 hours. A smaller plan, or the same plan by the month, takes effect when
+	// the paid period ends (`pendingChange`). Booking the present plan and interval again withdraws a pending change. During a
+	// trial each change takes effect at once and is free.
+	//
+	// A subscription with `cancelAtPeriodEnd` ends with the paid period, and the tenant is on FREE then; one that is UNPAID or
+	// PAUSED ends at once. `cancelAtPeriodEnd: false` withdraws the cancellation. A request may have either `plan` and `interval`
+	// or `cancelAtPeriodEnd`, else the answer is 400.
+	//
+	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
+	// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
+	// payment. 503 `processor_unavailable` if the processor can't be reached.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/me/billing/subscription (the `UpdateSubscription` operationId).
+	UpdateSubscriptionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSubscription Change, cancel or resume the subscription
+	//
+	// A larger plan, or the same plan by the year, takes effect at once: the unused part of the paid period is credited, and
+	// the rest of the new one is charged. If that payment must be confirmed or fails, the plan doesn't change yet: a person
+	// completes the payment at `paymentUrl` within 23 hours. A smaller plan, or the same plan by the month, takes effect when
+	// the paid period ends (`pendingChange`). Booking the present plan and interval again withdraws a pending change. During a
+	// trial each change takes effect at once and is free.
+	//
+	// A subscription with `cancelAtPeriodEnd` ends with the paid period, and the tenant is on FREE then; one that is UNPAID or
+	// PAUSED ends at once. `cancelAtPeriodEnd: false` withdraws the cancellation. A request may have either `plan` and `interval`
+	// or `cancelAtPeriodEnd`, else the answer is 400.
+	//
+	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
+	// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
+	// payment. 503 `processor_unavailable` if the processor can't be reached.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/me/billing/subscription (the `UpdateSubscription` operationId).
+	UpdateSubscription(ctx context.Context, body UpdateSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetBillingUsage Get the usage of this period
 	//
@@ -4775,7 +4861,10 @@ func (c *Client) ListAdminInvoices(ctx context.Context, params *ListAdminInvoice
 // GetAdminBillingOverview Get the tenants' payments and open amounts
 //
 // Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-// counts as a twelfth. `yearlyRecurring` is twelve times that. Months are calendar months in UTC.
+// counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+// `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
+// `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
+// calendar months in UTC.
 //
 // Corresponds with GET /v1/admin/billing/overview (the `GetAdminBillingOverview` operationId).
 func (c *Client) GetAdminBillingOverview(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4921,8 +5010,16 @@ func (c *Client) GetAdminRecentActivity(ctx context.Context, reqEditors ...Reque
 
 // GetAdminRevenue Get the platform's revenue
 //
-// Until billing is connected, `wired` is false and every list is empty. Afterwards the lists have the income from
-// subscriptions and platform fees, and the refunds, by month and currency.
+// `wired` is false without a key of the payment processor; every list is empty until something was booked. `monthlyRecurring`
+// and `yearlyRecurring` are defined as in the billing overview.
+//
+// By month: `subscriptions` are payments of invoices for plans, by the time of the payment and with tax. `platformFees` are the
+// fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
+// they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
+// paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
+// `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+// ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
+// the month before, plus new, reactivated and expanded, minus contracted and churned.
 //
 // Corresponds with GET /v1/admin/dashboard/revenue (the `GetAdminRevenue` operationId).
 func (c *Client) GetAdminRevenue(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5996,8 +6093,13 @@ func (c *Client) GetTenantDetail(ctx context.Context, id ID, reqEditors ...Reque
 
 // ChangeTenantPlanWithBody Change a tenant's plan
 //
-// Takes effect at once. Billing settles the cost of a change within a paid period. Setting the current plan again has no
-// effect. 409 `conflict` for a cancelled tenant.
+// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
+// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
+// the processor sends invoices. Setting the current plan again, without a price, has no effect.
+//
+// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+// must change and the processor can't be reached.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6016,8 +6118,13 @@ func (c *Client) ChangeTenantPlanWithBody(ctx context.Context, id ID, contentTyp
 
 // ChangeTenantPlan Change a tenant's plan
 //
-// Takes effect at once. Billing settles the cost of a change within a paid period. Setting the current plan again has no
-// effect. 409 `conflict` for a cancelled tenant.
+// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
+// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
+// the processor sends invoices. Setting the current plan again, without a price, has no effect.
+//
+// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+// must change and the processor can't be reached.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7131,9 +7238,13 @@ func (c *Client) RevokeAPIKey(ctx context.Context, id ID, reqEditors ...RequestE
 // Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 // payment, not when the browser returns.
 //
-// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or a plan that is no longer offered. 409
-// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` if the processor can't be
-// reached; nothing is booked then.
+// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
+// that is still open closes.
+//
+// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
+// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
+// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7155,9 +7266,13 @@ func (c *Client) CreateBillingCheckoutWithBody(ctx context.Context, contentType 
 // Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 // payment, not when the browser returns.
 //
-// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or a plan that is no longer offered. 409
-// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` if the processor can't be
-// reached; nothing is booked then.
+// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
+// that is still open closes.
+//
+// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
+// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
+// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7174,10 +7289,44 @@ func (c *Client) CreateBillingCheckout(ctx context.Context, body CreateBillingCh
 	return c.Client.Do(req)
 }
 
+// ListBillingInvoices List invoices
+//
+// Lists the tenant's invoices that are no drafts, newest first.
+//
+// Corresponds with GET /v1/me/billing/invoices (the `ListBillingInvoices` operationId).
+func (c *Client) ListBillingInvoices(ctx context.Context, params *ListBillingInvoicesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBillingInvoicesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBillingPlans List the plans on offer
+//
+// Lists the active plans with a price, which a checkout can book, the smallest first.
+//
+// Corresponds with GET /v1/me/billing/plans (the `ListBillingPlans` operationId).
+func (c *Client) ListBillingPlans(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBillingPlansRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CreateBillingPortalWithBody Open the billing portal
 //
-// Creates a hosted page with the tenant's invoices, payment methods and plan. Only the portal of an OWNER can cancel the
-// subscription.
+// Creates a hosted page with the tenant's invoices, address and payment methods. Only the portal of an OWNER can cancel
+// the subscription. Change the plan with `PATCH /v1/me/billing/subscription`.
 //
 // 409 `conflict` before the first checkout, because there is nothing to show yet. 503 `processor_unavailable` if the
 // processor can't be reached.
@@ -7199,8 +7348,8 @@ func (c *Client) CreateBillingPortalWithBody(ctx context.Context, contentType st
 
 // CreateBillingPortal Open the billing portal
 //
-// Creates a hosted page with the tenant's invoices, payment methods and plan. Only the portal of an OWNER can cancel the
-// subscription.
+// Creates a hosted page with the tenant's invoices, address and payment methods. Only the portal of an OWNER can cancel
+// the subscription. Change the plan with `PATCH /v1/me/billing/subscription`.
 //
 // 409 `conflict` before the first checkout, because there is nothing to show yet. 503 `processor_unavailable` if the
 // processor can't be reached.
@@ -7222,11 +7371,74 @@ func (c *Client) CreateBillingPortal(ctx context.Context, body CreateBillingPort
 
 // GetBillingStatus Get the plan and its subscription
 //
-// Returns the tenant's plan, its subscription as last reported by the processor, and the newest invoice.
+// Returns the tenant's plan, its subscription and the newest invoice. For a day after a hosted page was created, the answer
+// is read from the processor, at most every 10 seconds, so that it is up to date when a person comes back from the page.
 //
 // Corresponds with GET /v1/me/billing/status (the `GetBillingStatus` operationId).
 func (c *Client) GetBillingStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetBillingStatusRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSubscriptionWithBody Change, cancel or resume the subscription
+//
+// A larger plan, or the same plan by the year, takes effect at once: the unused part of the paid period is credited, and
+// the rest of the new one is charged. If that payment must be confirmed or fails, the plan doesn't change yet: a person
+// completes the payment at `paymentUrl` within 23 hours. A smaller plan, or the same plan by the month, takes effect when
+// the paid period ends (`pendingChange`). Booking the present plan and interval again withdraws a pending change. During a
+// trial each change takes effect at once and is free.
+//
+// A subscription with `cancelAtPeriodEnd` ends with the paid period, and the tenant is on FREE then; one that is UNPAID or
+// PAUSED ends at once. `cancelAtPeriodEnd: false` withdraws the cancellation. A request may have either `plan` and `interval`
+// or `cancelAtPeriodEnd`, else the answer is 400.
+//
+// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
+// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
+// payment. 503 `processor_unavailable` if the processor can't be reached.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/me/billing/subscription (the `UpdateSubscription` operationId).
+func (c *Client) UpdateSubscriptionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSubscriptionRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSubscription Change, cancel or resume the subscription
+//
+// A larger plan, or the same plan by the year, takes effect at once: the unused part of the paid period is credited, and
+// the rest of the new one is charged. If that payment must be confirmed or fails, the plan doesn't change yet: a person
+// completes the payment at `paymentUrl` within 23 hours. A smaller plan, or the same plan by the month, takes effect when
+// the paid period ends (`pendingChange`). Booking the present plan and interval again withdraws a pending change. During a
+// trial each change takes effect at once and is free.
+//
+// A subscription with `cancelAtPeriodEnd` ends with the paid period, and the tenant is on FREE then; one that is UNPAID or
+// PAUSED ends at once. `cancelAtPeriodEnd: false` withdraws the cancellation. A request may have either `plan` and `interval`
+// or `cancelAtPeriodEnd`, else the answer is 400.
+//
+// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
+// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
+// payment. 503 `processor_unavailable` if the processor can't be reached.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/me/billing/subscription (the `UpdateSubscription` operationId).
+func (c *Client) UpdateSubscription(ctx context.Context, body UpdateSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSubscriptionRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -17677,6 +17889,99 @@ func NewCreateBillingCheckoutRequestWithBody(server string, contentType string, 
 	return req, nil
 }
 
+// NewListBillingInvoicesRequest constructs an http.Request for the ListBillingInvoices method
+func NewListBillingInvoicesRequest(server string, params *ListBillingInvoicesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/billing/invoices")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListBillingPlansRequest constructs an http.Request for the ListBillingPlans method
+func NewListBillingPlansRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/billing/plans")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewCreateBillingPortalRequest calls the generic CreateBillingPortal builder with application/json body
 func NewCreateBillingPortalRequest(server string, body CreateBillingPortalJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -17740,6 +18045,46 @@ func NewGetBillingStatusRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewUpdateSubscriptionRequest calls the generic UpdateSubscription builder with application/json body
+func NewUpdateSubscriptionRequest(server string, body UpdateSubscriptionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateSubscriptionRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewUpdateSubscriptionRequestWithBody constructs an http.Request for the UpdateSubscription method, with any body, and a specified content type
+func NewUpdateSubscriptionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/billing/subscription")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -26193,7 +26538,10 @@ type ClientWithResponsesInterface interface {
 	// GetAdminBillingOverviewWithResponse Get the tenants' payments and open amounts
 	//
 	// Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-	// counts as a twelfth. `yearlyRecurring` is twelve times that. Months are calendar months in UTC.
+	// counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+	// `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
+	// `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
+	// calendar months in UTC.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26271,8 +26619,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetAdminRevenueWithResponse Get the platform's revenue
 	//
-	// Until billing is connected, `wired` is false and every list is empty. Afterwards the lists have the income from
-	// subscriptions and platform fees, and the refunds, by month and currency.
+	// `wired` is false without a key of the payment processor; every list is empty until something was booked. `monthlyRecurring`
+	// and `yearlyRecurring` are defined as in the billing overview.
+	//
+	// By month: `subscriptions` are payments of invoices for plans, by the time of the payment and with tax. `platformFees` are the
+	// fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
+	// they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
+	// paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
+	// `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+	// ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
+	// the month before, plus new, reactivated and expanded, minus contracted and churned.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26850,8 +27206,13 @@ type ClientWithResponsesInterface interface {
 
 	// ChangeTenantPlanWithBodyWithResponse Change a tenant's plan
 	//
-	// Takes effect at once. Billing settles the cost of a change within a paid period. Setting the current plan again has no
-	// effect. 409 `conflict` for a cancelled tenant.
+	// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
+	// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+	// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
+	// the processor sends invoices. Setting the current plan again, without a price, has no effect.
+	//
+	// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+	// must change and the processor can't be reached.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26860,8 +27221,13 @@ type ClientWithResponsesInterface interface {
 
 	// ChangeTenantPlanWithResponse Change a tenant's plan
 	//
-	// Takes effect at once. Billing settles the cost of a change within a paid period. Setting the current plan again has no
-	// effect. 409 `conflict` for a cancelled tenant.
+	// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
+	// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+	// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
+	// the processor sends invoices. Setting the current plan again, without a price, has no effect.
+	//
+	// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+	// must change and the processor can't be reached.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27463,9 +27829,13 @@ type ClientWithResponsesInterface interface {
 	// Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 	// payment, not when the browser returns.
 	//
-	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or a plan that is no longer offered. 409
-	// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` if the processor can't be
-	// reached; nothing is booked then.
+	// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+	// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
+	// that is still open closes.
+	//
+	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
+	// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
+	// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27477,19 +27847,41 @@ type ClientWithResponsesInterface interface {
 	// Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 	// payment, not when the browser returns.
 	//
-	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or a plan that is no longer offered. 409
-	// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` if the processor can't be
-	// reached; nothing is booked then.
+	// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+	// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
+	// that is still open closes.
+	//
+	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
+	// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
+	// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/me/billing/checkout (the `CreateBillingCheckout` operationId).
 	CreateBillingCheckoutWithResponse(ctx context.Context, body CreateBillingCheckoutJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBillingCheckoutResponse, error)
 
+	// ListBillingInvoicesWithResponse List invoices
+	//
+	// Lists the tenant's invoices that are no drafts, newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/billing/invoices (the `ListBillingInvoices` operationId).
+	ListBillingInvoicesWithResponse(ctx context.Context, params *ListBillingInvoicesParams, reqEditors ...RequestEditorFn) (*ListBillingInvoicesResponse, error)
+
+	// ListBillingPlansWithResponse List the plans on offer
+	//
+	// Lists the active plans with a price, which a checkout can book, the smallest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/billing/plans (the `ListBillingPlans` operationId).
+	ListBillingPlansWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBillingPlansResponse, error)
+
 	// CreateBillingPortalWithBodyWithResponse Open the billing portal
 	//
-	// Creates a hosted page with the tenant's invoices, payment methods and plan. Only the portal of an OWNER can cancel the
-	// subscription.
+	// Creates a hosted page with the tenant's invoices, address and payment methods. Only the portal of an OWNER can cancel
+	// the subscription. Change the plan with `PATCH /v1/me/billing/subscription`.
 	//
 	// 409 `conflict` before the first checkout, because there is nothing to show yet. 503 `processor_unavailable` if the
 	// processor can't be reached.
@@ -27501,8 +27893,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateBillingPortalWithResponse Open the billing portal
 	//
-	// Creates a hosted page with the tenant's invoices, payment methods and plan. Only the portal of an OWNER can cancel the
-	// subscription.
+	// Creates a hosted page with the tenant's invoices, address and payment methods. Only the portal of an OWNER can cancel
+	// the subscription. Change the plan with `PATCH /v1/me/billing/subscription`.
 	//
 	// 409 `conflict` before the first checkout, because there is nothing to show yet. 503 `processor_unavailable` if the
 	// processor can't be reached.
@@ -27514,12 +27906,55 @@ type ClientWithResponsesInterface interface {
 
 	// GetBillingStatusWithResponse Get the plan and its subscription
 	//
-	// Returns the tenant's plan, its subscription as last reported by the processor, and the newest invoice.
+	// Returns the tenant's plan, its subscription and the newest invoice. For a day after a hosted page was created, the answer
+	// is read from the processor, at most every 10 seconds, so that it is up to date when a person comes back from the page.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/me/billing/status (the `GetBillingStatus` operationId).
 	GetBillingStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetBillingStatusResponse, error)
+
+	// UpdateSubscriptionWithBodyWithResponse Change, cancel or resume the subscription
+	//
+	// A larger plan, or the same plan by the year, takes effect at once: the unused part of the paid period is credited, and
+	// the rest of the new one is charged. If that payment must be confirmed or fails, the plan doesn't change yet: a person
+	// completes the payment at `paymentUrl` within 23 hours. A smaller plan, or the same plan by the month, takes effect when
+	// the paid period ends (`pendingChange`). Booking the present plan and interval again withdraws a pending change. During a
+	// trial each change takes effect at once and is free.
+	//
+	// A subscription with `cancelAtPeriodEnd` ends with the paid period, and the tenant is on FREE then; one that is UNPAID or
+	// PAUSED ends at once. `cancelAtPeriodEnd: false` withdraws the cancellation. A request may have either `plan` and `interval`
+	// or `cancelAtPeriodEnd`, else the answer is 400.
+	//
+	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
+	// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
+	// payment. 503 `processor_unavailable` if the processor can't be reached.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/billing/subscription (the `UpdateSubscription` operationId).
+	UpdateSubscriptionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSubscriptionResponse, error)
+
+	// UpdateSubscriptionWithResponse Change, cancel or resume the subscription
+	//
+	// A larger plan, or the same plan by the year, takes effect at once: the unused part of the paid period is credited, and
+	// the rest of the new one is charged. If that payment must be confirmed or fails, the plan doesn't change yet: a person
+	// completes the payment at `paymentUrl` within 23 hours. A smaller plan, or the same plan by the month, takes effect when
+	// the paid period ends (`pendingChange`). Booking the present plan and interval again withdraws a pending change. During a
+	// trial each change takes effect at once and is free.
+	//
+	// A subscription with `cancelAtPeriodEnd` ends with the paid period, and the tenant is on FREE then; one that is UNPAID or
+	// PAUSED ends at once. `cancelAtPeriodEnd: false` withdraws the cancellation. A request may have either `plan` and `interval`
+	// or `cancelAtPeriodEnd`, else the answer is 400.
+	//
+	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
+	// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
+	// payment. 503 `processor_unavailable` if the processor can't be reached.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/billing/subscription (the `UpdateSubscription` operationId).
+	UpdateSubscriptionWithResponse(ctx context.Context, body UpdateSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSubscriptionResponse, error)
 
 	// GetBillingUsageWithResponse Get the usage of this period
 	//
@@ -35787,6 +36222,109 @@ func (r CreateBillingCheckoutResponse) ContentType() string {
 	return ""
 }
 
+// ListBillingInvoicesResponse200Headers the declared response headers of an HTTP 200 response for ListBillingInvoices
+type ListBillingInvoicesResponse200Headers struct {
+	Link *string
+}
+
+type ListBillingInvoicesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantInvoiceList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListBillingInvoicesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBillingInvoicesResponse) GetJSON200() *TenantInvoiceList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBillingInvoicesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBillingInvoicesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBillingInvoicesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBillingInvoicesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBillingInvoicesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListBillingPlansResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BillingPlanList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBillingPlansResponse) GetJSON200() *BillingPlanList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBillingPlansResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBillingPlansResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBillingPlansResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBillingPlansResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBillingPlansResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type CreateBillingPortalResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -35877,6 +36415,54 @@ func (r GetBillingStatusResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetBillingStatusResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateSubscriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantSubscription
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateSubscriptionResponse) GetJSON200() *TenantSubscription {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateSubscriptionResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateSubscriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateSubscriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateSubscriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateSubscriptionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -44829,7 +45415,10 @@ func (c *ClientWithResponses) ListAdminInvoicesWithResponse(ctx context.Context,
 // GetAdminBillingOverviewWithResponse Get the tenants' payments and open amounts
 //
 // Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-// counts as a twelfth. `yearlyRecurring` is twelve times that. Months are calendar months in UTC.
+// counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+// `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
+// `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
+// calendar months in UTC.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44955,8 +45544,16 @@ func (c *ClientWithResponses) GetAdminRecentActivityWithResponse(ctx context.Con
 
 // GetAdminRevenueWithResponse Get the platform's revenue
 //
-// Until billing is connected, `wired` is false and every list is empty. Afterwards the lists have the income from
-// subscriptions and platform fees, and the refunds, by month and currency.
+// `wired` is false without a key of the payment processor; every list is empty until something was booked. `monthlyRecurring`
+// and `yearlyRecurring` are defined as in the billing overview.
+//
+// By month: `subscriptions` are payments of invoices for plans, by the time of the payment and with tax. `platformFees` are the
+// fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
+// they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
+// paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
+// `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+// ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
+// the month before, plus new, reactivated and expanded, minus contracted and churned.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -45876,8 +46473,13 @@ func (c *ClientWithResponses) GetTenantDetailWithResponse(ctx context.Context, i
 
 // ChangeTenantPlanWithBodyWithResponse Change a tenant's plan
 //
-// Takes effect at once. Billing settles the cost of a change within a paid period. Setting the current plan again has no
-// effect. 409 `conflict` for a cancelled tenant.
+// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
+// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
+// the processor sends invoices. Setting the current plan again, without a price, has no effect.
+//
+// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+// must change and the processor can't be reached.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -45892,8 +46494,13 @@ func (c *ClientWithResponses) ChangeTenantPlanWithBodyWithResponse(ctx context.C
 
 // ChangeTenantPlanWithResponse Change a tenant's plan
 //
-// Takes effect at once. Billing settles the cost of a change within a paid period. Setting the current plan again has no
-// effect. 409 `conflict` for a cancelled tenant.
+// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
+// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
+// the processor sends invoices. Setting the current plan again, without a price, has no effect.
+//
+// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+// must change and the processor can't be reached.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -46825,9 +47432,13 @@ func (c *ClientWithResponses) RevokeAPIKeyWithResponse(ctx context.Context, id I
 // Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 // payment, not when the browser returns.
 //
-// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or a plan that is no longer offered. 409
-// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` if the processor can't be
-// reached; nothing is booked then.
+// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
+// that is still open closes.
+//
+// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
+// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
+// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -46845,9 +47456,13 @@ func (c *ClientWithResponses) CreateBillingCheckoutWithBodyWithResponse(ctx cont
 // Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 // payment, not when the browser returns.
 //
-// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or a plan that is no longer offered. 409
-// `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` if the processor can't be
-// reached; nothing is booked then.
+// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
+// that is still open closes.
+//
+// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
+// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
+// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -46860,10 +47475,40 @@ func (c *ClientWithResponses) CreateBillingCheckoutWithResponse(ctx context.Cont
 	return ParseCreateBillingCheckoutResponse(rsp)
 }
 
+// ListBillingInvoicesWithResponse List invoices
+//
+// Lists the tenant's invoices that are no drafts, newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/billing/invoices (the `ListBillingInvoices` operationId).
+func (c *ClientWithResponses) ListBillingInvoicesWithResponse(ctx context.Context, params *ListBillingInvoicesParams, reqEditors ...RequestEditorFn) (*ListBillingInvoicesResponse, error) {
+	rsp, err := c.ListBillingInvoices(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBillingInvoicesResponse(rsp)
+}
+
+// ListBillingPlansWithResponse List the plans on offer
+//
+// Lists the active plans with a price, which a checkout can book, the smallest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/billing/plans (the `ListBillingPlans` operationId).
+func (c *ClientWithResponses) ListBillingPlansWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBillingPlansResponse, error) {
+	rsp, err := c.ListBillingPlans(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBillingPlansResponse(rsp)
+}
+
 // CreateBillingPortalWithBodyWithResponse Open the billing portal
 //
-// Creates a hosted page with the tenant's invoices, payment methods and plan. Only the portal of an OWNER can cancel the
-// subscription.
+// Creates a hosted page with the tenant's invoices, address and payment methods. Only the portal of an OWNER can cancel
+// the subscription. Change the plan with `PATCH /v1/me/billing/subscription`.
 //
 // 409 `conflict` before the first checkout, because there is nothing to show yet. 503 `processor_unavailable` if the
 // processor can't be reached.
@@ -46881,8 +47526,8 @@ func (c *ClientWithResponses) CreateBillingPortalWithBodyWithResponse(ctx contex
 
 // CreateBillingPortalWithResponse Open the billing portal
 //
-// Creates a hosted page with the tenant's invoices, payment methods and plan. Only the portal of an OWNER can cancel the
-// subscription.
+// Creates a hosted page with the tenant's invoices, address and payment methods. Only the portal of an OWNER can cancel
+// the subscription. Change the plan with `PATCH /v1/me/billing/subscription`.
 //
 // 409 `conflict` before the first checkout, because there is nothing to show yet. 503 `processor_unavailable` if the
 // processor can't be reached.
@@ -46900,7 +47545,8 @@ func (c *ClientWithResponses) CreateBillingPortalWithResponse(ctx context.Contex
 
 // GetBillingStatusWithResponse Get the plan and its subscription
 //
-// Returns the tenant's plan, its subscription as last reported by the processor, and the newest invoice.
+// Returns the tenant's plan, its subscription and the newest invoice. For a day after a hosted page was created, the answer
+// is read from the processor, at most every 10 seconds, so that it is up to date when a person comes back from the page.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -46911,6 +47557,60 @@ func (c *ClientWithResponses) GetBillingStatusWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseGetBillingStatusResponse(rsp)
+}
+
+// UpdateSubscriptionWithBodyWithResponse Change, cancel or resume the subscription
+//
+// A larger plan, or the same plan by the year, takes effect at once: the unused part of the paid period is credited, and
+// the rest of the new one is charged. If that payment must be confirmed or fails, the plan doesn't change yet: a person
+// completes the payment at `paymentUrl` within 23 hours. A smaller plan, or the same plan by the month, takes effect when
+// the paid period ends (`pendingChange`). Booking the present plan and interval again withdraws a pending change. During a
+// trial each change takes effect at once and is free.
+//
+// A subscription with `cancelAtPeriodEnd` ends with the paid period, and the tenant is on FREE then; one that is UNPAID or
+// PAUSED ends at once. `cancelAtPeriodEnd: false` withdraws the cancellation. A request may have either `plan` and `interval`
+// or `cancelAtPeriodEnd`, else the answer is 400.
+//
+// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
+// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
+// payment. 503 `processor_unavailable` if the processor can't be reached.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/billing/subscription (the `UpdateSubscription` operationId).
+func (c *ClientWithResponses) UpdateSubscriptionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSubscriptionResponse, error) {
+	rsp, err := c.UpdateSubscriptionWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSubscriptionResponse(rsp)
+}
+
+// UpdateSubscriptionWithResponse Change, cancel or resume the subscription
+//
+// A larger plan, or the same plan by the year, takes effect at once: the unused part of the paid period is credited, and
+// the rest of the new one is charged. If that payment must be confirmed or fails, the plan doesn't change yet: a person
+// completes the payment at `paymentUrl` within 23 hours. A smaller plan, or the same plan by the month, takes effect when
+// the paid period ends (`pendingChange`). Booking the present plan and interval again withdraws a pending change. During a
+// trial each change takes effect at once and is free.
+//
+// A subscription with `cancelAtPeriodEnd` ends with the paid period, and the tenant is on FREE then; one that is UNPAID or
+// PAUSED ends at once. `cancelAtPeriodEnd: false` withdraws the cancellation. A request may have either `plan` and `interval`
+// or `cancelAtPeriodEnd`, else the answer is 400.
+//
+// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
+// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
+// payment. 503 `processor_unavailable` if the processor can't be reached.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/billing/subscription (the `UpdateSubscription` operationId).
+func (c *ClientWithResponses) UpdateSubscriptionWithResponse(ctx context.Context, body UpdateSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSubscriptionResponse, error) {
+	rsp, err := c.UpdateSubscription(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSubscriptionResponse(rsp)
 }
 
 // GetBillingUsageWithResponse Get the usage of this period
@@ -55127,6 +55827,85 @@ func ParseCreateBillingCheckoutResponse(rsp *http.Response) (*CreateBillingCheck
 	return response, nil
 }
 
+// ParseListBillingInvoicesResponse parses an HTTP response from a ListBillingInvoicesWithResponse call
+func ParseListBillingInvoicesResponse(rsp *http.Response) (*ListBillingInvoicesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBillingInvoicesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantInvoiceList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListBillingInvoicesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListBillingPlansResponse parses an HTTP response from a ListBillingPlansWithResponse call
+func ParseListBillingPlansResponse(rsp *http.Response) (*ListBillingPlansResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBillingPlansResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BillingPlanList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseCreateBillingPortalResponse parses an HTTP response from a CreateBillingPortalWithResponse call
 func ParseCreateBillingPortalResponse(rsp *http.Response) (*CreateBillingPortalResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -55176,6 +55955,39 @@ func ParseGetBillingStatusResponse(rsp *http.Response) (*GetBillingStatusRespons
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest BillingStatus
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateSubscriptionResponse parses an HTTP response from a UpdateSubscriptionWithResponse call
+func ParseUpdateSubscriptionResponse(rsp *http.Response) (*UpdateSubscriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateSubscriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantSubscription
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

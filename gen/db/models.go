@@ -82,6 +82,19 @@ type Bid struct {
 	CreatedAt        time.Time
 }
 
+type BillingCustomer struct {
+	TenantID            string
+	ProcessorCustomerID *string
+	GrantedPlan         *string
+	ReadsBegun          int64
+	ReadApplied         int64
+	ReadAt              *time.Time
+	CheckoutID          *string
+	AwayUntil           *time.Time
+	CreatedAt           time.Time
+	UpdatedAt           time.Time
+}
+
 type Call struct {
 	SessionID       string
 	TenantID        string
@@ -254,6 +267,33 @@ type Invitation struct {
 	ExpiresAt time.Time
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+type Invoice struct {
+	ID                 string
+	TenantID           string
+	ProcessorInvoiceID string
+	SubscriptionID     *string
+	Number             *string
+	Status             string
+	Currency           string
+	SubtotalCents      int64
+	TaxCents           int64
+	TotalCents         int64
+	PaidCents          int64
+	DueCents           int64
+	RefundedCents      int64
+	FailedAttempts     int32
+	PeriodStart        time.Time
+	PeriodEnd          time.Time
+	DueAt              *time.Time
+	PaidAt             *time.Time
+	VoidedAt           *time.Time
+	HostedURL          *string
+	PdfURL             *string
+	Lines              json.RawMessage
+	CreatedAt          time.Time
+	UpdatedAt          time.Time
 }
 
 type Mail struct {
@@ -836,6 +876,33 @@ type StreamMedium struct {
 	BFrames       bool
 	KeyIntervalMs int32
 	Ladder        string
+}
+
+type Subscription struct {
+	ID                      string
+	TenantID                string
+	ProcessorSubscriptionID *string
+	Plan                    string
+	Status                  string
+	BillingInterval         string
+	PriceCents              int64
+	Currency                string
+	Collection              string
+	TrialEndsAt             *time.Time
+	PeriodStart             time.Time
+	PeriodEnd               time.Time
+	CancelAtPeriodEnd       bool
+	CanceledAt              *time.Time
+	PausedAt                *time.Time
+	UnpaidAt                *time.Time
+	PendingPlan             *string
+	PendingInterval         *string
+	PendingAt               *time.Time
+	PaymentURL              *string
+	TrialReminded           bool
+	MonthlyCents            int64
+	CreatedAt               time.Time
+	UpdatedAt               time.Time
 }
 
 type TeamMember struct {

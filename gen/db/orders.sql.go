@@ -765,6 +765,44 @@ func (q *Queries) SetPaymentAnswered(ctx context.Context, arg SetPaymentAnswered
 	return err
 }
 
+const SumPlatformFees = `-- name: SumPlatformFees :many
+SELECT date_trunc('month', paid_at, 'UTC')::timestamptz AS month, upper(coalesce(paid_currency, currency))::text AS currency, sum(application_fee_cents)::bigint AS cents
+FROM orders WHERE paid_at >= $1::timestamptz AND paid_at < $2::timestamptz AND application_fee_cents > 0 GROUP BY 1, 2 ORDER BY 1, 2
+`
+
+type SumPlatformFeesParams struct {
+	Since time.Time
+	Until time.Time
+}
+
+type SumPlatformFeesRow struct {
+	Month    time.Time
+	Currency string
+	Cents    int64
+}
+
+// @sqlc-vet-disable tenant
+// For the platform's operators: fees by calendar month (UTC) of the payment and currency.
+func (q *Queries) SumPlatformFees(ctx context.Context, arg SumPlatformFeesParams) ([]SumPlatformFeesRow, error) {
+	rows, err := q.db.Query(ctx, SumPlatformFees, arg.Since, arg.Until)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SumPlatformFeesRow{}
+	for rows.Next() {
+		var i SumPlatformFeesRow
+		if err := rows.Scan(&i.Month, &i.Currency, &i.Cents); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SumStreamOrders = `-- name: SumStreamOrders :many
 SELECT lower(coalesce(o.paid_currency, o.currency))::text AS currency, count(*) AS checkouts, count(*) FILTER (WHERE o.paid_at IS NOT NULL) AS paid,
     coalesce(sum(coalesce(o.paid_cents, o.total_cents)) FILTER (WHERE o.paid_at IS NOT NULL), 0)::bigint AS charged_cents

@@ -50,6 +50,24 @@ func (q *Queries) GetTenantPlan(ctx context.Context, tenantID string) (GetTenant
 	return i, err
 }
 
+const KeepPlanProduct = `-- name: KeepPlanProduct :one
+UPDATE plans SET processor_product_id = coalesce(processor_product_id, $1) WHERE tier = $2 RETURNING processor_product_id::text
+`
+
+type KeepPlanProductParams struct {
+	ProcessorProductID *string
+	Tier               string
+}
+
+// @sqlc-vet-disable tenant
+// Plans belong to no tenant. Keeps the first product.
+func (q *Queries) KeepPlanProduct(ctx context.Context, arg KeepPlanProductParams) (string, error) {
+	row := q.db.QueryRow(ctx, KeepPlanProduct, arg.ProcessorProductID, arg.Tier)
+	var processor_product_id string
+	err := row.Scan(&processor_product_id)
+	return processor_product_id, err
+}
+
 const ListPlans = `-- name: ListPlans :many
 SELECT id, tier, name, description, price_cents, yearly_price_cents, currency, trial_days, active, processor_product_id, max_users, max_api_keys, max_live_streams, max_viewers, max_session_capacity, max_webhook_endpoints, max_restream_targets, recording_retention_days, max_capture_bytes, max_processor_calls, created_at, updated_at, max_written_bytes FROM plans ORDER BY array_position(ARRAY['FREE', 'STARTER', 'PRO', 'ENTERPRISE'], tier)
 `

@@ -324,6 +324,23 @@ func (q *Queries) LockTenant(ctx context.Context, id string) (Tenant, error) {
 	return i, err
 }
 
+const SetStatusBeforeSuspension = `-- name: SetStatusBeforeSuspension :exec
+UPDATE tenants SET status_before_suspension = $1, updated_at = $2 WHERE id = $3 AND status = 'SUSPENDED'
+`
+
+type SetStatusBeforeSuspensionParams struct {
+	Status *string
+	Now    time.Time
+	ID     string
+}
+
+// @sqlc-vet-disable tenant
+// The id is the tenant, which is suspended.
+func (q *Queries) SetStatusBeforeSuspension(ctx context.Context, arg SetStatusBeforeSuspensionParams) error {
+	_, err := q.db.Exec(ctx, SetStatusBeforeSuspension, arg.Status, arg.Now, arg.ID)
+	return err
+}
+
 const SetTenantPlan = `-- name: SetTenantPlan :exec
 UPDATE tenants SET plan = $1, updated_at = $2 WHERE id = $3
 `

@@ -8,6 +8,24 @@ import (
 	"showfloor/internal/base/timestamp"
 )
 
+// Defines values for BillingInterval.
+const (
+	BillingIntervalMONTH BillingInterval = "MONTH"
+	BillingIntervalYEAR  BillingInterval = "YEAR"
+)
+
+// Valid indicates whether the value is a known member of the BillingInterval enum.
+func (e BillingInterval) Valid() bool {
+	switch e {
+	case BillingIntervalMONTH:
+		return true
+	case BillingIntervalYEAR:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CallKind.
 const (
 	CallKindVideo CallKind = "video"
@@ -50,6 +68,24 @@ func (e ChannelModerationKind) Valid() bool {
 	}
 }
 
+// Defines values for CollectionMethod.
+const (
+	CollectionMethodCHARGE  CollectionMethod = "CHARGE"
+	CollectionMethodINVOICE CollectionMethod = "INVOICE"
+)
+
+// Valid indicates whether the value is a known member of the CollectionMethod enum.
+func (e CollectionMethod) Valid() bool {
+	switch e {
+	case CollectionMethodCHARGE:
+		return true
+	case CollectionMethodINVOICE:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DisputeStatus.
 const (
 	DisputeStatusLOST                 DisputeStatus = "LOST"
@@ -77,6 +113,33 @@ func (e DisputeStatus) Valid() bool {
 	case DisputeStatusWARNINGUNDERREVIEW:
 		return true
 	case DisputeStatusWON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InvoiceStatus.
+const (
+	InvoiceStatusDRAFT         InvoiceStatus = "DRAFT"
+	InvoiceStatusOPEN          InvoiceStatus = "OPEN"
+	InvoiceStatusPAID          InvoiceStatus = "PAID"
+	InvoiceStatusUNCOLLECTIBLE InvoiceStatus = "UNCOLLECTIBLE"
+	InvoiceStatusVOID          InvoiceStatus = "VOID"
+)
+
+// Valid indicates whether the value is a known member of the InvoiceStatus enum.
+func (e InvoiceStatus) Valid() bool {
+	switch e {
+	case InvoiceStatusDRAFT:
+		return true
+	case InvoiceStatusOPEN:
+		return true
+	case InvoiceStatusPAID:
+		return true
+	case InvoiceStatusUNCOLLECTIBLE:
+		return true
+	case InvoiceStatusVOID:
 		return true
 	default:
 		return false
@@ -161,6 +224,30 @@ func (e ParticipantState) Valid() bool {
 	case ParticipantStateLeft:
 		return true
 	case ParticipantStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlanTier.
+const (
+	PlanTierENTERPRISE PlanTier = "ENTERPRISE"
+	PlanTierFREE       PlanTier = "FREE"
+	PlanTierPRO        PlanTier = "PRO"
+	PlanTierSTARTER    PlanTier = "STARTER"
+)
+
+// Valid indicates whether the value is a known member of the PlanTier enum.
+func (e PlanTier) Valid() bool {
+	switch e {
+	case PlanTierENTERPRISE:
+		return true
+	case PlanTierFREE:
+		return true
+	case PlanTierPRO:
+		return true
+	case PlanTierSTARTER:
 		return true
 	default:
 		return false
@@ -407,6 +494,39 @@ func (e StreamMode) Valid() bool {
 	}
 }
 
+// Defines values for SubscriptionStatus.
+const (
+	SubscriptionStatusACTIVE     SubscriptionStatus = "ACTIVE"
+	SubscriptionStatusCANCELED   SubscriptionStatus = "CANCELED"
+	SubscriptionStatusINCOMPLETE SubscriptionStatus = "INCOMPLETE"
+	SubscriptionStatusPASTDUE    SubscriptionStatus = "PAST_DUE"
+	SubscriptionStatusPAUSED     SubscriptionStatus = "PAUSED"
+	SubscriptionStatusTRIALING   SubscriptionStatus = "TRIALING"
+	SubscriptionStatusUNPAID     SubscriptionStatus = "UNPAID"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionStatus enum.
+func (e SubscriptionStatus) Valid() bool {
+	switch e {
+	case SubscriptionStatusACTIVE:
+		return true
+	case SubscriptionStatusCANCELED:
+		return true
+	case SubscriptionStatusINCOMPLETE:
+		return true
+	case SubscriptionStatusPASTDUE:
+		return true
+	case SubscriptionStatusPAUSED:
+		return true
+	case SubscriptionStatusTRIALING:
+		return true
+	case SubscriptionStatusUNPAID:
+		return true
+	default:
+		return false
+	}
+}
+
 // AuctionBidData A bid became the top bid.
 type AuctionBidData struct {
 	// AuctionID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -485,6 +605,9 @@ type Bid struct {
 	// ID Example: bid_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 }
+
+// BillingInterval How often a plan is charged.
+type BillingInterval string
 
 // BreakoutEventRoom A breakout room and the users who are invited to it.
 type BreakoutEventRoom struct {
@@ -707,6 +830,11 @@ type ChatModerationActionData struct {
 	Target *string `json:"target,omitempty"`
 }
 
+// CollectionMethod CHARGE: the card is charged automatically. INVOICE: the processor sends an invoice, which is paid until its due date.
+//
+// Example: CHARGE
+type CollectionMethod string
+
 // Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
 // 5.00 in usd, and 500 in jpy, which has no smaller unit.
 //
@@ -835,6 +963,44 @@ type InventoryLowData struct {
 	Stock int64 `json:"stock"`
 }
 
+// InvoiceLine A line of an invoice.
+type InvoiceLine struct {
+	// AmountCents The amount in cents, without tax; negative for a credit.
+	AmountCents int64 `json:"amountCents"`
+
+	// Description Example: 1 × Pro (at $99.00 / month)
+	Description string `json:"description"`
+
+	// PeriodEnd End of the period, exclusive.
+	PeriodEnd   timestamp.Time `json:"periodEnd"`
+	PeriodStart timestamp.Time `json:"periodStart"`
+
+	// Proration Whether the line settles a change within a period.
+	//
+	// Example: false
+	Proration bool  `json:"proration"`
+	Quantity  int64 `json:"quantity"`
+}
+
+// InvoicePaidData The paid invoice.
+type InvoicePaidData struct {
+	// Embedded struct due to allOf(#/components/schemas/TenantInvoice)
+	TenantInvoice `yaml:",inline"`
+}
+
+// InvoicePaymentFailedData The unpaid invoice. The processor tries again for some days. A person can pay at `hostedInvoiceUrl`, or change the card in
+// the portal.
+type InvoicePaymentFailedData struct {
+	// Embedded struct due to allOf(#/components/schemas/TenantInvoice)
+	TenantInvoice `yaml:",inline"`
+}
+
+// InvoiceStatus DRAFT: may still change. OPEN: awaits payment. PAID: paid. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
+// mistake, not payable.
+//
+// Example: PAID
+type InvoiceStatus string
+
 // Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
 // most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
 // with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
@@ -884,6 +1050,21 @@ type PaymentMismatch struct {
 	// PaidTotalCents The amount paid, in the smallest unit of paidCurrency.
 	PaidTotalCents int64 `json:"paidTotalCents"`
 }
+
+// PendingSubscriptionChange A change to a smaller plan or a shorter interval. It takes effect when the paid period ends.
+type PendingSubscriptionChange struct {
+	// At When the change takes effect.
+	At timestamp.Time `json:"at"`
+
+	// Interval How often a plan is charged.
+	Interval BillingInterval `json:"interval"`
+
+	// Plan A plan's tier.
+	Plan PlanTier `json:"plan"`
+}
+
+// PlanTier A plan's tier.
+type PlanTier string
 
 // Product A product that the tenant sells.
 type Product struct {
@@ -1920,6 +2101,19 @@ type StreamStartedData struct {
 	StreamID string `json:"streamId"`
 }
 
+// SubscriptionStatus TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue, and its
+// payment is tried again. PAUSED: not charged, and without the paid features. CANCELED: ended permanently. INCOMPLETE: the
+// first payment is missing. UNPAID: attempts to collect the payment have stopped.
+//
+// Example: ACTIVE
+type SubscriptionStatus string
+
+// SubscriptionUpdatedData The tenant's subscription after the change.
+type SubscriptionUpdatedData struct {
+	// Embedded struct due to allOf(#/components/schemas/TenantSubscription)
+	TenantSubscription `yaml:",inline"`
+}
+
 // SummaryText The parts of a summary.
 type SummaryText struct {
 	ActionItems []string `json:"actionItems"`
@@ -1930,6 +2124,122 @@ type SummaryText struct {
 	//
 	// Example: The launch moves to Thursday.
 	Tldr string `json:"tldr"`
+}
+
+// TenantInvoice An invoice for the tenant's plan.
+type TenantInvoice struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
+	//
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// DueAt When the payment is due; null if it is charged automatically.
+	DueAt *timestamp.Time `json:"dueAt"`
+
+	// HostedInvoiceURL The page on which the invoice can be seen and paid.
+	//
+	// Example: https://pay.example/invoices/42
+	HostedInvoiceURL *string `json:"hostedInvoiceUrl"`
+
+	// ID Example: inv_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Lines The first 100 lines.
+	Lines []InvoiceLine `json:"lines,omitempty"`
+
+	// Number The number printed on the invoice; null for a draft.
+	//
+	// Example: SF-2026-0042
+	Number *string         `json:"number"`
+	PaidAt *timestamp.Time `json:"paidAt"`
+
+	// PaidCents The amount paid so far, in cents.
+	PaidCents int64 `json:"paidCents"`
+
+	// PdfURL The invoice as a PDF file; null for a draft.
+	//
+	// Example: https://pay.example/invoices/42/pdf
+	PdfURL *string `json:"pdfUrl,omitempty"`
+
+	// Status DRAFT: may still change. OPEN: awaits payment. PAID: paid. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
+	// mistake, not payable.
+	//
+	//
+	// Example: PAID
+	Status InvoiceStatus `json:"status"`
+
+	// SubtotalCents The amount in cents, without tax.
+	SubtotalCents *int64 `json:"subtotalCents,omitempty"`
+
+	// TaxCents The tax in cents.
+	TaxCents *int64 `json:"taxCents,omitempty"`
+
+	// TotalCents The amount in cents, including tax.
+	TotalCents int64 `json:"totalCents"`
+}
+
+// TenantSubscription The tenant's own subscription.
+type TenantSubscription struct {
+	// CancelAtPeriodEnd Whether the subscription ends with the current period.
+	//
+	// Example: false
+	CancelAtPeriodEnd bool `json:"cancelAtPeriodEnd"`
+
+	// CanceledAt When it was cancelled; the subscription may run on until the period ends.
+	CanceledAt *timestamp.Time `json:"canceledAt"`
+
+	// Collection CHARGE: the card is charged automatically. INVOICE: the processor sends an invoice, which is paid until its due date.
+	//
+	// Example: CHARGE
+	Collection *CollectionMethod `json:"collection,omitempty"`
+
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
+	//
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// CurrentPeriodEnd When the next charge is due.
+	CurrentPeriodEnd   timestamp.Time `json:"currentPeriodEnd"`
+	CurrentPeriodStart timestamp.Time `json:"currentPeriodStart"`
+
+	// ID Example: sub_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Interval How often a plan is charged.
+	Interval BillingInterval `json:"interval"`
+
+	// PaymentURL The page on which a person completes an open payment, for example with 3-D Secure, or with another card after a failed
+	// charge. An upgrade takes effect with that payment. Null if nothing awaits payment.
+	//
+	//
+	// Example: https://pay.example/invoices/42
+	PaymentURL *string `json:"paymentUrl,omitempty"`
+
+	// PendingChange A booked change that takes effect with the next period; null if there is none.
+	PendingChange *PendingSubscriptionChange `json:"pendingChange,omitempty"`
+
+	// Plan A plan's tier.
+	Plan PlanTier `json:"plan"`
+
+	// PriceCents The price of one interval, in cents, without tax.
+	PriceCents int64 `json:"priceCents"`
+
+	// Status TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue, and its
+	// payment is tried again. PAUSED: not charged, and without the paid features. CANCELED: ended permanently. INCOMPLETE: the
+	// first payment is missing. UNPAID: attempts to collect the payment have stopped.
+	//
+	//
+	// Example: ACTIVE
+	Status SubscriptionStatus `json:"status"`
+
+	// TrialEndsAt When the trial ends or ended; null without a trial.
+	TrialEndsAt *timestamp.Time `json:"trialEndsAt"`
 }
 
 // WebhookEvent The body of a webhook delivery.

@@ -230,7 +230,10 @@ export interface paths {
         /**
          * Get the tenants' payments and open amounts
          * @description Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-         *     counts as a twelfth. `yearlyRecurring` is twelve times that. Months are calendar months in UTC.
+         *     counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+         *     `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
+         *     `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
+         *     calendar months in UTC.
          */
         get: operations["getAdminBillingOverview"];
         put?: never;
@@ -376,8 +379,16 @@ export interface paths {
         };
         /**
          * Get the platform's revenue
-         * @description Until billing is connected, `wired` is false and every list is empty. Afterwards the lists have the income from
-         *     subscriptions and platform fees, and the refunds, by month and currency.
+         * @description `wired` is false without a key of the payment processor; every list is empty until something was booked. `monthlyRecurring`
+         *     and `yearlyRecurring` are defined as in the billing overview.
+         *
+         *     By month: `subscriptions` are payments of invoices for plans, by the time of the payment and with tax. `platformFees` are the
+         *     fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
+         *     they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
+         *     paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
+         *     `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+         *     ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
+         *     the month before, plus new, reactivated and expanded, minus contracted and churned.
          */
         get: operations["getAdminRevenue"];
         put?: never;
@@ -1402,8 +1413,13 @@ export interface paths {
         head?: never;
         /**
          * Change a tenant's plan
-         * @description Takes effect at once. Billing settles the cost of a change within a paid period. Setting the current plan again has no
-         *     effect. 409 `conflict` for a cancelled tenant.
+         * @description Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
+         *     the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+         *     tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
+         *     the processor sends invoices. Setting the current plan again, without a price, has no effect.
+         *
+         *     400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+         *     must change and the processor can't be reached.
          */
         patch: operations["changeTenantPlan"];
         trace?: never;
@@ -2226,11 +2242,55 @@ export interface paths {
          * @description Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
          *     payment, not when the browser returns.
          *
-         *     400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or a plan that is no longer offered. 409
-         *     `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` if the processor can't be
-         *     reached; nothing is booked then.
+         *     A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+         *     until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
+         *     that is still open closes.
+         *
+         *     400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
+         *     interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
+         *     /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
          */
         post: operations["createBillingCheckout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/billing/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List invoices
+         * @description Lists the tenant's invoices that are no drafts, newest first.
+         */
+        get: operations["listBillingInvoices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/billing/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the plans on offer
+         * @description Lists the active plans with a price, which a checkout can book, the smallest first.
+         */
+        get: operations["listBillingPlans"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2248,8 +2308,8 @@ export interface paths {
         put?: never;
         /**
          * Open the billing portal
-         * @description Creates a hosted page with the tenant's invoices, payment methods and plan. Only the portal of an OWNER can cancel the
-         *     subscription.
+         * @description Creates a hosted page with the tenant's invoices, address and payment methods. Only the portal of an OWNER can cancel
+         *     the subscription. Change the plan with `PATCH /v1/me/billing/subscription`.
          *
          *     409 `conflict` before the first checkout, because there is nothing to show yet. 503 `processor_unavailable` if the
          *     processor can't be reached.
@@ -2270,7 +2330,8 @@ export interface paths {
         };
         /**
          * Get the plan and its subscription
-         * @description Returns the tenant's plan, its subscription as last reported by the processor, and the newest invoice.
+         * @description Returns the tenant's plan, its subscription and the newest invoice. For a day after a hosted page was created, the answer
+         *     is read from the processor, at most every 10 seconds, so that it is up to date when a person comes back from the page.
          */
         get: operations["getBillingStatus"];
         put?: never;
@@ -2279,6 +2340,38 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/me/billing/subscription": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change, cancel or resume the subscription
+         * @description A larger plan, or the same plan by the year, takes effect at once: the unused part of the paid period is credited, and
+         *     the rest of the new one is charged. If that payment must be confirmed or fails, the plan doesn't change yet: a person
+         *     completes the payment at `paymentUrl` within 23 hours. A smaller plan, or the same plan by the month, takes effect when
+         *     the paid period ends (`pendingChange`). Booking the present plan and interval again withdraws a pending change. During a
+         *     trial each change takes effect at once and is free.
+         *
+         *     A subscription with `cancelAtPeriodEnd` ends with the paid period, and the tenant is on FREE then; one that is UNPAID or
+         *     PAUSED ends at once. `cancelAtPeriodEnd: false` withdraws the cancellation. A request may have either `plan` and `interval`
+         *     or `cancelAtPeriodEnd`, else the answer is 400.
+         *
+         *     400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
+         *     subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
+         *     payment. 503 `processor_unavailable` if the processor can't be reached.
+         */
+        patch: operations["updateSubscription"];
         trace?: never;
     };
     "/v1/me/billing/usage": {
@@ -7422,6 +7515,36 @@ export interface components {
          * @enum {string}
          */
         BillingInterval: "MONTH" | "YEAR";
+        /** @description A plan that the tenant can book. */
+        BillingPlan: {
+            allowances: components["schemas"]["PlanAllowances"];
+            currency: components["schemas"]["Currency"];
+            /** @example For teams that broadcast every week */
+            description: string;
+            limits: components["schemas"]["PlanLimits"];
+            /** @example Pro */
+            name: string;
+            plan: components["schemas"]["PlanTier"];
+            /**
+             * Format: int64
+             * @description The price of a month, in cents, without tax.
+             * @example 9900
+             */
+            priceCents: number;
+            /**
+             * @description Free days of the tenant's first subscription to the plan; 0 if it had one already.
+             * @example 14
+             */
+            trialDays: number;
+            /**
+             * Format: int64
+             * @description The price of a year, in cents, without tax; null if the plan can't be booked by the year.
+             * @example 99000
+             */
+            yearlyPriceCents: number | null;
+        };
+        /** @description The plans that can be booked, the smallest first. */
+        BillingPlanList: components["schemas"]["BillingPlan"][];
         /** @description A hosted page with the tenant's invoices and payment methods. */
         BillingPortal: {
             /**
@@ -7443,6 +7566,11 @@ export interface components {
         BillingStatus: {
             /** @description The newest invoice that is no draft; null if there is none. */
             latestInvoice: components["schemas"]["TenantInvoice"] | null;
+            /**
+             * Format: date-time
+             * @description While the subscription is UNPAID: when the tenant gets the FREE plan's limits. Null otherwise.
+             */
+            limitsEndAt?: string | null;
             plan: components["schemas"]["PlanTier"];
             /** @description The running or last subscription; null if there never was one. */
             subscription: components["schemas"]["TenantSubscription"] | null;
@@ -8807,6 +8935,12 @@ export interface components {
              */
             resendAfterSec: number;
         };
+        /**
+         * @description CHARGE: the card is charged automatically. INVOICE: the processor sends an invoice, which is paid until its due date.
+         * @example CHARGE
+         * @enum {string}
+         */
+        CollectionMethod: "CHARGE" | "INVOICE";
         /** @description The new record. It replaces the old one; fields that are absent or null become null. */
         ComplianceInput: {
             /**
@@ -9564,7 +9698,7 @@ export interface components {
          * @description The event's name.
          * @enum {string}
          */
-        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "recording.assets.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
+        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "recording.assets.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed" | "subscription.updated" | "invoice.paid" | "invoice.payment_failed";
         /**
          * @description desc: newest first. asc: oldest first.
          * @default desc
@@ -10055,6 +10189,73 @@ export interface components {
              * @example J7mZq0c9vX2bN4kT8sLwPfY1hR6gD3aUeB5iQoVxKtM
              */
             token: string;
+        };
+        /** @description A line of an invoice. */
+        InvoiceLine: {
+            /**
+             * Format: int64
+             * @description The amount in cents, without tax; negative for a credit.
+             * @example 9900
+             */
+            amountCents: number;
+            /** @example 1 × Pro (at $99.00 / month) */
+            description: string;
+            /**
+             * Format: date-time
+             * @description End of the period, exclusive.
+             */
+            periodEnd: string;
+            /** Format: date-time */
+            periodStart: string;
+            /**
+             * @description Whether the line settles a change within a period.
+             * @example false
+             */
+            proration: boolean;
+            /**
+             * Format: int64
+             * @example 1
+             */
+            quantity: number;
+        };
+        /** @description The paid invoice. */
+        InvoicePaidData: components["schemas"]["TenantInvoice"];
+        /** @description An invoice for the tenant's plan was paid. */
+        InvoicePaidEvent: {
+            data: components["schemas"]["InvoicePaidData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "invoice.paid";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /**
+         * @description The unpaid invoice. The processor tries again for some days. A person can pay at `hostedInvoiceUrl`, or change the card in
+         *     the portal.
+         */
+        InvoicePaymentFailedData: components["schemas"]["TenantInvoice"];
+        /** @description An attempt to collect the payment of an invoice failed, or the payment must be confirmed by a person. */
+        InvoicePaymentFailedEvent: {
+            data: components["schemas"]["InvoicePaymentFailedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "invoice.payment_failed";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
         };
         /**
          * @description DRAFT: may still change. OPEN: awaits payment. PAID: paid. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
@@ -10761,6 +10962,16 @@ export interface components {
              */
             paidTotalCents: number;
         };
+        /** @description A change to a smaller plan or a shorter interval. It takes effect when the paid period ends. */
+        PendingSubscriptionChange: {
+            /**
+             * Format: date-time
+             * @description When the change takes effect.
+             */
+            at: string;
+            interval: components["schemas"]["BillingInterval"];
+            plan: components["schemas"]["PlanTier"];
+        };
         /** @description The accepted bid, and the auction's new end. */
         PlacedBid: {
             bid: components["schemas"]["Bid"];
@@ -10938,6 +11149,7 @@ export interface components {
              * @example true
              */
             wired: boolean;
+            yearlyRecurring?: components["schemas"]["CurrencyAmounts"];
         };
         /** @description One setting, its value and its default. */
         PlatformSetting: {
@@ -13038,7 +13250,13 @@ export interface components {
         RevenueList: components["schemas"]["Revenue"][];
         /** @description The revenue of one month. */
         RevenueMonth: {
+            churnedRecurring?: components["schemas"]["CurrencyAmounts"];
+            contractedRecurring?: components["schemas"]["CurrencyAmounts"];
+            expandedRecurring?: components["schemas"]["CurrencyAmounts"];
+            monthlyRecurring?: components["schemas"]["CurrencyAmounts"];
+            newRecurring?: components["schemas"]["CurrencyAmounts"];
             platformFees: components["schemas"]["CurrencyAmounts"];
+            reactivatedRecurring?: components["schemas"]["CurrencyAmounts"];
             refunds: components["schemas"]["CurrencyAmounts"];
             /** Format: date-time */
             startsAt: string;
@@ -15342,6 +15560,23 @@ export interface components {
          */
         StreamStatus: "IDLE" | "LIVE" | "RECONNECTING" | "ENDED";
         /**
+         * @description Changes of the subscription; absent fields don't change.
+         * @example {
+         *       "interval": "MONTH",
+         *       "plan": "PRO"
+         *     }
+         */
+        SubscriptionPatch: {
+            /**
+             * @description True: the subscription ends with the paid period. False: it continues. Only an OWNER may cancel.
+             * @example false
+             */
+            cancelAtPeriodEnd?: boolean;
+            /** @description How often the plan is charged; absent for the present interval. */
+            interval?: components["schemas"]["BillingInterval"];
+            plan?: components["schemas"]["PlanTier"];
+        };
+        /**
          * @description TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue, and its
          *     payment is tried again. PAUSED: not charged, and without the paid features. CANCELED: ended permanently. INCOMPLETE: the
          *     first payment is missing. UNPAID: attempts to collect the payment have stopped.
@@ -15367,6 +15602,24 @@ export interface components {
             trialing: number;
             /** @example 0 */
             unpaid: number;
+        };
+        /** @description The tenant's subscription after the change. */
+        SubscriptionUpdatedData: components["schemas"]["TenantSubscription"];
+        /** @description The subscription of the tenant began, ended, or has another status, plan, price, interval, trial or period. */
+        SubscriptionUpdatedEvent: {
+            data: components["schemas"]["SubscriptionUpdatedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "subscription.updated";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
         };
         /**
          * @description extractive: the summary quotes the sentences that rank highest by the frequency of their words; sentences with typical
@@ -15731,6 +15984,8 @@ export interface components {
             hostedInvoiceUrl: string | null;
             /** @example inv_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
+            /** @description The first 100 lines. */
+            lines?: components["schemas"]["InvoiceLine"][];
             /**
              * @description The number printed on the invoice; null for a draft.
              * @example SF-2026-0042
@@ -15744,7 +15999,24 @@ export interface components {
              * @example 11781
              */
             paidCents: number;
+            /**
+             * @description The invoice as a PDF file; null for a draft.
+             * @example https://pay.example/invoices/42/pdf
+             */
+            pdfUrl?: string | null;
             status: components["schemas"]["InvoiceStatus"];
+            /**
+             * Format: int64
+             * @description The amount in cents, without tax.
+             * @example 9900
+             */
+            subtotalCents?: number;
+            /**
+             * Format: int64
+             * @description The tax in cents.
+             * @example 1881
+             */
+            taxCents?: number;
             /**
              * Format: int64
              * @description The amount in cents, including tax.
@@ -15752,6 +16024,8 @@ export interface components {
              */
             totalCents: number;
         };
+        /** @description Invoices, newest first. */
+        TenantInvoiceList: components["schemas"]["TenantInvoice"][];
         /** @description One page of tenants, newest first. */
         TenantPage: {
             items: components["schemas"]["TenantSummary"][];
@@ -15781,7 +16055,22 @@ export interface components {
         };
         /** @description A tenant's new plan. */
         TenantPlanPatch: {
+            /**
+             * @description Days until an invoice is due. Only with `priceCents`.
+             * @default 30
+             * @example 30
+             */
+            daysUntilDue?: number;
+            /** @description The interval of `priceCents`; absent for MONTH, or that of the subscription that runs. */
+            interval?: components["schemas"]["BillingInterval"];
             plan: components["schemas"]["PlanTier"];
+            /**
+             * Format: int64
+             * @description An agreed price of one interval, in cents, without tax and in the plan's currency. The processor sends an invoice for
+             *     each interval. Absent: the plan's own price for a subscription that runs, and no charge for a tenant without one.
+             * @example 250000
+             */
+            priceCents?: number;
             /**
              * @description For the audit log; up to 500 characters.
              * @example Annual contract signed
@@ -15826,6 +16115,7 @@ export interface components {
              * @description When it was cancelled; the subscription may run on until the period ends.
              */
             canceledAt: string | null;
+            collection?: components["schemas"]["CollectionMethod"];
             currency: components["schemas"]["Currency"];
             /**
              * Format: date-time
@@ -15837,6 +16127,14 @@ export interface components {
             /** @example sub_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             interval: components["schemas"]["BillingInterval"];
+            /**
+             * @description The page on which a person completes an open payment, for example with 3-D Secure, or with another card after a failed
+             *     charge. An upgrade takes effect with that payment. Null if nothing awaits payment.
+             * @example https://pay.example/invoices/42
+             */
+            paymentUrl?: string | null;
+            /** @description A booked change that takes effect with the next period; null if there is none. */
+            pendingChange?: components["schemas"]["PendingSubscriptionChange"] | null;
             plan: components["schemas"]["PlanTier"];
             /**
              * Format: int64
@@ -16601,7 +16899,7 @@ export interface components {
          * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
          *     unknown ones.
          */
-        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["RecordingAssetsReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
+        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["RecordingAssetsReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"] | components["schemas"]["SubscriptionUpdatedEvent"] | components["schemas"]["InvoicePaidEvent"] | components["schemas"]["InvoicePaymentFailedEvent"];
         /** @description The result of a recovery. */
         WebhookRecovery: {
             /**
@@ -16822,6 +17120,8 @@ export type BidInput = components['schemas']['BidInput'];
 export type BillingCheckout = components['schemas']['BillingCheckout'];
 export type BillingCheckoutInput = components['schemas']['BillingCheckoutInput'];
 export type BillingInterval = components['schemas']['BillingInterval'];
+export type BillingPlan = components['schemas']['BillingPlan'];
+export type BillingPlanList = components['schemas']['BillingPlanList'];
 export type BillingPortal = components['schemas']['BillingPortal'];
 export type BillingPortalInput = components['schemas']['BillingPortalInput'];
 export type BillingStatus = components['schemas']['BillingStatus'];
@@ -16902,6 +17202,7 @@ export type CheckoutInput = components['schemas']['CheckoutInput'];
 export type CloudPushInput = components['schemas']['CloudPushInput'];
 export type CloudPushServiceAccount = components['schemas']['CloudPushServiceAccount'];
 export type CodeNotice = components['schemas']['CodeNotice'];
+export type CollectionMethod = components['schemas']['CollectionMethod'];
 export type ComplianceInput = components['schemas']['ComplianceInput'];
 export type ComplianceOverview = components['schemas']['ComplianceOverview'];
 export type ComplianceRecord = components['schemas']['ComplianceRecord'];
@@ -16964,6 +17265,11 @@ export type InventoryDepletedEvent = components['schemas']['InventoryDepletedEve
 export type InventoryLowData = components['schemas']['InventoryLowData'];
 export type InventoryLowEvent = components['schemas']['InventoryLowEvent'];
 export type InviteAcceptanceInput = components['schemas']['InviteAcceptanceInput'];
+export type InvoiceLine = components['schemas']['InvoiceLine'];
+export type InvoicePaidData = components['schemas']['InvoicePaidData'];
+export type InvoicePaidEvent = components['schemas']['InvoicePaidEvent'];
+export type InvoicePaymentFailedData = components['schemas']['InvoicePaymentFailedData'];
+export type InvoicePaymentFailedEvent = components['schemas']['InvoicePaymentFailedEvent'];
 export type InvoiceStatus = components['schemas']['InvoiceStatus'];
 export type IosPushInput = components['schemas']['IosPushInput'];
 export type JobEventStatus = components['schemas']['JobEventStatus'];
@@ -17007,6 +17313,7 @@ export type PasswordChange = components['schemas']['PasswordChange'];
 export type PasswordLinkNotice = components['schemas']['PasswordLinkNotice'];
 export type PasswordResetInput = components['schemas']['PasswordResetInput'];
 export type PaymentMismatch = components['schemas']['PaymentMismatch'];
+export type PendingSubscriptionChange = components['schemas']['PendingSubscriptionChange'];
 export type PlacedBid = components['schemas']['PlacedBid'];
 export type PlanAllowance = components['schemas']['PlanAllowance'];
 export type PlanAllowances = components['schemas']['PlanAllowances'];
@@ -17265,8 +17572,11 @@ export type StreamRenditionInput = components['schemas']['StreamRenditionInput']
 export type StreamStartedData = components['schemas']['StreamStartedData'];
 export type StreamStartedEvent = components['schemas']['StreamStartedEvent'];
 export type StreamStatus = components['schemas']['StreamStatus'];
+export type SubscriptionPatch = components['schemas']['SubscriptionPatch'];
 export type SubscriptionStatus = components['schemas']['SubscriptionStatus'];
 export type SubscriptionStatusCounts = components['schemas']['SubscriptionStatusCounts'];
+export type SubscriptionUpdatedData = components['schemas']['SubscriptionUpdatedData'];
+export type SubscriptionUpdatedEvent = components['schemas']['SubscriptionUpdatedEvent'];
 export type SummaryEngine = components['schemas']['SummaryEngine'];
 export type SummarySource = components['schemas']['SummarySource'];
 export type SummaryText = components['schemas']['SummaryText'];
@@ -17286,6 +17596,7 @@ export type TenantDetail = components['schemas']['TenantDetail'];
 export type TenantGrowthDay = components['schemas']['TenantGrowthDay'];
 export type TenantGrowthReport = components['schemas']['TenantGrowthReport'];
 export type TenantInvoice = components['schemas']['TenantInvoice'];
+export type TenantInvoiceList = components['schemas']['TenantInvoiceList'];
 export type TenantPage = components['schemas']['TenantPage'];
 export type TenantPatch = components['schemas']['TenantPatch'];
 export type TenantPlanPatch = components['schemas']['TenantPlanPatch'];
@@ -20191,6 +20502,54 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listBillingInvoices: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description An opaque cursor from the `Link` header of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of invoices. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantInvoiceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listBillingPlans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plans. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BillingPlanList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     createBillingPortal: {
         parameters: {
             query?: never;
@@ -20239,6 +20598,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BillingStatus"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionPatch"];
+            };
+        };
+        responses: {
+            /** @description The subscription as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantSubscription"];
                 };
             };
             default: components["responses"]["Problem"];

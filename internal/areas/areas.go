@@ -20,6 +20,7 @@ import (
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/commerce/seller"
+	"showfloor/internal/commerce/subscription"
 	"showfloor/internal/console"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/outflow/outbound"
@@ -108,6 +109,12 @@ type Settings struct {
 	UsageKeep time.Duration
 	// PlatformFee is the platform's share of each checkout, until an admin sets another one.
 	PlatformFee setting.Rate
+	// SignupPlan is the plan whose trial a new tenant begins with; empty or FREE for no trial.
+	SignupPlan string
+	// BillingGrace is how long an UNPAID subscription keeps the limits of its plan.
+	BillingGrace time.Duration
+	// AutomaticTax lets the payment processor compute the taxes of plans.
+	AutomaticTax bool
 }
 
 // Config holds the differences between the processes that open the areas.
@@ -120,6 +127,8 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
+	// BillingNow is the clock of subscriptions, Now by default. It is the sandbox's, which people can move forward.
+	BillingNow func() time.Time
 	// Node is the name of this process in the rows of its connections.
 	Node string
 	// Engine is the media plane's interface for streams.
@@ -228,11 +237,13 @@ type Areas struct {
 	Orders     *order.Service
 	Sellers    *seller.Service
 	// Billing processes the webhooks of the payment processor.
-	Billing  *billing.Service
-	Auctions *auction.Service
-	Sessions *session.Service
-	Chat     *chat.Service
-	Calls    *call.Service
+	Billing *billing.Service
+	// Subscriptions are the tenants' plans and invoices.
+	Subscriptions *subscription.Service
+	Auctions      *auction.Service
+	Sessions      *session.Service
+	Chat          *chat.Service
+	Calls         *call.Service
 	// Transcripts are the words of sessions, and Summaries are made of them. Speech writes down what is spoken.
 	Transcripts *transcript.Service
 	Speech      *speech.Service
@@ -424,12 +435,26 @@ func (a *Areas) openCommerce(c Config) {
 		Observe: c.ObserveOrder, Log: c.Log, Now: c.Now,
 	})
 	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Quotas: a.Quotas, Log: c.Log, Now: c.Now})
+	a.Subscriptions = subscription.New(subscription.Config{
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Accounts: a.Accounts, Orders: a.Orders, Quotas: a.Quotas,
+		SignupPlan: c.SignupPlan, Grace: c.BillingGrace, AutomaticTax: c.AutomaticTax, Log: c.Log, Now: billingClock(c),
+	})
+	a.Accounts.OnFounding(a.Subscriptions.StartTrialTx)
 	a.Billing = billing.New(billing.Config{
-		Pool: c.Pool, Jobs: a.Inserter, Processor: c.Processor, Orders: a.Orders, Sellers: a.Sellers, Log: c.Log, Now: c.Now,
+		Pool: c.Pool, Jobs: a.Inserter, Processor: c.Processor, Orders: a.Orders, Sellers: a.Sellers, Subscriptions: a.Subscriptions,
+		Log: c.Log, Now: c.Now,
 	})
 	a.Auctions = auction.New(auction.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Streams: a.Streams, Orders: a.Orders, Realtime: c.Realtime, Now: c.Now,
 	})
+}
+
+// billingClock is the clock of subscriptions.
+func billingClock(c Config) func() time.Time {
+	if c.BillingNow != nil {
+		return c.BillingNow
+	}
+	return c.Now
 }
 
 // openShows creates the areas of shows, which stand on all others.

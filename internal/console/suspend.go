@@ -61,27 +61,6 @@ func (s *Service) UnsuspendTenant(ctx context.Context, c platform.Caller, tenant
 	})
 }
 
-// ChangeTenantPlan changes a tenant's plan at once. If the tenant already has
-// the plan, nothing changes.
-func (s *Service) ChangeTenantPlan(ctx context.Context, c platform.Caller, tenantID, plan, reason string) (Tenant, error) {
-	return s.changeTenant(ctx, tenantID, func(tx pgx.Tx, before db.Tenant) error {
-		if before.Status == tenancy.Cancelled {
-			return problem.Conflicting("this tenant is cancelled")
-		}
-		if before.Plan == plan {
-			return nil
-		}
-		q, now := db.New(tx), s.now()
-		if err := q.SetTenantPlan(ctx, db.SetTenantPlanParams{ID: tenantID, Plan: plan, Now: now}); err != nil {
-			return fmt.Errorf("set tenant plan: %w", err)
-		}
-		return audit.WriteTx(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: tenantID, Action: "tenant.change_plan", Entity: "tenant", EntityID: tenantID, Reason: reason,
-			Before: map[string]any{"plan": before.Plan}, After: map[string]any{"plan": plan},
-		})
-	})
-}
-
 // changeTenant runs change on the locked tenant and returns the changed tenant.
 func (s *Service) changeTenant(ctx context.Context, tenantID string, change func(tx pgx.Tx, before db.Tenant) error) (Tenant, error) {
 	var after Tenant

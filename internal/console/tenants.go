@@ -90,6 +90,11 @@ func findTenants(ctx context.Context, q *db.Queries, f TenantFilter, p Page) (id
 	return ids, total, nil
 }
 
+// GetTenant returns a tenant with its counts.
+func (s *Service) GetTenant(ctx context.Context, tenantID string) (Tenant, error) {
+	return getTenant(ctx, db.New(s.pool), tenantID)
+}
+
 // GetTenantDetail returns a tenant with its details.
 func (s *Service) GetTenantDetail(ctx context.Context, tenantID string) (d TenantDetail, err error) {
 	if d.Tenant, err = getTenant(ctx, db.New(s.pool), tenantID); err != nil {

@@ -48,6 +48,8 @@ const (
 	Order        Prefix = "ord"
 	Refund       Prefix = "ref"
 	Dispute      Prefix = "dsp"
+	Subscription Prefix = "sub"
+	Invoice      Prefix = "inv"
 	Session      Prefix = "sess"
 	Broadcast    Prefix = "bc"
 	// Guest is a made-up user of a room.

@@ -39,6 +39,9 @@ func (s *Service) dispatch(ctx context.Context, row db.ProcessorEvent) (again ti
 	if row.AccountID != nil {
 		e.AccountID = *row.AccountID
 	}
+	if concerns(e) == plan {
+		return time.Time{}, s.applyPlan(ctx, e)
+	}
 	ours, err := s.config.Sellers.IsSeller(ctx, e.AccountID)
 	if err != nil || !ours {
 		return time.Time{}, err
@@ -52,9 +55,22 @@ func (s *Service) dispatch(ctx context.Context, row db.ProcessorEvent) (again ti
 		return s.applyToPayment(ctx, e, row.ReceivedAt, s.config.Orders.ApplyDisputes)
 	case seller:
 		return time.Time{}, s.config.Sellers.ApplyAccount(ctx, e.AccountID)
-	case ignored:
+	case plan, ignored:
 	}
 	return time.Time{}, nil
+}
+
+// applyPlan copies the state of the customer that the report is about. What the report says isn't used: it may be old.
+func (s *Service) applyPlan(ctx context.Context, e processor.Event) error {
+	customerID, err := e.CustomerID()
+	switch {
+	case err != nil:
+		return unreadable(err)
+	case customerID == "":
+		return nil
+	default:
+		return s.config.Subscriptions.SyncCustomer(ctx, customerID)
+	}
 }
 
 // applyPage passes a payment page to its order. A report that the page was paid stays

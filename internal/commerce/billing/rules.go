@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"strings"
 	"time"
 
 	"showfloor/internal/commerce/processor"
@@ -15,13 +16,13 @@ const (
 	money
 	dispute
 	seller
+	plan
 )
 
-// concerns returns the subject of an event. Events without an account are the platform's
-// own, which sells nothing yet.
+// concerns returns the subject of an event. Events without an account are the platform's own, which sells plans.
 func concerns(e processor.Event) concern {
 	if e.AccountID == "" {
-		return ignored
+		return concernsPlan(e.Type)
 	}
 	switch e.Type {
 	case "checkout.session.completed", "checkout.session.async_payment_succeeded",
@@ -37,6 +38,16 @@ func concerns(e processor.Event) concern {
 	default:
 		return ignored
 	}
+}
+
+// concernsPlan returns plan for the types of reports after which a customer's subscriptions or invoices may have changed.
+func concernsPlan(eventType string) concern {
+	for _, prefix := range []string{"customer.", "invoice.", "checkout.session.", "subscription_schedule.", "charge.refund", "payment_method."} {
+		if strings.HasPrefix(eventType, prefix) {
+			return plan
+		}
+	}
+	return ignored
 }
 
 const (

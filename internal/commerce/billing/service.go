@@ -35,6 +35,13 @@ type Sellers interface {
 	ApplyAccount(ctx context.Context, accountID string) error
 }
 
+// Subscriptions knows the tenants as the platform's own customers.
+type Subscriptions interface {
+	// SyncCustomer copies the present state of a customer's subscriptions and invoices. It may run twice, and ignores customers
+	// that are no tenant.
+	SyncCustomer(ctx context.Context, customerID string) error
+}
+
 // Config of a Service.
 type Config struct {
 	Pool      *pgxpool.Pool
@@ -42,7 +49,9 @@ type Config struct {
 	Processor *processor.Client
 	Orders    Orders
 	Sellers   Sellers
-	Log       *slog.Logger
+	// Subscriptions gets the reports about the platform's own account.
+	Subscriptions Subscriptions
+	Log           *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }

@@ -14,6 +14,9 @@ const (
 	metaRefund = "refund_id"
 	// metaProduct is our product's id.
 	metaProduct = "product_id"
+	// metaPlan is the tier of a plan: of its product, or of a scheduled change, which also has its interval.
+	metaPlan     = "plan"
+	metaInterval = "interval"
 )
 
 // CreateAccount creates the tenant's account. Repeated calls within a day create

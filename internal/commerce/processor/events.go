@@ -115,3 +115,24 @@ func (e Event) PaymentIntentID() (string, error) {
 	}
 	return o.PaymentIntent.ID, nil
 }
+
+// CustomerID reads the customer of a report on a subscription, invoice, checkout or on the customer itself. It is empty if there
+// is none.
+func (e Event) CustomerID() (string, error) {
+	var o struct {
+		Object   string
+		ID       string
+		Customer *stripe.Customer
+	}
+	if err := e.object(&o); err != nil {
+		return "", err
+	}
+	switch {
+	case o.Object == "customer":
+		return o.ID, nil
+	case o.Customer == nil:
+		return "", nil
+	default:
+		return o.Customer.ID, nil
+	}
+}

@@ -39,6 +39,10 @@ const (
 	AuctionReserveNotMet  = "auction.reserve_not_met"
 	AuctionWon            = "auction.won"
 
+	SubscriptionUpdated  = "subscription.updated"
+	InvoicePaid          = "invoice.paid"
+	InvoicePaymentFailed = "invoice.payment_failed"
+
 	SessionCreated             = "session.created"
 	SessionStarted             = "session.started"
 	SessionEnded               = "session.ended"

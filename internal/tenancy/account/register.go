@@ -45,7 +45,7 @@ func (s *Service) Register(ctx context.Context, r Registration, from tenancy.Ori
 	var l Login
 	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		var err error
-		l, err = s.createTenant(ctx, db.New(tx), founder{
+		l, err = s.createTenant(ctx, tx, founder{
 			tenantName: r.TenantName, name: r.Name, email: CanonicalEmail(r.Email), passwordHash: hash,
 		}, from)
 		return err
@@ -66,10 +66,10 @@ type founder struct {
 
 // createTenant creates a tenant and its OWNER. The caller issues the token after
 // the commit.
-func (s *Service) createTenant(ctx context.Context, q *db.Queries, f founder, from tenancy.Origin) (Login, error) {
+func (s *Service) createTenant(ctx context.Context, tx pgx.Tx, f founder, from tenancy.Origin) (Login, error) {
 	var l Login
 	var err error
-	now := s.now()
+	q, now := db.New(tx), s.now()
 	if l.Tenant, err = q.CreateTenant(ctx, db.CreateTenantParams{ID: id.New(id.Tenant), Name: f.tenantName, Now: now}); err != nil {
 		return l, fmt.Errorf("create tenant: %w", err)
 	}
@@ -80,10 +80,20 @@ func (s *Service) createTenant(ctx context.Context, q *db.Queries, f founder, fr
 	if err != nil {
 		return l, err
 	}
-	return l, audit.WriteTx(ctx, q, now, audit.Entry{
+	err = audit.WriteTx(ctx, q, now, audit.Entry{
 		Actor: from.User(l.User.ID), TenantID: l.Tenant.ID, Action: "tenant.register", Entity: "tenant", EntityID: l.Tenant.ID,
 		After: map[string]any{"name": l.Tenant.Name, "plan": l.Tenant.Plan, "emailVerified": f.verified},
 	})
+	if err != nil || s.founding == nil {
+		return l, err
+	}
+	if err := s.founding(ctx, tx, l.Tenant.ID); err != nil {
+		return l, err
+	}
+	if l.Tenant, err = q.GetTenant(ctx, l.Tenant.ID); err != nil {
+		return l, fmt.Errorf("get tenant: %w", err)
+	}
+	return l, nil
 }
 
 // createUser creates a user and records the first login. If another user has the

@@ -4,10 +4,12 @@ package account
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"runtime"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/internal/base/queue"
@@ -39,6 +41,8 @@ type Service struct {
 	publicURL string
 	cache     *callerCache
 	hasher    *hasher
+	// founding runs in the transaction that creates a tenant.
+	founding func(ctx context.Context, tx pgx.Tx, tenantID string) error
 }
 
 // Config of a Service.
@@ -88,4 +92,10 @@ func New(c Config) *Service {
 	s.hasher = newHasher(cmp.Or(c.PasswordMemory, passwordhash.StandardMemory), workers...)
 	s.hasher.dummy() // computed now, so that the first login isn't slower than others
 	return s
+}
+
+// OnFounding sets the function that runs in the transaction that creates a tenant, after its first user was created. Call it before
+// the first sign-up.
+func (s *Service) OnFounding(do func(ctx context.Context, tx pgx.Tx, tenantID string) error) {
+	s.founding = do
 }

@@ -117,7 +117,7 @@ func (s *Service) VerifyAndRegister(ctx context.Context, email, code string, fro
 		if err := q.DeleteSignupForm(ctx, email); err != nil {
 			return fmt.Errorf("delete sign-up form: %w", err)
 		}
-		l, err = s.createTenant(ctx, q, founder{
+		l, err = s.createTenant(ctx, tx, founder{
 			tenantName: form.TenantName, name: form.Name, email: email, passwordHash: form.PasswordHash, verified: true,
 		}, from)
 		return err

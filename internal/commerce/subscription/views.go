@@ -1,0 +1,159 @@
+package subscription
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/tenancy"
+)
+
+// Status is a tenant's plan with its subscription.
+type Status struct {
+	Tenant db.Tenant
+	// Subscription is nil if there never was one; Invoice is the newest one, nil if there is none.
+	Subscription *db.Subscription
+	Invoice      *db.Invoice
+	// LimitsEndAt is when an UNPAID tenant gets the limits of FREE.
+	LimitsEndAt *time.Time
+}
+
+const (
+	// freshFor is how old a copy may be while a person may come back from a hosted page.
+	freshFor = 10 * time.Second
+	// readTimeout limits the reading for a status. Without an answer the last copy is shown.
+	readTimeout = 5 * time.Second
+)
+
+// GetBillingStatus returns the plan and subscription of the caller's tenant. While a person may come back from a hosted page, it is
+// read from the processor first.
+func (s *Service) GetBillingStatus(ctx context.Context, c tenancy.Caller) (st Status, err error) {
+	if err := s.refresh(ctx, c.TenantID); err != nil {
+		return st, err
+	}
+	q := db.New(s.config.Pool)
+	if st.Tenant, err = q.GetTenant(ctx, c.TenantID); err != nil {
+		return st, fmt.Errorf("get tenant: %w", err)
+	}
+	list, err := q.ListSubscriptionsOfTenant(ctx, c.TenantID)
+	if err != nil {
+		return st, fmt.Errorf("list subscriptions: %w", err)
+	}
+	if st.Subscription = current(list); st.Subscription != nil {
+		st.LimitsEndAt = limitsEndAt(*st.Subscription, s.config.Grace)
+	}
+	invoice, err := q.GetNewestInvoice(ctx, c.TenantID)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return st, nil
+	case err != nil:
+		return st, fmt.Errorf("get newest invoice: %w", err)
+	}
+	st.Invoice = &invoice
+	return st, nil
+}
+
+// refresh reads the tenant's state from the processor if a person may come back from a hosted page.
+func (s *Service) refresh(ctx context.Context, tenantID string) error {
+	customer, err := db.New(s.config.Pool).GetBillingCustomer(ctx, tenantID)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("get billing customer: %w", err)
+	}
+	now := s.config.Now()
+	if customer.AwayUntil == nil || now.After(*customer.AwayUntil) || customer.ReadAt != nil && now.Sub(*customer.ReadAt).Abs() < freshFor {
+		return nil
+	}
+	_, err, _ = s.reads.Do(tenantID, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+		defer cancel()
+		return nil, s.SyncTenant(ctx, tenantID)
+	})
+	if err != nil {
+		s.config.Log.WarnContext(ctx, "billing status not read from the processor; the last copy is shown", "tenantId", tenantID, "error", err)
+	}
+	return nil
+}
+
+// ListBillingInvoices pages through the invoices of the caller's tenant, newest first. cursor is the id after which the page
+// starts, nil for the first page.
+func (s *Service) ListBillingInvoices(ctx context.Context, c tenancy.Caller, cursor *string, limit int) ([]db.Invoice, error) {
+	list, err := db.New(s.config.Pool).ListInvoices(ctx, db.ListInvoicesParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)}) //nolint:gosec // at most 200
+	if err != nil {
+		return nil, fmt.Errorf("list invoices: %w", err)
+	}
+	return list, nil
+}
+
+// Offer is a plan that a tenant can book, with the trial that it would get.
+type Offer struct {
+	db.Plan
+
+	Trial int
+}
+
+// ListBillingPlans returns the plans that the caller's tenant can book.
+func (s *Service) ListBillingPlans(ctx context.Context, c tenancy.Caller) ([]Offer, error) {
+	q := db.New(s.config.Pool)
+	plans, err := q.ListPlans(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list plans: %w", err)
+	}
+	list, err := q.ListSubscriptionsOfTenant(ctx, c.TenantID)
+	if err != nil {
+		return nil, fmt.Errorf("list subscriptions: %w", err)
+	}
+	plans = slices.DeleteFunc(plans, func(p db.Plan) bool { return !forSale(p) })
+	offers := make([]Offer, len(plans))
+	for i, p := range plans {
+		offers[i] = Offer{Plan: p}
+		offers[i].Trial, _ = trialOf(list, p, s.config.Now())
+	}
+	return offers, nil
+}
+
+// CurrentPeriod returns the period in which the tenant's usage counts, at a time: the month of the subscription that contains it.
+// Without a subscription that runs, ok is false.
+func (s *Service) CurrentPeriod(ctx context.Context, tenantID string, at time.Time) (from, to time.Time, ok bool, err error) {
+	list, err := db.New(s.config.Pool).ListSubscriptionsOfTenant(ctx, tenantID)
+	if err != nil {
+		return from, to, false, fmt.Errorf("list subscriptions: %w", err)
+	}
+	row := current(list)
+	if row == nil || !runs(row.Status) {
+		return from, to, false, nil
+	}
+	from, to = monthOf(row.PeriodStart, row.PeriodEnd, at)
+	return from, to, true, nil
+}
+
+// monthOf returns the month within a period that contains a time. Months begin on the day of the period's start, or on the last day
+// of a shorter month. A time outside of the period counts for its first or last month.
+func monthOf(start, end, at time.Time) (from, to time.Time) {
+	from = start
+	for n := 1; ; n++ {
+		to = addMonths(start, n)
+		if !to.Before(end) {
+			return from, end
+		}
+		if at.Before(to) {
+			return from, to
+		}
+		from = to
+	}
+}
+
+// addMonths adds calendar months; a day that the month doesn't have becomes its last one.
+func addMonths(t time.Time, n int) time.Time {
+	t = t.UTC()
+	first := time.Date(t.Year(), t.Month()+time.Month(n), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+	last := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(t.Day(), last)-1)
+}

@@ -1,0 +1,50 @@
+-- name: ListInvoicesOfProcessor :many
+-- Those of the named ones that we have.
+SELECT * FROM invoices WHERE tenant_id = @tenant_id AND processor_invoice_id = ANY (@processor_invoice_ids::text[]);
+
+-- name: CreateInvoice :exec
+INSERT INTO invoices (id, tenant_id, processor_invoice_id, subscription_id, number, status, currency, subtotal_cents, tax_cents, total_cents,
+    paid_cents, due_cents, refunded_cents, failed_attempts, period_start, period_end, due_at, paid_at, voided_at, hosted_url, pdf_url, lines,
+    created_at, updated_at)
+VALUES (@id, @tenant_id, @processor_invoice_id, @subscription_id, @number, @status, @currency, @subtotal_cents, @tax_cents, @total_cents,
+    @paid_cents, @due_cents, @refunded_cents, @failed_attempts, @period_start, @period_end, @due_at, @paid_at, @voided_at, @hosted_url, @pdf_url, @lines,
+    @created_at, @updated_at);
+
+-- name: UpdateInvoice :exec
+UPDATE invoices SET subscription_id = @subscription_id, number = @number, status = @status, currency = @currency, subtotal_cents = @subtotal_cents,
+    tax_cents = @tax_cents, total_cents = @total_cents, paid_cents = @paid_cents, due_cents = @due_cents, refunded_cents = @refunded_cents,
+    failed_attempts = @failed_attempts, period_start = @period_start, period_end = @period_end, due_at = @due_at, paid_at = @paid_at,
+    voided_at = @voided_at, hosted_url = @hosted_url, pdf_url = @pdf_url, lines = @lines, updated_at = @updated_at
+WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: GetNewestInvoice :one
+SELECT * FROM invoices WHERE tenant_id = @tenant_id AND status <> 'DRAFT' ORDER BY created_at DESC, id DESC LIMIT 1;
+
+-- name: ListInvoices :many
+-- Newest first, after the invoice of the cursor.
+SELECT i.* FROM invoices i
+WHERE i.tenant_id = @tenant_id AND i.status <> 'DRAFT'
+  AND (sqlc.narg('cursor')::text IS NULL
+    OR (i.created_at, i.id) < (SELECT c.created_at, c.id FROM invoices c WHERE c.tenant_id = @tenant_id AND c.id = sqlc.narg('cursor')))
+ORDER BY i.created_at DESC, i.id DESC LIMIT @max_rows;
+
+-- name: ListPlatformInvoices :many
+-- @sqlc-vet-disable tenant
+-- For the platform's operators. Newest first.
+SELECT sqlc.embed(i), t.name AS tenant_name FROM invoices i JOIN tenants t ON t.id = i.tenant_id
+WHERE (sqlc.narg('status')::text IS NULL OR i.status = sqlc.narg('status')) AND (sqlc.narg('tenant_id')::text IS NULL OR i.tenant_id = sqlc.narg('tenant_id'))
+ORDER BY i.created_at DESC, i.id DESC LIMIT @max_rows OFFSET @skip::bigint;
+
+-- name: CountPlatformInvoices :one
+-- @sqlc-vet-disable tenant
+-- For the platform's operators.
+SELECT count(*) FROM invoices i
+WHERE (sqlc.narg('status')::text IS NULL OR i.status = sqlc.narg('status')) AND (sqlc.narg('tenant_id')::text IS NULL OR i.tenant_id = sqlc.narg('tenant_id'));
+
+-- name: SumOpenInvoices :many
+-- @sqlc-vet-disable tenant
+-- Open and overdue amounts by currency, for the platform's operators.
+SELECT currency, count(*) AS n, sum(due_cents)::bigint AS cents,
+    count(*) FILTER (WHERE due_at < @now::timestamptz)::bigint AS overdue_n,
+    coalesce(sum(due_cents) FILTER (WHERE due_at < @now::timestamptz), 0)::bigint AS overdue_cents
+FROM invoices WHERE status = 'OPEN' GROUP BY currency ORDER BY currency;

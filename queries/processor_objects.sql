@@ -1,0 +1,14 @@
+-- name: GetProcessorObject :one
+-- @sqlc-vet-disable tenant
+-- The platform's own.
+SELECT processor_id FROM processor_objects WHERE name = @name;
+
+-- name: ListProcessorObjects :many
+-- @sqlc-vet-disable tenant
+-- The platform's own, by the beginning of their names.
+SELECT name, processor_id FROM processor_objects WHERE starts_with(name, @prefix) ORDER BY name;
+
+-- name: SetProcessorObject :exec
+-- @sqlc-vet-disable tenant
+-- The platform's own. Keeps the first one.
+INSERT INTO processor_objects (name, processor_id, created_at) VALUES (@name, @processor_id, @now) ON CONFLICT (name) DO NOTHING;
