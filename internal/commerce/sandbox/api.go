@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -59,6 +60,7 @@ func (s *Server) routeAPI() {
 		method, path, _ := strings.Cut(pattern, " ")
 		s.router.HandleFunc(method+" /api"+path, s.api(h))
 	}
+	s.routeBilling()
 	s.router.HandleFunc("/api/", s.api(func(c *call) (any, error) {
 		return nil, &refusal{status: 404, kind: invalidRequest, message: "Unrecognized request URL (" + c.r.Method + ": " + c.r.URL.Path + ")."}
 	}))
@@ -146,8 +148,8 @@ func (s *Server) answer(
 		if status, body, err = s.outcome(result, failure, key); err != nil {
 			return err
 		}
-		if failure != nil {
-			c.records = nil
+		if r, ok := errors.AsType[*refusal](failure); failure != nil && (!ok || !r.commits) {
+			c.rollback()
 		}
 		if key != "" {
 			c.put(record{Answer: &answer{Key: scoped, Hash: hash, Status: status, Body: body, At: c.now.Unix()}})
@@ -164,7 +166,7 @@ func (s *Server) outcome(result any, failure error, key string) (status int, bod
 		body, err = json.Marshal(result)
 		return http.StatusOK, body, err
 	}
-	if r, ok := errors.AsType[*refusal](failure); !ok || !r.kept || key == "" {
+	if r, ok := errors.AsType[*refusal](failure); !ok || !r.commits && (!r.kept || key == "") {
 		return 0, nil, failure
 	}
 	status, body = s.explain(failure)
@@ -219,7 +221,7 @@ func (s *Server) explain(err error) (int, []byte) {
 		r = &refusal{status: 500, kind: "api_error", message: "An unknown error occurred"}
 	}
 	fields := map[string]any{"type": r.kind, "message": r.message}
-	for name, v := range map[string]string{"code": r.code, "param": r.param} {
+	for name, v := range map[string]string{"code": r.code, "param": r.param, "decline_code": r.declineCode} {
 		if v != "" {
 			fields[name] = v
 		}
@@ -255,7 +257,7 @@ func page[T any](c *call, all []T, id func(T) string, created func(T) int64, ren
 	limit := c.amount("limit", 1, defaultLimit)
 	after, before := c.text("starting_after"), c.text("ending_before")
 	since := max(c.at("created").whole("gte", 0), c.at("created").whole("gt", -1)+1)
-	until := c.at("created").whole("lte", c.now.Unix()+1)
+	until := min(c.at("created").whole("lte", math.MaxInt64), c.at("created").whole("lt", math.MaxInt64)-1)
 	if err := c.done(); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func TestTheAPINeedsTheKey(t *testing.T) {
 	refused(t, err, 403, "account_invalid")
 	_, err = r.api.CheckoutSessions.New(r.page("acct_none"))
 	refused(t, err, 403, "account_invalid")
-	_, err = r.api.Customers.New(&stripe.CustomerParams{})
+	_, err = r.api.Topups.New(&stripe.TopupParams{})
 	refused(t, err, 404, "")
 }
 

@@ -26,8 +26,12 @@ func createSession(c *call) (any, error) {
 		CustomerEmail: c.text("customer_email"), ClientReferenceID: c.text("client_reference_id"), Metadata: c.metadata(),
 		SuccessURL: c.address("success_url"), CancelURL: c.address("cancel_url"),
 	}
-	if mode := c.oneOf("mode", "", "payment", "setup", "subscription"); mode != "payment" {
-		c.fail(invalid("", "mode", "The sandbox has payments only; mode is '%s'.", mode))
+	switch mode := c.oneOf("mode", "", "payment", "setup", "subscription"); mode {
+	case "payment":
+	case "subscription":
+		return c.createPlanPage(x)
+	default:
+		c.fail(invalid("", "mode", "The sandbox has payments and subscriptions; mode is '%s'.", mode))
 	}
 	c.readPayment(&x)
 	c.ignore("allow_promotion_codes", "billing_address_collection", "consent_collection", "currency", "custom_text", "customer_creation",
@@ -154,6 +158,7 @@ func (c *call) check(x *Session) error {
 		x.DiscountCents = k.off(x.SubtotalCents)
 	}
 	switch total := x.TotalCents(); {
+	case x.Plan != nil:
 	case total != 0 && total < leastCents:
 		return invalid("amount_too_small", "", "The Checkout Session's total amount due must add up to at least $0.50 %s", x.Currency)
 	case x.FeeCents > total:
@@ -250,6 +255,13 @@ func (c *call) renderSession(x Session, wants map[string]bool) object {
 	if p, known := c.payments[x.PaymentID]; known && (wants["payment_intent"] || wants["payment_intent.latest_charge"]) {
 		rendered["payment_intent"] = p.render(wants["payment_intent.latest_charge"])
 	}
+	if x.Plan != nil {
+		for path := range wants {
+			if !strings.HasPrefix(path, "line_items") {
+				_ = c.expand(rendered, strings.Split(path, "."), path) // an unknown path is left out, as on other pages
+			}
+		}
+	}
 	if wants["line_items"] {
 		lines := make([]any, 0, len(x.Lines))
 		for _, l := range x.Lines {
@@ -275,24 +287,40 @@ func (x Session) render(url string) object {
 	if x.CouponID != "" {
 		discounts = append(discounts, object{"coupon": x.CouponID, "promotion_code": nil})
 	}
-	return object{
+	rendered := object{
 		"id": x.ID, "object": "checkout.session", "created": x.Created, "expires_at": x.ExpiresAt, "livemode": false, "mode": "payment",
 		"status": x.Status, "payment_status": x.PaymentStatus, "payment_intent": nullable(x.PaymentID), "url": nullable(url),
 		"amount_subtotal": x.SubtotalCents, "amount_total": x.TotalCents(), "currency": x.Currency,
 		"total_details":       object{"amount_discount": x.DiscountCents, "amount_shipping": 0, "amount_tax": 0},
 		"client_reference_id": nullable(x.ClientReferenceID), "customer_email": nullable(x.CustomerEmail), "customer_details": customer,
-		"customer": nil, "metadata": x.Metadata, "success_url": x.SuccessURL, "cancel_url": nullable(x.CancelURL),
-		"payment_method_types": []string{"card", "customer_balance"}, "discounts": discounts,
+		"customer": nullable(x.CustomerID), "metadata": x.Metadata, "success_url": x.SuccessURL, "cancel_url": nullable(x.CancelURL),
+		"payment_method_types": []string{"card", "customer_balance"}, "discounts": discounts, "subscription": nil, "invoice": nil,
 	}
+	if p := x.Plan; p != nil {
+		collection := "always"
+		if p.CardIfRequired {
+			collection = "if_required"
+		}
+		rendered["mode"], rendered["subscription"], rendered["invoice"] = "subscription", nullable(p.SubscriptionID), nullable(p.InvoiceID)
+		rendered["payment_method_collection"], rendered["allow_promotion_codes"] = collection, p.AllowCodes
+		rendered["automatic_tax"], rendered["payment_method_types"] = object{"enabled": p.Tax}, []string{"card"}
+		rendered["total_details"] = object{"amount_discount": x.DiscountCents, "amount_shipping": 0, "amount_tax": p.TaxCents}
+	}
+	return rendered
 }
 
 func (x Session) renderLine(l Line) object {
-	cents := l.UnitCents * l.Quantity
+	cents, kind := l.UnitCents*l.Quantity, "one_time"
+	if l.Cents != 0 {
+		cents = l.Cents
+	}
+	price := object{"id": l.PriceID, "object": "price", "currency": x.Currency, "unit_amount": l.UnitCents, "product": l.ProductID}
+	if l.Interval != "" {
+		kind, price["recurring"] = "recurring", object{"interval": l.Interval, "interval_count": l.Every}
+	}
+	price["type"] = kind
 	return object{
 		"id": l.ID, "object": "item", "quantity": l.Quantity, "description": l.Name, "currency": x.Currency,
-		"amount_subtotal": cents, "amount_total": cents, "amount_discount": 0, "amount_tax": 0,
-		"price": object{
-			"id": l.PriceID, "object": "price", "currency": x.Currency, "unit_amount": l.UnitCents, "product": l.ProductID, "type": "one_time",
-		},
+		"amount_subtotal": cents, "amount_total": cents, "amount_discount": 0, "amount_tax": 0, "price": price,
 	}
 }

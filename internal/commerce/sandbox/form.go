@@ -224,6 +224,9 @@ type refusal struct {
 	// malformed request isn't stored, so that it can be corrected and sent with
 	// the same key.
 	kept bool
+	// commits: the changes before the refusal stay, such as the failed attempt to charge an invoice.
+	commits     bool
+	declineCode string
 }
 
 func (r *refusal) Error() string { return r.message }

@@ -119,11 +119,19 @@ func (p Payment) render(whole bool) object {
 			charge = p.renderCharge()
 		}
 	}
-	return object{
+	rendered := object{
 		"id": p.ID, "object": "payment_intent", "created": p.Created, "livemode": false, "status": p.Status, "currency": p.Currency,
 		"amount": p.AmountCents, "amount_received": received, "application_fee_amount": nullable(p.FeeCents), "latest_charge": charge,
-		"metadata": p.Metadata, "receipt_email": nil,
+		"metadata": p.Metadata, "receipt_email": nil, "customer": nullable(p.CustomerID), "invoice": nullable(p.InvoiceID),
+		"payment_method": nullable(p.CardID), "client_secret": p.ID + "_secret_sandbox", "last_payment_error": nil, "next_action": nil,
 	}
+	if p.FailCode != "" {
+		rendered["last_payment_error"] = object{"type": "card_error", "code": p.FailCode, "message": p.FailText}
+	}
+	if p.Status == NeedsAction {
+		rendered["next_action"] = object{"type": "use_stripe_sdk", "use_stripe_sdk": object{}}
+	}
+	return rendered
 }
 
 func (p Payment) renderCharge() object {
@@ -132,5 +140,6 @@ func (p Payment) renderCharge() object {
 		"currency": p.Currency, "amount": p.AmountCents, "amount_captured": p.AmountCents, "amount_refunded": p.RefundedCents,
 		"refunded": p.RefundedCents == p.AmountCents, "application_fee_amount": nullable(p.FeeCents), "payment_intent": p.ID,
 		"metadata": p.Metadata, "billing_details": object{"email": nullable(p.Email)},
+		"customer": nullable(p.CustomerID), "invoice": nullable(p.InvoiceID), "payment_method": nullable(p.CardID),
 	}
 }

@@ -16,8 +16,11 @@ func createCoupon(c *call) (any, error) {
 		Duration: c.oneOf("duration", "once", "forever", "repeating"), MaxRedemptions: c.amount("max_redemptions", 1, 0),
 		RedeemBy: c.whole("redeem_by", 0), Metadata: c.metadata(),
 	}
-	c.ignore("duration_in_months", "expand")
+	k.Months = c.amount("duration_in_months", 1, 0)
+	c.ignore("expand", "applies_to")
 	switch {
+	case k.Duration == "repeating" && k.Months == 0:
+		c.fail(missing("duration_in_months"))
 	case (k.AmountOff == 0) == (k.PercentOff == 0):
 		c.fail(invalid("", "", "You must pass either percent_off or amount_off, and not both."))
 	case k.AmountOff > 0 && k.Currency == "":
@@ -78,7 +81,7 @@ func (k Coupon) render(now int64) object {
 	return object{
 		"id": k.ID, "object": "coupon", "created": k.Created, "livemode": false, "name": nullable(k.Name), "metadata": k.Metadata,
 		"amount_off": nullable(k.AmountOff), "percent_off": nullable(k.PercentOff), "currency": nullable(k.Currency),
-		"duration": k.Duration, "max_redemptions": nullable(k.MaxRedemptions), "redeem_by": nullable(k.RedeemBy),
+		"duration": k.Duration, "duration_in_months": nullable(k.Months), "max_redemptions": nullable(k.MaxRedemptions), "redeem_by": nullable(k.RedeemBy),
 		"times_redeemed": k.Redeemed, "valid": k.valid(now),
 	}
 }
@@ -100,7 +103,8 @@ func (f form) product(c *call) Product {
 		ID: newID("prod_"), Account: c.account, Created: c.now.Unix(), Name: f.must("name"), Description: f.text("description"),
 		Images: f.texts("images"), Metadata: f.metadata(),
 	}
-	f.ignore("active", "statement_descriptor", "tax_code", "unit_label", "url", "shippable", "type")
+	p.Inactive = f.has("active") && !f.flag("active")
+	f.ignore("statement_descriptor", "tax_code", "unit_label", "url", "shippable", "type")
 	if len(p.Images) > maxImages {
 		f.fail(invalid("", f.key("images"), "You can have at most %d images.", maxImages))
 	}
@@ -148,7 +152,7 @@ func getProduct(c *call) (any, error) {
 
 func (p Product) render() object {
 	return object{
-		"id": p.ID, "object": "product", "created": p.Created, "active": true, "livemode": false, "name": p.Name,
+		"id": p.ID, "object": "product", "created": p.Created, "active": !p.Inactive, "livemode": false, "name": p.Name,
 		"description": nullable(p.Description), "images": p.Images, "metadata": p.Metadata, "type": "service",
 	}
 }
@@ -160,12 +164,12 @@ const maxCents = 99999999
 func (f form) price(c *call) Price {
 	p := Price{
 		ID: newID("price_"), Account: c.account, Created: c.now.Unix(), Currency: f.must("currency"),
-		UnitCents: f.amount("unit_amount", 0, -1), Metadata: f.metadata(),
+		UnitCents: f.amount("unit_amount", 0, -1), UnitDecimal: f.text("unit_amount_decimal"), Metadata: f.metadata(),
+		TaxBehavior: f.oneOf("tax_behavior", "unspecified", "inclusive", "exclusive"),
 	}
-	f.ignore("tax_behavior")
+	f.readDecimal(&p)
+	f.readRecurring(c, &p)
 	switch {
-	case f.has("recurring"):
-		f.fail(invalid("", f.key("recurring"), "The sandbox has no recurring prices."))
 	case p.UnitCents < 0:
 		f.fail(missing(f.key("unit_amount")))
 	case p.UnitCents > maxCents:
@@ -190,7 +194,11 @@ func isCurrency(code string) bool {
 
 func createPrice(c *call) (any, error) {
 	p := c.price(c)
-	c.ignore("active", "billing_scheme", "lookup_key", "nickname", "transfer_lookup_key", "expand")
+	p.Nickname, p.LookupKey = c.text("nickname"), c.text("lookup_key")
+	p.Inactive = c.has("active") && !c.flag("active")
+	c.readTransformation(&p)
+	transfer := c.flag("transfer_lookup_key")
+	c.ignore("expand")
 	p.ProductID = c.text("product")
 	var made *Product
 	if c.has("product_data") {
@@ -212,6 +220,9 @@ func createPrice(c *call) (any, error) {
 	} else if product, known := c.products[p.ProductID]; !known || product.Account != c.account {
 		return nil, none("product", p.ProductID, "product")
 	}
+	if err := c.takeLookupKey(p, transfer); err != nil {
+		return nil, err
+	}
 	c.put(record{Price: &p})
 	return p.render(), nil
 }
@@ -226,11 +237,4 @@ func getPrice(c *call) (any, error) {
 		return nil, none("price", c.r.PathValue("id"), "id")
 	}
 	return p.render(), nil
-}
-
-func (p Price) render() object {
-	return object{
-		"id": p.ID, "object": "price", "created": p.Created, "active": true, "livemode": false, "type": "one_time",
-		"billing_scheme": "per_unit", "currency": p.Currency, "unit_amount": p.UnitCents, "product": p.ProductID, "metadata": p.Metadata,
-	}
 }

@@ -40,9 +40,11 @@ type Config struct {
 	Automatic bool
 	// Production makes Open fail.
 	Production bool
-	// Now is the clock, time.Now by default. Signatures always use the real clock.
+	// Now is the clock, time.Now by default. Signatures always use the real clock. Advance moves Billing ahead of it.
 	Now func() time.Time
-	Log *slog.Logger
+	// DunningEnd is the status of a subscription whose last retry failed: Unpaid, by default, or Canceled.
+	DunningEnd string
+	Log        *slog.Logger
 }
 
 // Server is the sandbox. It is an http.Handler. To serve it below a path, remove the path first (http.StripPrefix).
@@ -85,6 +87,9 @@ func Open(c Config) (*Server, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.DunningEnd == "" {
+		c.DunningEnd = Unpaid
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

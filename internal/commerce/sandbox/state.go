@@ -49,6 +49,12 @@ type Line struct {
 	Images      []string `json:"images"`
 	UnitCents   int64    `json:"unitCents"`
 	Quantity    int64    `json:"quantity"`
+	// Interval and Every are the period of a recurring price.
+	Interval string `json:"interval,omitempty"`
+	Every    int64  `json:"every,omitempty"`
+	Metered  bool   `json:"metered,omitempty"`
+	// Cents is the amount of all units; 0 for UnitCents × Quantity, which differs for decimal and transformed prices.
+	Cents int64 `json:"cents,omitempty"`
 }
 
 // Session is a payment page.
@@ -74,10 +80,20 @@ type Session struct {
 	PaymentMetadata   map[string]string `json:"paymentMetadata"`
 	SuccessURL        string            `json:"successUrl"`
 	CancelURL         string            `json:"cancelUrl"`
+	// CustomerID is the customer that the page was made for, or the one that it has made.
+	CustomerID string `json:"customerId,omitempty"`
+	// Plan is set on a page that starts a subscription.
+	Plan *CheckoutPlan `json:"plan,omitempty"`
 }
 
 // TotalCents is the amount that the buyer pays.
-func (s Session) TotalCents() int64 { return s.SubtotalCents - s.DiscountCents }
+func (s Session) TotalCents() int64 {
+	total := s.SubtotalCents - s.DiscountCents
+	if s.Plan != nil {
+		total += s.Plan.TaxCents
+	}
+	return total
+}
 
 // States of a Session and of its payment.
 const (
@@ -100,6 +116,7 @@ type Coupon struct {
 	PercentOff     float64           `json:"percentOff"`
 	Currency       string            `json:"currency"`
 	Duration       string            `json:"duration"`
+	Months         int64             `json:"months,omitempty"`
 	MaxRedemptions int64             `json:"maxRedemptions"`
 	RedeemBy       int64             `json:"redeemBy"`
 	Redeemed       int64             `json:"redeemed"`
@@ -115,6 +132,7 @@ type Product struct {
 	Description string            `json:"description"`
 	Images      []string          `json:"images"`
 	Metadata    map[string]string `json:"metadata"`
+	Inactive    bool              `json:"inactive,omitempty"`
 }
 
 // Price is the price of a product.
@@ -126,6 +144,20 @@ type Price struct {
 	Currency  string            `json:"currency"`
 	UnitCents int64             `json:"unitCents"`
 	Metadata  map[string]string `json:"metadata"`
+	// UnitDecimal is the unit amount in cents with up to 12 decimal places.
+	UnitDecimal string `json:"unitDecimal,omitempty"`
+	Nickname    string `json:"nickname,omitempty"`
+	LookupKey   string `json:"lookupKey,omitempty"`
+	TaxBehavior string `json:"taxBehavior,omitempty"`
+	Inactive    bool   `json:"inactive,omitempty"`
+	// DivideBy and Round transform the quantity before the amount is computed; 0 for no transformation.
+	DivideBy int64  `json:"divideBy,omitempty"`
+	Round    string `json:"round,omitempty"`
+	// Interval is day, week, month or year; "" for a one-time price.
+	Interval string `json:"interval,omitempty"`
+	Every    int64  `json:"every,omitempty"`
+	Metered  bool   `json:"metered,omitempty"`
+	MeterID  string `json:"meterId,omitempty"`
 }
 
 // Payment is a payment intent and its one charge.
@@ -146,6 +178,12 @@ type Payment struct {
 	// fee that was returned with them.
 	RefundedCents    int64 `json:"refundedCents"`
 	FeeRefundedCents int64 `json:"feeRefundedCents"`
+	// CustomerID, InvoiceID and CardID belong to a payment of Billing. FailCode and FailText say why its last charge failed.
+	CustomerID string `json:"customerId,omitempty"`
+	InvoiceID  string `json:"invoiceId,omitempty"`
+	CardID     string `json:"cardId,omitempty"`
+	FailCode   string `json:"failCode,omitempty"`
+	FailText   string `json:"failText,omitempty"`
 }
 
 // States of a Payment and a Refund.
@@ -156,6 +194,8 @@ const (
 	Failed     = "failed"
 	// NeedsMethod is the status of a failed payment.
 	NeedsMethod = "requires_payment_method"
+	// NeedsAction is the status of a payment that waits for 3-D Secure.
+	NeedsAction = "requires_action"
 )
 
 // Refund is a refund of a payment.
@@ -197,6 +237,7 @@ type record struct {
 	Dispute *Dispute `json:"dispute,omitempty"`
 	Event   *Event   `json:"event,omitempty"`
 	Answer  *answer  `json:"answer,omitempty"`
+	billingRecord
 }
 
 // state is the whole state. Objects are values: a change replaces them by new
@@ -218,6 +259,7 @@ type state struct {
 	order order
 	open  map[string]bool
 	due   map[string]bool
+	billing
 	// nextExpiry is a time not later than the first expiry of an open session; zero
 	// if there is none.
 	nextExpiry time.Time
@@ -237,61 +279,95 @@ func (s *state) expiresBy(unix int64) {
 }
 
 // order holds ids from the oldest to the newest.
-type order struct{ accounts, sessions, payments, refunds, disputes, events []string }
+type order struct{ accounts, sessions, products, prices, payments, refunds, disputes, events []string }
 
 func newState() state {
 	return state{
 		accounts: map[string]Account{}, links: map[string]Link{}, sessions: map[string]Session{},
 		coupons: map[string]Coupon{}, products: map[string]Product{}, prices: map[string]Price{},
 		payments: map[string]Payment{}, refunds: map[string]Refund{}, disputes: map[string]Dispute{}, events: map[string]Event{},
-		answers: map[string]answer{}, open: map[string]bool{}, due: map[string]bool{},
+		answers: map[string]answer{}, open: map[string]bool{}, due: map[string]bool{}, billing: newBilling(),
 	}
 }
 
-// apply stores an object.
-func (s *state) apply(r record) {
+// apply stores an object. undo restores the state before, if nothing was stored since.
+func (s *state) apply(r record) (undo func()) {
 	switch {
 	case r.Account != nil:
-		put(s.accounts, r.Account.ID, *r.Account, &s.order.accounts)
 		s.seq = max(s.seq, r.Account.Seq)
+		return put(s.accounts, r.Account.ID, *r.Account, &s.order.accounts)
 	case r.Link != nil:
-		put(s.links, r.Link.Token, *r.Link, nil)
+		return put(s.links, r.Link.Token, *r.Link, nil)
 	case r.Session != nil:
-		put(s.sessions, r.Session.ID, *r.Session, &s.order.sessions)
-		mark(s.open, r.Session.ID, r.Session.Status == StatusOpen)
-		if r.Session.Status == StatusOpen {
-			s.expiresBy(r.Session.ExpiresAt)
-		}
-		s.seq = max(s.seq, r.Session.Seq)
+		return s.applySession(*r.Session)
 	case r.Coupon != nil:
-		put(s.coupons, r.Coupon.key(), *r.Coupon, nil)
+		return put(s.coupons, r.Coupon.key(), *r.Coupon, nil)
 	case r.Product != nil:
-		put(s.products, r.Product.ID, *r.Product, nil)
+		return put(s.products, r.Product.ID, *r.Product, &s.order.products)
 	case r.Price != nil:
-		put(s.prices, r.Price.ID, *r.Price, nil)
+		return put(s.prices, r.Price.ID, *r.Price, &s.order.prices)
 	case r.Payment != nil:
-		put(s.payments, r.Payment.ID, *r.Payment, &s.order.payments)
 		s.seq = max(s.seq, r.Payment.Seq)
+		return put(s.payments, r.Payment.ID, *r.Payment, &s.order.payments)
 	case r.Refund != nil:
-		put(s.refunds, r.Refund.ID, *r.Refund, &s.order.refunds)
 		s.seq = max(s.seq, r.Refund.Seq)
+		return put(s.refunds, r.Refund.ID, *r.Refund, &s.order.refunds)
 	case r.Dispute != nil:
-		put(s.disputes, r.Dispute.ID, *r.Dispute, &s.order.disputes)
 		s.seq = max(s.seq, r.Dispute.Seq)
+		return put(s.disputes, r.Dispute.ID, *r.Dispute, &s.order.disputes)
 	case r.Event != nil:
-		put(s.events, r.Event.ID, *r.Event, &s.order.events)
-		mark(s.due, r.Event.ID, r.Event.Owed > 0)
-		s.seq = max(s.seq, r.Event.Seq, r.Event.Place)
+		return s.applyEvent(*r.Event)
 	case r.Answer != nil:
-		put(s.answers, r.Answer.Key, *r.Answer, nil)
+		return put(s.answers, r.Answer.Key, *r.Answer, nil)
+	default:
+		undo, seq := s.billing.apply(r.billingRecord)
+		s.seq = max(s.seq, seq)
+		return undo
 	}
 }
 
-func put[T any](in map[string]T, id string, object T, listed *[]string) {
-	if _, known := in[id]; !known && listed != nil {
+func (s *state) applySession(x Session) (undo func()) {
+	before, known := s.sessions[x.ID]
+	restore := put(s.sessions, x.ID, x, &s.order.sessions)
+	mark(s.open, x.ID, x.Status == StatusOpen)
+	if x.Status == StatusOpen {
+		s.expiresBy(x.ExpiresAt)
+	}
+	s.seq = max(s.seq, x.Seq)
+	return func() {
+		restore()
+		mark(s.open, x.ID, known && before.Status == StatusOpen)
+	}
+}
+
+func (s *state) applyEvent(e Event) (undo func()) {
+	before := s.events[e.ID]
+	restore := put(s.events, e.ID, e, &s.order.events)
+	mark(s.due, e.ID, e.Owed > 0)
+	s.seq = max(s.seq, e.Seq, e.Place)
+	return func() {
+		restore()
+		mark(s.due, e.ID, before.Owed > 0)
+	}
+}
+
+// put stores an object. undo restores the map and the list.
+func put[T any](in map[string]T, id string, object T, listed *[]string) (undo func()) {
+	before, known := in[id]
+	if !known && listed != nil {
 		*listed = append(*listed, id)
 	}
 	in[id] = object
+	return func() {
+		if known {
+			in[id] = before
+			return
+		}
+		delete(in, id)
+		if listed != nil {
+			*listed = (*listed)[:len(*listed)-1]
+		}
+	}
 }
 
 func mark(set map[string]bool, id string, in bool) {
@@ -323,11 +399,11 @@ func (s *state) records(now time.Time) []record {
 	for _, c := range byID(s.coupons) {
 		all = append(all, record{Coupon: &c})
 	}
-	for _, p := range byID(s.products) {
-		all = append(all, record{Product: &p})
+	for _, id := range s.order.products {
+		all = append(all, record{Product: new(s.products[id])})
 	}
-	for _, p := range byID(s.prices) {
-		all = append(all, record{Price: &p})
+	for _, id := range s.order.prices {
+		all = append(all, record{Price: new(s.prices[id])})
 	}
 	for _, id := range s.order.sessions {
 		all = append(all, record{Session: new(s.sessions[id])})
@@ -346,6 +422,7 @@ func (s *state) records(now time.Time) []record {
 			all = append(all, record{Event: &e})
 		}
 	}
+	all = append(all, s.billing.records()...)
 	for _, a := range byID(s.answers) {
 		if a.At > now.Add(-answersKept).Unix() {
 			all = append(all, record{Answer: &a})
