@@ -450,8 +450,10 @@ type ClientInterface interface {
 	//
 	// Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 	// `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-	// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-	// meter is named twice. Audited.
+	// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+	// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+	// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+	// audit entry.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -462,8 +464,10 @@ type ClientInterface interface {
 	//
 	// Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 	// `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-	// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-	// meter is named twice. Audited.
+	// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+	// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+	// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+	// audit entry.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5200,8 +5204,10 @@ func (c *Client) GetAdminPlan(ctx context.Context, id ID, reqEditors ...RequestE
 //
 // Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 // `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-// meter is named twice. Audited.
+// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+// audit entry.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5222,8 +5228,10 @@ func (c *Client) UpdateAdminPlanWithBody(ctx context.Context, id ID, contentType
 //
 // Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 // `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-// meter is named twice. Audited.
+// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+// audit entry.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -26422,8 +26430,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 	// `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-	// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-	// meter is named twice. Audited.
+	// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+	// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+	// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+	// audit entry.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26434,8 +26444,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 	// `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-	// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-	// meter is named twice. Audited.
+	// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+	// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+	// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+	// audit entry.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -45196,8 +45208,10 @@ func (c *ClientWithResponses) GetAdminPlanWithResponse(ctx context.Context, id I
 //
 // Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 // `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-// meter is named twice. Audited.
+// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+// audit entry.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -45214,8 +45228,10 @@ func (c *ClientWithResponses) UpdateAdminPlanWithBodyWithResponse(ctx context.Co
 //
 // Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 // `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-// meter is named twice. Audited.
+// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+// audit entry.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -314,8 +314,8 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	})
 	a.openRooms(c)
 	a.Console = console.New(console.Config{
-		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Restreams, a.Sessions}, Keys: a.Keys,
-		Log: c.Log, Now: c.Now,
+		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Restreams, a.Sessions},
+		Quotas: a.Quotas, Usage: a.Usage, Keys: a.Keys, Log: c.Log, Now: c.Now,
 	})
 	a.openCommerce(c)
 	a.openShows(c)
