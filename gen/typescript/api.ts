@@ -13532,7 +13532,7 @@ export interface components {
         /** @description A new session. */
         SessionInput: {
             /**
-             * @description The maximum number of participants. The default, which is also the highest allowed value, is 50 for a conference, 1000 for a webinar and 10000 for a livestream; 400 for more.
+             * @description The maximum number of participants. The default, which is also the highest allowed value, is 50 for a conference, 1000 for a webinar and 10000 for a livestream; 400 for more. A plan may allow fewer (`maxSessionCapacity`): the default is lowered to that, and more is 403 `plan_limit`.
              * @example 20
              */
             capacity?: number;

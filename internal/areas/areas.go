@@ -349,7 +349,7 @@ func (a *Areas) openStreams(c Config) {
 	})
 	a.Packages = packaging.New(packaging.Config{
 		Pool: c.Pool, Jobs: a.MediaJobs, Transcodes: a.Transcodes, Recordings: a.Recordings, Maker: c.Packages, Workers: packageWorkers,
-		PublicURL: c.PublicURL,
+		Usage: a.Usage, PublicURL: c.PublicURL,
 	})
 	if c.TranscoderURL != "" {
 		a.MediaJobs.Delegate(mediajob.Transcode, mediajob.Outside{
@@ -366,7 +366,7 @@ func (a *Areas) openStreams(c Config) {
 	a.openRestreams(c)
 	a.Streams = stream.New(stream.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Recordings: a.Recordings,
-		Restreams: a.Restreams, Products: products{a},
+		Restreams: a.Restreams, Products: products{a}, Quotas: a.Quotas, Usage: a.Usage,
 		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
 	})
 }
@@ -386,6 +386,7 @@ func (a *Areas) openRestreams(c Config) {
 func (a *Areas) openRooms(c Config) {
 	a.Sessions = session.New(session.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
+		Quotas: a.Quotas, Usage: a.Usage,
 		Streams: a.Streams, Replays: replays{a}, Recordings: a.Recordings, Calls: ringing{a}, Broadcasts: c.Broadcasts,
 		Steady: a.Streams.Steady, Now: c.Now,
 	})

@@ -160,6 +160,7 @@ func (s *Service) changePlan(ctx context.Context, c platform.Caller, planID, act
 		return Plan{}, err
 	}
 	s.quotas.ForgetPlans()
+	s.usage.ForgetBlocks()
 	return s.describeOne(ctx, after)
 }
 

@@ -425,8 +425,9 @@ func tableExceptions() []tableException {
 		},
 		{
 			pkg: "internal/tenancy/usage",
-			why: "usage is written by stream or room, whose tenant and plan are looked up with the batch",
+			why: "usage is written by stream or room, whose tenant and plan are looked up with the batch; a refusal names the plan that includes more",
 			queries: map[string]string{
+				"plans":    "ListPlans",
 				"sessions": "ListUsageOwners",
 				"streams":  "ListUsageOwners",
 				"tenants":  "GetTenantTier ListTopUsage",

@@ -72,7 +72,10 @@ func listAllowances(ctx context.Context, q *db.Queries) (allowances, error) {
 
 // GetUsage returns a tenant's usage in this calendar month, with the amounts that its plan includes.
 func (s *Service) GetUsage(ctx context.Context, tenantID string) (Period, error) {
-	q := db.New(s.pool)
+	return s.usageOf(ctx, db.New(s.pool), tenantID)
+}
+
+func (s *Service) usageOf(ctx context.Context, q *db.Queries, tenantID string) (Period, error) {
 	from, to := month(s.now())
 	plan, err := q.GetTenantTier(ctx, tenantID)
 	if err != nil {
