@@ -62,7 +62,7 @@ func (s *Server) UnsuspendTenant(ctx context.Context, r api.UnsuspendTenantReque
 func (s *Server) ChangeTenantPlan(ctx context.Context, r api.ChangeTenantPlanRequestObject) (api.ChangeTenantPlanResponseObject, error) {
 	err := s.areas.Subscriptions.ChangeTenantPlan(ctx, request.Admin(ctx).Actor(), r.ID, subscription.PlanChange{
 		Plan: string(r.Body.Plan), PriceCents: r.Body.PriceCents, Interval: (*string)(r.Body.Interval),
-		DaysUntilDue: orZero(r.Body.DaysUntilDue), Reason: orEmpty(r.Body.Reason),
+		DaysUntilDue: valueOr(r.Body.DaysUntilDue, subscription.DaysUntilDue), Reason: orEmpty(r.Body.Reason),
 	})
 	if err != nil {
 		return nil, err

@@ -136,12 +136,3 @@ func small(n *int) *int32 {
 	}
 	return new(int32(*n))
 }
-
-// orZero returns the value of an optional field, or the zero value.
-func orZero[T any](v *T) T {
-	if v == nil {
-		var none T
-		return none
-	}
-	return *v
-}

@@ -28,6 +28,7 @@ func TestCreateSession(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
+	owner.SetPlan(t, "ENTERPRISE") // FREE has smaller sessions
 	for sessionType, want := range map[string]struct {
 		layout   string
 		capacity int

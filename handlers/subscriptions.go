@@ -26,6 +26,9 @@ func (s *Server) GetBillingStatus(ctx context.Context, _ api.GetBillingStatusReq
 		Plan: api.PlanTier(st.Tenant.Plan), TenantStatus: api.TenantStatus(st.Tenant.Status), LimitsEndAt: timeOrNull(st.LimitsEndAt),
 		Subscription: nullable.NewNullNullable[api.TenantSubscription](), LatestInvoice: nullable.NewNullNullable[api.TenantInvoice](),
 	}
+	for _, l := range st.Over {
+		out.OverLimits = append(out.OverLimits, api.OverLimit{Limit: string(l.Limit), Value: l.Value, Have: l.Have})
+	}
 	if st.Subscription != nil {
 		out.Subscription.Set(toTenantSubscription(*st.Subscription))
 	}
@@ -44,7 +47,7 @@ func (s *Server) CreateBillingCheckout(
 	ctx context.Context, r api.CreateBillingCheckoutRequestObject,
 ) (api.CreateBillingCheckoutResponseObject, error) {
 	page, err := s.areas.Subscriptions.CreateBillingCheckout(ctx, request.Caller(ctx), subscription.Booking{
-		Plan: string(r.Body.Plan), Interval: string(orZero(r.Body.Interval)), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
+		Plan: string(r.Body.Plan), Interval: string(valueOr(r.Body.Interval, subscription.Month)), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
 	})
 	if err != nil {
 		return nil, err
@@ -70,6 +73,22 @@ func (s *Server) UpdateSubscription(ctx context.Context, r api.UpdateSubscriptio
 		return nil, err
 	}
 	return api.UpdateSubscription200JSONResponse(toTenantSubscription(row)), nil
+}
+
+// ListBillingPlans lists the plans that the tenant can book.
+func (s *Server) ListBillingPlans(ctx context.Context, _ api.ListBillingPlansRequestObject) (api.ListBillingPlansResponseObject, error) {
+	offers, err := s.areas.Subscriptions.ListBillingPlans(ctx, request.Caller(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return api.ListBillingPlans200JSONResponse(each(offers, toBillingPlan)), nil
+}
+
+func toBillingPlan(o subscription.Offer) api.BillingPlan {
+	return api.BillingPlan{
+		Plan: api.PlanTier(o.Tier), Name: o.Name, Description: o.Description, PriceCents: o.PriceCents, YearlyPriceCents: orNull(o.YearlyPriceCents),
+		Currency: strings.ToLower(o.Currency), TrialDays: o.Trial, Limits: toPlanLimits(o.Plan), Allowances: each(o.Allowances, toPlanAllowance),
+	}
 }
 
 // ListBillingInvoices lists the tenant's invoices.

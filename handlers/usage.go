@@ -36,7 +36,11 @@ func (s *Server) GetAdminUsage(ctx context.Context, r api.GetAdminUsageRequestOb
 }
 
 func toMeterUsage(r usage.Reading) api.MeterUsage {
-	return api.MeterUsage{Meter: api.UsageMeter(r.Meter), Used: r.Used, Included: orNull(r.Included)}
+	m := api.MeterUsage{Meter: api.UsageMeter(r.Meter), Used: r.Used, Included: orNull(r.Included)}
+	if r.Included != nil {
+		m.Overage, m.ReachedPercent = new(api.PlanOverage(r.Overage)), new(r.ReachedPercent())
+	}
+	return m
 }
 
 func toOperationsUsageRow(t usage.TenantUsage) api.OperationsUsageRow {

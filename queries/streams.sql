@@ -63,6 +63,10 @@ SELECT * FROM streams
 WHERE tenant_id = @tenant_id AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
 ORDER BY id FOR UPDATE;
 
+-- name: CountPublishing :one
+-- The streams that are on air or about to be. The condition is that of streams_publishing_idx.
+SELECT count(*) FROM streams WHERE tenant_id = @tenant_id AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL);
+
 -- name: ListStreamsOnAir :many
 SELECT id FROM streams WHERE tenant_id = @tenant_id AND status IN ('LIVE', 'RECONNECTING') ORDER BY id;
 
@@ -90,7 +94,9 @@ WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 UPDATE streams SET publisher_id = @publisher_id, node = @node, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: SetStreamRejected :exec
-UPDATE streams SET rejected_reason = @rejected_reason, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+-- A reason that is stored already is not written again.
+UPDATE streams SET rejected_reason = @rejected_reason, updated_at = @now
+WHERE tenant_id = @tenant_id AND id = @id AND rejected_reason IS DISTINCT FROM @rejected_reason;
 
 -- name: SetStreamState :one
 -- Writes all columns that the state machine changes.
@@ -109,3 +115,12 @@ SELECT * FROM streams WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 UPDATE streams SET name = @name, scheduled_at = sqlc.narg('scheduled_at'), poster_url = sqlc.narg('poster_url'), product_ids = sqlc.narg('product_ids'),
     public_replay = sqlc.narg('public_replay'), rendition_heights = @rendition_heights, rendition_kbps = @rendition_kbps,
     metadata = @metadata, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: CountOtherViewers :one
+-- The viewers of the tenant's streams on other nodes and on SRS servers: as the nodes reported them last, and the players.
+SELECT (
+    (SELECT coalesce(sum(m.viewers), 0) FROM stream_media m JOIN streams s ON s.id = m.stream_id AND s.node = m.node
+        WHERE s.tenant_id = @tenant_id AND (s.status IN ('LIVE', 'RECONNECTING') OR s.publisher_id IS NOT NULL)
+        AND m.node <> @node::text AND m.seen_at >= @since::timestamptz)
+    + (SELECT count(*) FROM plays p WHERE p.tenant_id = @tenant_id AND p.ended_at IS NULL)
+)::bigint;

@@ -32,6 +32,13 @@ SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c
 WHERE c.scope = 'tenants' AND (sqlc.narg('status')::text IS NULL OR split_part(c.key, '/', 1) = sqlc.narg('status'))
   AND (sqlc.narg('plan')::text IS NULL OR split_part(c.key, '/', 2) = sqlc.narg('plan'));
 
+-- name: CountTenantsByPlan :many
+-- @sqlc-vet-disable tenant
+-- For the platform's operators: all tenants, and those that are not CANCELLED.
+SELECT split_part(c.key, '/', 2)::text AS plan, coalesce(sum(c.n), 0)::bigint AS tenants,
+    coalesce(sum(c.n) FILTER (WHERE split_part(c.key, '/', 1) <> 'CANCELLED'), 0)::bigint AS current
+FROM row_numbers c WHERE c.scope = 'tenants' GROUP BY 1;
+
 -- name: CountFoundTenants :one
 -- @sqlc-vet-disable tenant
 -- For the platform's operators. Each part of the UNION has an index of its own for the pattern, if the extension pg_trgm is there.

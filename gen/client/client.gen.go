@@ -461,8 +461,10 @@ type ClientInterface interface {
 	//
 	// Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 	// `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-	// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-	// meter is named twice. Audited.
+	// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+	// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+	// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+	// audit entry.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -473,8 +475,10 @@ type ClientInterface interface {
 	//
 	// Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 	// `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-	// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-	// meter is named twice. Audited.
+	// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+	// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+	// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+	// audit entry.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5297,8 +5301,10 @@ func (c *Client) GetAdminPlan(ctx context.Context, id ID, reqEditors ...RequestE
 //
 // Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 // `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-// meter is named twice. Audited.
+// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+// audit entry.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5319,8 +5325,10 @@ func (c *Client) UpdateAdminPlanWithBody(ctx context.Context, id ID, contentType
 //
 // Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 // `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-// meter is named twice. Audited.
+// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+// audit entry.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -26778,8 +26786,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 	// `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-	// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-	// meter is named twice. Audited.
+	// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+	// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+	// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+	// audit entry.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26790,8 +26800,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 	// `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-	// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-	// meter is named twice. Audited.
+	// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+	// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+	// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+	// audit entry.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -45793,8 +45805,10 @@ func (c *ClientWithResponses) GetAdminPlanWithResponse(ctx context.Context, id I
 //
 // Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 // `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-// meter is named twice. Audited.
+// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+// audit entry.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -45811,8 +45825,10 @@ func (c *ClientWithResponses) UpdateAdminPlanWithBodyWithResponse(ctx context.Co
 //
 // Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
 // `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-// once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-// meter is named twice. Audited.
+// once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+// above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+// and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+// audit entry.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

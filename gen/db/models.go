@@ -446,9 +446,12 @@ type Plan struct {
 }
 
 type PlanAllowance struct {
-	Tier     string
-	Meter    string
-	Included int64
+	Tier              string
+	Meter             string
+	Included          int64
+	Overage           string
+	OveragePriceCents *int64
+	OverageUnits      *int64
 }
 
 type ProcessorEvent struct {

@@ -9,6 +9,47 @@ import (
 	"context"
 )
 
+const CreateAllowances = `-- name: CreateAllowances :exec
+INSERT INTO plan_allowances (tier, meter, included, overage, overage_price_cents, overage_units)
+SELECT $1, n.meter, n.included, n.overage, nullif(n.price, -1), nullif(n.units, -1)
+FROM (SELECT unnest($2::text[]) AS meter, unnest($3::bigint[]) AS included, unnest($4::text[]) AS overage,
+    unnest($5::bigint[]) AS price, unnest($6::bigint[]) AS units) n
+`
+
+type CreateAllowancesParams struct {
+	Tier     string
+	Meters   []string
+	Included []int64
+	Overages []string
+	Prices   []int64
+	Units    []int64
+}
+
+// @sqlc-vet-disable tenant
+// Plans belong to no tenant. A price or a number of units of -1 is stored as NULL.
+func (q *Queries) CreateAllowances(ctx context.Context, arg CreateAllowancesParams) error {
+	_, err := q.db.Exec(ctx, CreateAllowances,
+		arg.Tier,
+		arg.Meters,
+		arg.Included,
+		arg.Overages,
+		arg.Prices,
+		arg.Units,
+	)
+	return err
+}
+
+const DeleteAllowances = `-- name: DeleteAllowances :exec
+DELETE FROM plan_allowances WHERE tier = $1
+`
+
+// @sqlc-vet-disable tenant
+// Plans belong to no tenant.
+func (q *Queries) DeleteAllowances(ctx context.Context, tier string) error {
+	_, err := q.db.Exec(ctx, DeleteAllowances, tier)
+	return err
+}
+
 const GetTenantTier = `-- name: GetTenantTier :one
 SELECT plan FROM tenants WHERE id = $1
 `
@@ -22,14 +63,14 @@ func (q *Queries) GetTenantTier(ctx context.Context, tenantID string) (string, e
 	return plan, err
 }
 
-const ListPlanAllowances = `-- name: ListPlanAllowances :many
-SELECT tier, meter, included FROM plan_allowances
+const ListAllowances = `-- name: ListAllowances :many
+SELECT tier, meter, included, overage, overage_price_cents, overage_units FROM plan_allowances ORDER BY tier, meter
 `
 
 // @sqlc-vet-disable tenant
-// Plans belong to no tenant.
-func (q *Queries) ListPlanAllowances(ctx context.Context) ([]PlanAllowance, error) {
-	rows, err := q.db.Query(ctx, ListPlanAllowances)
+// Plans belong to no tenant. All plans' allowances, in a fixed order.
+func (q *Queries) ListAllowances(ctx context.Context) ([]PlanAllowance, error) {
+	rows, err := q.db.Query(ctx, ListAllowances)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +78,14 @@ func (q *Queries) ListPlanAllowances(ctx context.Context) ([]PlanAllowance, erro
 	items := []PlanAllowance{}
 	for rows.Next() {
 		var i PlanAllowance
-		if err := rows.Scan(&i.Tier, &i.Meter, &i.Included); err != nil {
+		if err := rows.Scan(
+			&i.Tier,
+			&i.Meter,
+			&i.Included,
+			&i.Overage,
+			&i.OveragePriceCents,
+			&i.OverageUnits,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -7,7 +7,87 @@ package db
 
 import (
 	"context"
+	"time"
 )
+
+const CountLimited = `-- name: CountLimited :one
+SELECT
+    (SELECT count(*) FROM team_members m WHERE m.tenant_id = $1 AND (m.invite_expires_at IS NULL OR m.invite_expires_at > $2::timestamptz)) AS users,
+    (SELECT count(*) FROM api_keys k WHERE k.tenant_id = $1 AND k.revoked_at IS NULL
+        AND coalesce(k.expires_at, 'infinity'::timestamptz) > $2::timestamptz) AS api_keys,
+    (SELECT count(*) FROM streams s WHERE s.tenant_id = $1
+        AND (s.status IN ('LIVE', 'RECONNECTING') OR s.publisher_id IS NOT NULL)) AS live_streams,
+    (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = $1 AND w.deleted_at IS NULL) AS webhook_endpoints,
+    (SELECT coalesce(max(r.n), 0) FROM (SELECT count(*) AS n FROM restream_routes
+        WHERE tenant_id = $1 AND status IN ('pending', 'live') GROUP BY stream_id) r)::bigint AS restream_targets,
+    (SELECT coalesce(max(c.capacity), 0) FROM sessions c WHERE c.tenant_id = $1 AND c.state IN ('waiting', 'live'))::bigint AS session_capacity
+`
+
+type CountLimitedParams struct {
+	TenantID string
+	Now      time.Time
+}
+
+type CountLimitedRow struct {
+	Users            int64
+	APIKeys          int64
+	LiveStreams      int64
+	WebhookEndpoints int64
+	RestreamTargets  int64
+	SessionCapacity  int64
+}
+
+// What a tenant has of each limited thing. Routes and participants are those of the stream, or open session, with the most.
+func (q *Queries) CountLimited(ctx context.Context, arg CountLimitedParams) (CountLimitedRow, error) {
+	row := q.db.QueryRow(ctx, CountLimited, arg.TenantID, arg.Now)
+	var i CountLimitedRow
+	err := row.Scan(
+		&i.Users,
+		&i.APIKeys,
+		&i.LiveStreams,
+		&i.WebhookEndpoints,
+		&i.RestreamTargets,
+		&i.SessionCapacity,
+	)
+	return i, err
+}
+
+const GetPlan = `-- name: GetPlan :one
+SELECT id, tier, name, description, price_cents, yearly_price_cents, currency, trial_days, active, processor_product_id, max_users, max_api_keys, max_live_streams, max_viewers, max_session_capacity, max_webhook_endpoints, max_restream_targets, recording_retention_days, max_capture_bytes, max_processor_calls, created_at, updated_at, max_written_bytes FROM plans WHERE id = $1
+`
+
+// @sqlc-vet-disable tenant
+// Plans belong to no tenant.
+func (q *Queries) GetPlan(ctx context.Context, id string) (Plan, error) {
+	row := q.db.QueryRow(ctx, GetPlan, id)
+	var i Plan
+	err := row.Scan(
+		&i.ID,
+		&i.Tier,
+		&i.Name,
+		&i.Description,
+		&i.PriceCents,
+		&i.YearlyPriceCents,
+		&i.Currency,
+		&i.TrialDays,
+		&i.Active,
+		&i.ProcessorProductID,
+		&i.MaxUsers,
+		&i.MaxAPIKeys,
+		&i.MaxLiveStreams,
+		&i.MaxViewers,
+		&i.MaxSessionCapacity,
+		&i.MaxWebhookEndpoints,
+		&i.MaxRestreamTargets,
+		&i.RecordingRetentionDays,
+		&i.MaxCaptureBytes,
+		&i.MaxProcessorCalls,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.MaxWrittenBytes,
+	)
+	return i, err
+}
 
 const GetTenantPlan = `-- name: GetTenantPlan :one
 SELECT p.id, p.tier, p.name, p.description, p.price_cents, p.yearly_price_cents, p.currency, p.trial_days, p.active, p.processor_product_id, p.max_users, p.max_api_keys, p.max_live_streams, p.max_viewers, p.max_session_capacity, p.max_webhook_endpoints, p.max_restream_targets, p.recording_retention_days, p.max_capture_bytes, p.max_processor_calls, p.created_at, p.updated_at, p.max_written_bytes FROM tenants t JOIN plans p ON p.tier = t.plan WHERE t.id = $1
@@ -162,6 +242,129 @@ func (q *Queries) LockPlan(ctx context.Context, arg LockPlanParams) (LockPlanRow
 		&i.Plan.CreatedAt,
 		&i.Plan.UpdatedAt,
 		&i.Plan.MaxWrittenBytes,
+	)
+	return i, err
+}
+
+const LockPlanByID = `-- name: LockPlanByID :one
+SELECT id, tier, name, description, price_cents, yearly_price_cents, currency, trial_days, active, processor_product_id, max_users, max_api_keys, max_live_streams, max_viewers, max_session_capacity, max_webhook_endpoints, max_restream_targets, recording_retention_days, max_capture_bytes, max_processor_calls, created_at, updated_at, max_written_bytes FROM plans WHERE id = $1 FOR NO KEY UPDATE
+`
+
+// @sqlc-vet-disable tenant
+// Plans belong to no tenant. Transactions that write a row of a tenant can refer to the plan meanwhile.
+func (q *Queries) LockPlanByID(ctx context.Context, id string) (Plan, error) {
+	row := q.db.QueryRow(ctx, LockPlanByID, id)
+	var i Plan
+	err := row.Scan(
+		&i.ID,
+		&i.Tier,
+		&i.Name,
+		&i.Description,
+		&i.PriceCents,
+		&i.YearlyPriceCents,
+		&i.Currency,
+		&i.TrialDays,
+		&i.Active,
+		&i.ProcessorProductID,
+		&i.MaxUsers,
+		&i.MaxAPIKeys,
+		&i.MaxLiveStreams,
+		&i.MaxViewers,
+		&i.MaxSessionCapacity,
+		&i.MaxWebhookEndpoints,
+		&i.MaxRestreamTargets,
+		&i.RecordingRetentionDays,
+		&i.MaxCaptureBytes,
+		&i.MaxProcessorCalls,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.MaxWrittenBytes,
+	)
+	return i, err
+}
+
+const SavePlan = `-- name: SavePlan :one
+UPDATE plans SET name = $1, description = $2, price_cents = $3, yearly_price_cents = $4,
+    trial_days = $5, active = $6, max_users = $7, max_api_keys = $8,
+    max_live_streams = $9, max_viewers = $10,
+    max_session_capacity = $11, max_webhook_endpoints = $12,
+    max_restream_targets = $13, recording_retention_days = $14,
+    max_capture_bytes = $15, max_processor_calls = $16,
+    max_written_bytes = $17, updated_at = $18
+WHERE id = $19 RETURNING id, tier, name, description, price_cents, yearly_price_cents, currency, trial_days, active, processor_product_id, max_users, max_api_keys, max_live_streams, max_viewers, max_session_capacity, max_webhook_endpoints, max_restream_targets, recording_retention_days, max_capture_bytes, max_processor_calls, created_at, updated_at, max_written_bytes
+`
+
+type SavePlanParams struct {
+	Name                   string
+	Description            string
+	PriceCents             int64
+	YearlyPriceCents       *int64
+	TrialDays              int32
+	Active                 bool
+	MaxUsers               *int32
+	MaxAPIKeys             *int32
+	MaxLiveStreams         *int32
+	MaxViewers             *int32
+	MaxSessionCapacity     *int32
+	MaxWebhookEndpoints    *int32
+	MaxRestreamTargets     *int32
+	RecordingRetentionDays *int32
+	MaxCaptureBytes        *int64
+	MaxProcessorCalls      *int32
+	MaxWrittenBytes        *int64
+	Now                    time.Time
+	ID                     string
+}
+
+// @sqlc-vet-disable tenant
+// Plans belong to no tenant. Writes all columns that an admin can change.
+func (q *Queries) SavePlan(ctx context.Context, arg SavePlanParams) (Plan, error) {
+	row := q.db.QueryRow(ctx, SavePlan,
+		arg.Name,
+		arg.Description,
+		arg.PriceCents,
+		arg.YearlyPriceCents,
+		arg.TrialDays,
+		arg.Active,
+		arg.MaxUsers,
+		arg.MaxAPIKeys,
+		arg.MaxLiveStreams,
+		arg.MaxViewers,
+		arg.MaxSessionCapacity,
+		arg.MaxWebhookEndpoints,
+		arg.MaxRestreamTargets,
+		arg.RecordingRetentionDays,
+		arg.MaxCaptureBytes,
+		arg.MaxProcessorCalls,
+		arg.MaxWrittenBytes,
+		arg.Now,
+		arg.ID,
+	)
+	var i Plan
+	err := row.Scan(
+		&i.ID,
+		&i.Tier,
+		&i.Name,
+		&i.Description,
+		&i.PriceCents,
+		&i.YearlyPriceCents,
+		&i.Currency,
+		&i.TrialDays,
+		&i.Active,
+		&i.ProcessorProductID,
+		&i.MaxUsers,
+		&i.MaxAPIKeys,
+		&i.MaxLiveStreams,
+		&i.MaxViewers,
+		&i.MaxSessionCapacity,
+		&i.MaxWebhookEndpoints,
+		&i.MaxRestreamTargets,
+		&i.RecordingRetentionDays,
+		&i.MaxCaptureBytes,
+		&i.MaxProcessorCalls,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.MaxWrittenBytes,
 	)
 	return i, err
 }

@@ -11,6 +11,41 @@ import (
 	"time"
 )
 
+const CountOtherViewers = `-- name: CountOtherViewers :one
+SELECT (
+    (SELECT coalesce(sum(m.viewers), 0) FROM stream_media m JOIN streams s ON s.id = m.stream_id AND s.node = m.node
+        WHERE s.tenant_id = $1 AND (s.status IN ('LIVE', 'RECONNECTING') OR s.publisher_id IS NOT NULL)
+        AND m.node <> $2::text AND m.seen_at >= $3::timestamptz)
+    + (SELECT count(*) FROM plays p WHERE p.tenant_id = $1 AND p.ended_at IS NULL)
+)::bigint
+`
+
+type CountOtherViewersParams struct {
+	TenantID string
+	Node     string
+	Since    time.Time
+}
+
+// The viewers of the tenant's streams on other nodes and on SRS servers: as the nodes reported them last, and the players.
+func (q *Queries) CountOtherViewers(ctx context.Context, arg CountOtherViewersParams) (int64, error) {
+	row := q.db.QueryRow(ctx, CountOtherViewers, arg.TenantID, arg.Node, arg.Since)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const CountPublishing = `-- name: CountPublishing :one
+SELECT count(*) FROM streams WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
+`
+
+// The streams that are on air or about to be. The condition is that of streams_publishing_idx.
+func (q *Queries) CountPublishing(ctx context.Context, tenantID string) (int64, error) {
+	row := q.db.QueryRow(ctx, CountPublishing, tenantID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const CreateStream = `-- name: CreateStream :one
 INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled,
     scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, metadata, created_at, updated_at)
@@ -755,7 +790,8 @@ func (q *Queries) SetStreamPublisher(ctx context.Context, arg SetStreamPublisher
 }
 
 const SetStreamRejected = `-- name: SetStreamRejected :exec
-UPDATE streams SET rejected_reason = $1, updated_at = $2 WHERE tenant_id = $3 AND id = $4
+UPDATE streams SET rejected_reason = $1, updated_at = $2
+WHERE tenant_id = $3 AND id = $4 AND rejected_reason IS DISTINCT FROM $1
 `
 
 type SetStreamRejectedParams struct {
@@ -765,6 +801,7 @@ type SetStreamRejectedParams struct {
 	ID             string
 }
 
+// A reason that is stored already is not written again.
 func (q *Queries) SetStreamRejected(ctx context.Context, arg SetStreamRejectedParams) error {
 	_, err := q.db.Exec(ctx, SetStreamRejected,
 		arg.RejectedReason,

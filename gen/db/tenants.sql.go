@@ -55,6 +55,40 @@ func (q *Queries) CountTenants(ctx context.Context, arg CountTenantsParams) (int
 	return column_1, err
 }
 
+const CountTenantsByPlan = `-- name: CountTenantsByPlan :many
+SELECT split_part(c.key, '/', 2)::text AS plan, coalesce(sum(c.n), 0)::bigint AS tenants,
+    coalesce(sum(c.n) FILTER (WHERE split_part(c.key, '/', 1) <> 'CANCELLED'), 0)::bigint AS current
+FROM row_numbers c WHERE c.scope = 'tenants' GROUP BY 1
+`
+
+type CountTenantsByPlanRow struct {
+	Plan    string
+	Tenants int64
+	Current int64
+}
+
+// @sqlc-vet-disable tenant
+// For the platform's operators: all tenants, and those that are not CANCELLED.
+func (q *Queries) CountTenantsByPlan(ctx context.Context) ([]CountTenantsByPlanRow, error) {
+	rows, err := q.db.Query(ctx, CountTenantsByPlan)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountTenantsByPlanRow{}
+	for rows.Next() {
+		var i CountTenantsByPlanRow
+		if err := rows.Scan(&i.Plan, &i.Tenants, &i.Current); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const CreateTenant = `-- name: CreateTenant :one
 INSERT INTO tenants (id, name, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension, logo_url, primary_color, accent_color, embed_origins
 `

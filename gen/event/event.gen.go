@@ -230,6 +230,27 @@ func (e ParticipantState) Valid() bool {
 	}
 }
 
+// Defines values for PlanOverage.
+const (
+	PlanOverageALLOW  PlanOverage = "ALLOW"
+	PlanOverageBLOCK  PlanOverage = "BLOCK"
+	PlanOverageCHARGE PlanOverage = "CHARGE"
+)
+
+// Valid indicates whether the value is a known member of the PlanOverage enum.
+func (e PlanOverage) Valid() bool {
+	switch e {
+	case PlanOverageALLOW:
+		return true
+	case PlanOverageBLOCK:
+		return true
+	case PlanOverageCHARGE:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanTier.
 const (
 	PlanTierENTERPRISE PlanTier = "ENTERPRISE"
@@ -521,6 +542,42 @@ func (e SubscriptionStatus) Valid() bool {
 	case SubscriptionStatusTRIALING:
 		return true
 	case SubscriptionStatusUNPAID:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UsageMeter.
+const (
+	UsageMeterEGRESSBYTES        UsageMeter = "EGRESS_BYTES"
+	UsageMeterPARTICIPANTMINUTES UsageMeter = "PARTICIPANT_MINUTES"
+	UsageMeterPUSHES             UsageMeter = "PUSHES"
+	UsageMeterRECORDINGMINUTES   UsageMeter = "RECORDING_MINUTES"
+	UsageMeterSTORAGEBYTES       UsageMeter = "STORAGE_BYTES"
+	UsageMeterSTREAMMINUTES      UsageMeter = "STREAM_MINUTES"
+	UsageMeterTRANSCODEMINUTES   UsageMeter = "TRANSCODE_MINUTES"
+	UsageMeterVIEWERMINUTES      UsageMeter = "VIEWER_MINUTES"
+)
+
+// Valid indicates whether the value is a known member of the UsageMeter enum.
+func (e UsageMeter) Valid() bool {
+	switch e {
+	case UsageMeterEGRESSBYTES:
+		return true
+	case UsageMeterPARTICIPANTMINUTES:
+		return true
+	case UsageMeterPUSHES:
+		return true
+	case UsageMeterRECORDINGMINUTES:
+		return true
+	case UsageMeterSTORAGEBYTES:
+		return true
+	case UsageMeterSTREAMMINUTES:
+		return true
+	case UsageMeterTRANSCODEMINUTES:
+		return true
+	case UsageMeterVIEWERMINUTES:
 		return true
 	default:
 		return false
@@ -1062,6 +1119,10 @@ type PendingSubscriptionChange struct {
 	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 }
+
+// PlanOverage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
+// the meter; work that runs continues. ALLOW: nothing. CHARGE: the usage above is charged.
+type PlanOverage string
 
 // PlanTier A plan's tier.
 type PlanTier string
@@ -2240,6 +2301,43 @@ type TenantSubscription struct {
 
 	// TrialEndsAt When the trial ends or ended; null without a trial.
 	TrialEndsAt *timestamp.Time `json:"trialEndsAt"`
+}
+
+// UsageMeter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
+// sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
+// recordings at one time, with the files that are made of them and their text tracks, measured every 5 minutes; without deleted
+// recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of
+// the files of COMPLETED transcodes, summed over all files. PUSHES: push notifications attempted.
+type UsageMeter string
+
+// UsageThresholdData A meter's usage at a threshold. Each threshold is reported once in a period; 80 is left out if 100 is reached at the same time.
+type UsageThresholdData struct {
+	// Included The usage that the plan includes.
+	Included int64 `json:"included"`
+
+	// Meter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
+	// sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
+	// recordings at one time, with the files that are made of them and their text tracks, measured every 5 minutes; without deleted
+	// recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of
+	// the files of COMPLETED transcodes, summed over all files. PUSHES: push notifications attempted.
+	Meter UsageMeter `json:"meter"`
+
+	// Overage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
+	// the meter; work that runs continues. ALLOW: nothing. CHARGE: the usage above is charged.
+	Overage PlanOverage `json:"overage"`
+
+	// Percent The threshold: 80 or 100.
+	Percent int32 `json:"percent"`
+
+	// PeriodEnd End of the period, exclusive.
+	PeriodEnd   timestamp.Time `json:"periodEnd"`
+	PeriodStart timestamp.Time `json:"periodStart"`
+
+	// Plan A plan's tier.
+	Plan PlanTier `json:"plan"`
+
+	// Used The usage in the period so far, in the meter's unit.
+	Used int64 `json:"used"`
 }
 
 // WebhookEvent The body of a webhook delivery.

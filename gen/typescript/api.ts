@@ -652,8 +652,10 @@ export interface paths {
          * Change a plan
          * @description Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
          *     `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
-         *     once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
-         *     meter is named twice. Audited.
+         *     once for every tenant on the plan, at the latest after 10 seconds for viewers and usage. A tenant keeps what it has
+         *     above a new limit; only additions are refused. An allowance without `overage` gets ALLOW. 400 if a meter is named twice,
+         *     and if CHARGE has no `overagePriceCents` or `overageUnits`, or another overage has one. If nothing changes, there is no
+         *     audit entry.
          */
         patch: operations["updateAdminPlan"];
         trace?: never;
@@ -7571,6 +7573,8 @@ export interface components {
              * @description While the subscription is UNPAID: when the tenant gets the FREE plan's limits. Null otherwise.
              */
             limitsEndAt?: string | null;
+            /** @description The limits of the plan that the tenant exceeds, because the plan or its limits were lowered. Nothing is taken away; additions are refused until the tenant has fewer. */
+            overLimits?: components["schemas"]["OverLimit"][];
             plan: components["schemas"]["PlanTier"];
             /** @description The running or last subscription; null if there never was one. */
             subscription: components["schemas"]["TenantSubscription"] | null;
@@ -9698,7 +9702,7 @@ export interface components {
          * @description The event's name.
          * @enum {string}
          */
-        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "recording.assets.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed" | "subscription.updated" | "invoice.paid" | "invoice.payment_failed";
+        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "recording.assets.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed" | "subscription.updated" | "invoice.paid" | "invoice.payment_failed" | "usage.threshold";
         /**
          * @description desc: newest first. asc: oldest first.
          * @default desc
@@ -10368,6 +10372,12 @@ export interface components {
              */
             included: number | null;
             meter: components["schemas"]["UsageMeter"];
+            overage?: components["schemas"]["PlanOverage"];
+            /**
+             * @description The highest threshold of the included usage that is reached: 0, 80 or 100. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event `usage.threshold`.
+             * @example 80
+             */
+            reachedPercent?: number;
             /**
              * Format: int64
              * @description The usage in the meter's unit, rounded up.
@@ -10679,6 +10689,26 @@ export interface components {
          * @enum {string}
          */
         OrderStatus: "PENDING" | "REVIEW" | "PAID" | "FULFILLED" | "EXPIRED" | "PARTIALLY_REFUNDED" | "REFUNDED";
+        /** @description A limit of the plan that the tenant exceeds. */
+        OverLimit: {
+            /**
+             * Format: int64
+             * @description What the tenant has; of maxRestreamTargets and maxSessionCapacity the largest of a stream or session.
+             * @example 12
+             */
+            have: number;
+            /**
+             * @description The limit's name in PlanLimits.
+             * @example maxWebhookEndpoints
+             */
+            limit: string;
+            /**
+             * Format: int64
+             * @description The limit of the plan.
+             * @example 5
+             */
+            value: number;
+        };
         /** @description A tenant's current figures. */
         Overview: {
             /**
@@ -10990,6 +11020,19 @@ export interface components {
              */
             included: number;
             meter: components["schemas"]["UsageMeter"];
+            overage?: components["schemas"]["PlanOverage"];
+            /**
+             * Format: int64
+             * @description With CHARGE, and only then: the price of `overageUnits` units above `included`, in cents of the plan's currency, without tax.
+             * @example 50
+             */
+            overagePriceCents?: number;
+            /**
+             * Format: int64
+             * @description With CHARGE, and only then: the number of units that `overagePriceCents` pays for. A part of it is charged as a whole.
+             * @example 1000
+             */
+            overageUnits?: number;
         };
         /** @description The usage that a period includes, at most one entry for each meter. Meters that are not listed are not limited. */
         PlanAllowances: components["schemas"]["PlanAllowance"][];
@@ -11096,6 +11139,13 @@ export interface components {
             /** @description One entry for each tier, from FREE to ENTERPRISE. */
             plans: components["schemas"]["PlanMixEntry"][];
         };
+        /**
+         * @description What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
+         *     the meter; work that runs continues. ALLOW: nothing. CHARGE: the usage above is charged.
+         * @default ALLOW
+         * @enum {string}
+         */
+        PlanOverage: "BLOCK" | "ALLOW" | "CHARGE";
         /** @description The tenants on one plan. */
         PlanShare: {
             /**
@@ -13700,7 +13750,7 @@ export interface components {
         /** @description A new session. */
         SessionInput: {
             /**
-             * @description The maximum number of participants. The default, which is also the highest allowed value, is 50 for a conference, 1000 for a webinar and 10000 for a livestream; 400 for more.
+             * @description The maximum number of participants. The default, which is also the highest allowed value, is 50 for a conference, 1000 for a webinar and 10000 for a livestream; 400 for more. A plan may allow fewer (`maxSessionCapacity`): the default is lowered to that, and more is 403 `plan_limit`.
              * @example 20
              */
             capacity?: number;
@@ -16668,6 +16718,52 @@ export interface components {
          * @enum {string}
          */
         UsageMeter: "STREAM_MINUTES" | "VIEWER_MINUTES" | "PARTICIPANT_MINUTES" | "RECORDING_MINUTES" | "STORAGE_BYTES" | "EGRESS_BYTES" | "TRANSCODE_MINUTES" | "PUSHES";
+        /** @description A meter's usage at a threshold. Each threshold is reported once in a period; 80 is left out if 100 is reached at the same time. */
+        UsageThresholdData: {
+            /**
+             * Format: int64
+             * @description The usage that the plan includes.
+             * @example 10000
+             */
+            included: number;
+            meter: components["schemas"]["UsageMeter"];
+            overage: components["schemas"]["PlanOverage"];
+            /**
+             * @description The threshold: 80 or 100.
+             * @example 80
+             */
+            percent: number;
+            /**
+             * Format: date-time
+             * @description End of the period, exclusive.
+             */
+            periodEnd: string;
+            /** Format: date-time */
+            periodStart: string;
+            plan: components["schemas"]["PlanTier"];
+            /**
+             * Format: int64
+             * @description The usage in the period so far, in the meter's unit.
+             * @example 8100
+             */
+            used: number;
+        };
+        /** @description The tenant's usage of a meter has reached 80 or 100 % of what its plan includes in the period. */
+        UsageThresholdEvent: {
+            data: components["schemas"]["UsageThresholdData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "usage.threshold";
+            /**
+             * Format: date-time
+             * @description When it was found; the usage is compared every 5 minutes.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A user of a tenant. */
         User: {
             /** Format: date-time */
@@ -16899,7 +16995,7 @@ export interface components {
          * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
          *     unknown ones.
          */
-        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["RecordingAssetsReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"] | components["schemas"]["SubscriptionUpdatedEvent"] | components["schemas"]["InvoicePaidEvent"] | components["schemas"]["InvoicePaymentFailedEvent"];
+        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["RecordingAssetsReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"] | components["schemas"]["SubscriptionUpdatedEvent"] | components["schemas"]["InvoicePaidEvent"] | components["schemas"]["InvoicePaymentFailedEvent"] | components["schemas"]["UsageThresholdEvent"];
         /** @description The result of a recovery. */
         WebhookRecovery: {
             /**
@@ -17296,6 +17392,7 @@ export type OrderItem = components['schemas']['OrderItem'];
 export type OrderList = components['schemas']['OrderList'];
 export type OrderPatch = components['schemas']['OrderPatch'];
 export type OrderStatus = components['schemas']['OrderStatus'];
+export type OverLimit = components['schemas']['OverLimit'];
 export type Overview = components['schemas']['Overview'];
 export type Package = components['schemas']['Package'];
 export type PackageFormat = components['schemas']['PackageFormat'];
@@ -17321,6 +17418,7 @@ export type PlanDistribution = components['schemas']['PlanDistribution'];
 export type PlanLimits = components['schemas']['PlanLimits'];
 export type PlanMixEntry = components['schemas']['PlanMixEntry'];
 export type PlanMixReport = components['schemas']['PlanMixReport'];
+export type PlanOverage = components['schemas']['PlanOverage'];
 export type PlanShare = components['schemas']['PlanShare'];
 export type PlanTier = components['schemas']['PlanTier'];
 export type PlatformActivityOverview = components['schemas']['PlatformActivityOverview'];
@@ -17631,6 +17729,8 @@ export type TranscriptSource = components['schemas']['TranscriptSource'];
 export type TranscriptVtt = components['schemas']['TranscriptVtt'];
 export type TrialExtensionInput = components['schemas']['TrialExtensionInput'];
 export type UsageMeter = components['schemas']['UsageMeter'];
+export type UsageThresholdData = components['schemas']['UsageThresholdData'];
+export type UsageThresholdEvent = components['schemas']['UsageThresholdEvent'];
 export type User = components['schemas']['User'];
 export type UserPage = components['schemas']['UserPage'];
 export type UserRole = components['schemas']['UserRole'];

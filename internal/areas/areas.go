@@ -325,8 +325,8 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	})
 	a.openRooms(c)
 	a.Console = console.New(console.Config{
-		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Restreams, a.Sessions}, Keys: a.Keys,
-		Log: c.Log, Now: c.Now,
+		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Restreams, a.Sessions},
+		Quotas: a.Quotas, Usage: a.Usage, Keys: a.Keys, Log: c.Log, Now: c.Now,
 	})
 	a.openCommerce(c)
 	a.openShows(c)
@@ -360,7 +360,7 @@ func (a *Areas) openStreams(c Config) {
 	})
 	a.Packages = packaging.New(packaging.Config{
 		Pool: c.Pool, Jobs: a.MediaJobs, Transcodes: a.Transcodes, Recordings: a.Recordings, Maker: c.Packages, Workers: packageWorkers,
-		PublicURL: c.PublicURL,
+		Usage: a.Usage, PublicURL: c.PublicURL,
 	})
 	if c.TranscoderURL != "" {
 		a.MediaJobs.Delegate(mediajob.Transcode, mediajob.Outside{
@@ -377,7 +377,7 @@ func (a *Areas) openStreams(c Config) {
 	a.openRestreams(c)
 	a.Streams = stream.New(stream.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Recordings: a.Recordings,
-		Restreams: a.Restreams, Products: products{a},
+		Restreams: a.Restreams, Products: products{a}, Quotas: a.Quotas, Usage: a.Usage,
 		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
 	})
 }
@@ -397,6 +397,7 @@ func (a *Areas) openRestreams(c Config) {
 func (a *Areas) openRooms(c Config) {
 	a.Sessions = session.New(session.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
+		Quotas: a.Quotas, Usage: a.Usage,
 		Streams: a.Streams, Replays: replays{a}, Recordings: a.Recordings, Calls: ringing{a}, Broadcasts: c.Broadcasts,
 		Steady: a.Streams.Steady, Now: c.Now,
 	})
@@ -436,7 +437,7 @@ func (a *Areas) openCommerce(c Config) {
 	})
 	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Quotas: a.Quotas, Log: c.Log, Now: c.Now})
 	a.Subscriptions = subscription.New(subscription.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Accounts: a.Accounts, Orders: a.Orders, Quotas: a.Quotas,
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Accounts: a.Accounts, Orders: a.Orders, Quotas: a.Quotas, Usage: a.Usage,
 		SignupPlan: c.SignupPlan, Grace: c.BillingGrace, AutomaticTax: c.AutomaticTax, Log: c.Log, Now: billingClock(c),
 	})
 	a.Accounts.OnFounding(a.Subscriptions.StartTrialTx)

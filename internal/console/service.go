@@ -10,7 +10,9 @@ import (
 
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy/account"
+	"showfloor/internal/tenancy/quota"
 	"showfloor/internal/tenancy/signing"
+	"showfloor/internal/tenancy/usage"
 )
 
 // Stopper ends a tenant's activities in its area, in the caller's transaction.
@@ -25,6 +27,8 @@ type Service struct {
 	accounts *account.Service
 	streams  *stream.Service
 	stoppers []Stopper
+	quotas   *quota.Service
+	usage    *usage.Service
 	keys     *signing.Keys
 	now      func() time.Time
 	log      *slog.Logger
@@ -39,6 +43,9 @@ type Config struct {
 	Streams  *stream.Service
 	// Stoppers are the areas that end a suspended tenant's activities.
 	Stoppers []Stopper
+	// Quotas has the plans, and Usage their allowances.
+	Quotas *quota.Service
+	Usage  *usage.Service
 	// Keys sign and verify admins' tokens.
 	Keys *signing.Keys
 	Log  *slog.Logger
@@ -52,6 +59,7 @@ func New(c Config) *Service {
 		c.Now = time.Now
 	}
 	return &Service{
-		pool: c.Pool, accounts: c.Accounts, streams: c.Streams, stoppers: c.Stoppers, keys: c.Keys, now: c.Now, log: c.Log,
+		pool: c.Pool, accounts: c.Accounts, streams: c.Streams, stoppers: c.Stoppers, quotas: c.Quotas, usage: c.Usage,
+		keys: c.Keys, now: c.Now, log: c.Log,
 	}
 }

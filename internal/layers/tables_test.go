@@ -239,6 +239,7 @@ func owners() map[string]string {
 		"internal/rooms/transcript":      {"transcript_lines", "transcript_sizes"},
 		"internal/rooms/speech":          {"utterances"},
 		"internal/rooms/summary":         {"summary_parts"},
+		"internal/commerce/allowance":    {"usage_thresholds"},
 		"internal/commerce/auction":      {"auctions", "bids"},
 		"internal/commerce/billing":      {"processor_events"},
 		"internal/commerce/catalog":      {"products"},
@@ -297,12 +298,12 @@ func tableExceptions() []tableException {
 				"audit_days":    "CountPlatformAuditByDay SkipAuditDays",
 				"audit_entries": "CountAuditOfActor CountPlatformAuditByDay ListAuditOfActor ListPlatformAudit SkipAuditDays",
 				"invitations":   "CountFoundTenants FindTenants",
-				"row_numbers":   "CountPlatformUsers CountTenants ListTenantSummaries",
+				"row_numbers":   "CountPlatformUsers CountTenants CountTenantsByPlan ListTenantSummaries",
 				"streams":       "ListTenantSummaries",
 				"summed_until":  "CountPlatformAuditByDay SkipAuditDays",
 				"team_members":  "CountFoundUsers ListNewestUsers ListOldestUsers ListPlatformUsers",
 				"tenants": "CountFoundTenants FindTenants ListNewestTenants ListOldestTenants ListPlatformUsers ListTenantSummaries LockTenant " +
-					"SetTenantPlan SuspendTenant UnsuspendTenant",
+					"SuspendTenant UnsuspendTenant",
 				"users": "CountFoundTenants FindTenants",
 			},
 		},
@@ -335,6 +336,14 @@ func tableExceptions() []tableException {
 			queries: map[string]string{
 				"plans":   "GetCaptureTarget LockCaptureTargets",
 				"tenants": "GetCaptureTarget LockCaptureTargets LockTenant",
+			},
+		},
+		{
+			pkg: "internal/commerce/subscription",
+			why: "a tenant's plan and status follow from its subscription, and commit with it; admins' lists name tenant and plan; a plan keeps its product",
+			queries: map[string]string{
+				"tenants": "GetSubscription GetTenant ListPlatformInvoices ListPlatformSubscriptions LockTenant SetStatusBeforeSuspension SetTenantPlan SetTenantStatus",
+				"plans":   "GetSubscription KeepPlanProduct ListPlans ListPlatformSubscriptions",
 			},
 		},
 		{
@@ -416,9 +425,18 @@ func tableExceptions() []tableException {
 			},
 		},
 		{
-			pkg: "internal/tenancy/usage",
-			why: "usage is written by stream or room, whose tenant and plan are looked up with the batch",
+			pkg: "internal/tenancy/quota",
+			why: "what a tenant has of each limited thing is counted in one query, for the limits that it exceeds; the areas are above quota",
 			queries: map[string]string{
+				"api_keys": "CountLimited", "restream_routes": "CountLimited", "sessions": "CountLimited", "streams": "CountLimited",
+				"team_members": "CountLimited", "webhook_endpoints": "CountLimited",
+			},
+		},
+		{
+			pkg: "internal/tenancy/usage",
+			why: "usage is written by stream or room, whose tenant and plan are looked up with the batch; a refusal names the plan that includes more",
+			queries: map[string]string{
+				"plans":    "ListPlans",
 				"sessions": "ListUsageOwners",
 				"streams":  "ListUsageOwners",
 				"tenants":  "GetTenantTier ListTopUsage",

@@ -47,6 +47,9 @@ const (
 	Invoice = "INVOICE"
 )
 
+// DaysUntilDue is the default time for the payment of a sent invoice.
+const DaysUntilDue = 30
+
 // Plans that can't be booked by tenants themselves.
 const (
 	free       = "FREE"

@@ -18,6 +18,7 @@ import (
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/tenancy/account"
 	"showfloor/internal/tenancy/quota"
+	"showfloor/internal/tenancy/usage"
 )
 
 // DefaultGrace is how long an UNPAID subscription keeps the limits of its plan.
@@ -35,6 +36,8 @@ type Config struct {
 	Orders *order.Service
 	// Quotas limits how often a tenant's requests call the processor.
 	Quotas *quota.Service
+	// Usage has the plans' allowances.
+	Usage *usage.Service
 	// SignupPlan is the plan whose trial a new tenant begins with; empty or FREE for no trial.
 	SignupPlan string
 	// Grace is how long an UNPAID subscription keeps the limits of its plan.

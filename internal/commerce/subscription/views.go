@@ -11,6 +11,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/quota"
 )
 
 // Status is a tenant's plan with its subscription.
@@ -21,6 +22,8 @@ type Status struct {
 	Invoice      *db.Invoice
 	// LimitsEndAt is when an UNPAID tenant gets the limits of FREE.
 	LimitsEndAt *time.Time
+	// Over lists the limits that the tenant exceeds.
+	Over []quota.OverLimit
 }
 
 const (
@@ -39,6 +42,9 @@ func (s *Service) GetBillingStatus(ctx context.Context, c tenancy.Caller) (st St
 	q := db.New(s.config.Pool)
 	if st.Tenant, err = q.GetTenant(ctx, c.TenantID); err != nil {
 		return st, fmt.Errorf("get tenant: %w", err)
+	}
+	if st.Over, err = s.config.Quotas.Over(ctx, c.TenantID); err != nil {
+		return st, err
 	}
 	list, err := q.ListSubscriptionsOfTenant(ctx, c.TenantID)
 	if err != nil {
@@ -96,7 +102,8 @@ func (s *Service) ListBillingInvoices(ctx context.Context, c tenancy.Caller, cur
 type Offer struct {
 	db.Plan
 
-	Trial int
+	Allowances []db.PlanAllowance
+	Trial      int
 }
 
 // ListBillingPlans returns the plans that the caller's tenant can book.
@@ -110,10 +117,14 @@ func (s *Service) ListBillingPlans(ctx context.Context, c tenancy.Caller) ([]Off
 	if err != nil {
 		return nil, fmt.Errorf("list subscriptions: %w", err)
 	}
+	allowances, err := s.config.Usage.Allowances(ctx)
+	if err != nil {
+		return nil, err
+	}
 	plans = slices.DeleteFunc(plans, func(p db.Plan) bool { return !forSale(p) })
 	offers := make([]Offer, len(plans))
 	for i, p := range plans {
-		offers[i] = Offer{Plan: p}
+		offers[i] = Offer{Plan: p, Allowances: allowances[p.Tier]}
 		offers[i].Trial, _ = trialOf(list, p, s.config.Now())
 	}
 	return offers, nil

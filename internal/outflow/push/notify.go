@@ -16,6 +16,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/outflow/push/provider"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/usage"
 )
 
 const (
@@ -48,6 +49,9 @@ type Result struct {
 // NotifyUsers stores a notification with the jobs that send it, and waits for the providers' answers, 25 s at most.
 func (s *Service) NotifyUsers(ctx context.Context, c tenancy.Caller, in Notice) (Result, error) {
 	if err := checkMessage(provider.Message{Kind: provider.Alert, Title: in.Title, Body: in.Body, Data: in.Data}); err != nil {
+		return Result{}, err
+	}
+	if err := s.config.Usage.CheckAllowance(ctx, c.TenantID, usage.Pushes); err != nil {
 		return Result{}, err
 	}
 	by, err := s.sendersOf(ctx, c.TenantID, in.ProjectID)

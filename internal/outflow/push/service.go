@@ -29,6 +29,8 @@ type Quotas interface {
 // Usage stores the number of delivered pushes.
 type Usage interface {
 	RecordTx(ctx context.Context, tx pgx.Tx, list []usage.Interval) error
+	// CheckAllowance refuses new work whose included usage is used up: 403 plan_limit.
+	CheckAllowance(ctx context.Context, tenantID string, meters ...usage.Meter) error
 }
 
 // Calls are the calls whose ringing is pushed.

@@ -11,6 +11,7 @@ import (
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/usage"
 )
 
 // maxEntryRequests is the maximum number of requests that one transaction decides.
@@ -107,10 +108,17 @@ func (s *Service) precheckEntries(
 	if err := b.fill(ctx, q, users, list); err != nil {
 		return nil, err
 	}
+	blocked := s.config.Usage.CheckAllowance(ctx, at.tenantID, usage.ParticipantMinutes)
+	if _, refused := problem.As(blocked); blocked != nil && !refused {
+		return nil, blocked
+	}
 	for i, r := range requests {
 		p, refusal := b.find(r)
 		if refusal == nil {
 			refusal = checkEntry(b.session, p, now)
+		}
+		if refusal == nil && p.State != Joined && p.Seat == seatNone && !mayResume(p, now) {
+			refusal = blocked
 		}
 		if refusal == nil && !waits(b.session, p) && p.Seat == seatNone && b.session.Seats >= b.session.Capacity && !row.SeatsExpired {
 			refusal = errFull()

@@ -16,7 +16,9 @@ import (
 	"showfloor/internal/base/queue"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/outflow/realtime"
+	"showfloor/internal/tenancy/quota"
 	"showfloor/internal/tenancy/signing"
+	"showfloor/internal/tenancy/usage"
 )
 
 // Streams knows which streams a tenant has.
@@ -54,9 +56,23 @@ type Calls interface {
 	RingingOverTx(ctx context.Context, tx pgx.Tx, row db.Session, c db.Call, reason string) error
 }
 
+// Quotas has the limits of plans.
+type Quotas interface {
+	LimitTx(ctx context.Context, tx pgx.Tx, tenantID string, limit quota.Limit) (int64, error)
+	CheckValueTx(ctx context.Context, tx pgx.Tx, tenantID string, limit quota.Limit, value int64) error
+}
+
+// Usage refuses new work whose included usage is used up: 403 plan_limit.
+type Usage interface {
+	CheckAllowance(ctx context.Context, tenantID string, meters ...usage.Meter) error
+	CheckAllowanceTx(ctx context.Context, tx pgx.Tx, tenantID string, meters ...usage.Meter) error
+}
+
 // Config of a Service.
 type Config struct {
 	Pool   *pgxpool.Pool
+	Quotas Quotas
+	Usage  Usage
 	Events *event.Log
 	Jobs   queue.Inserter
 	// Streams checks the streams whose rooms get participants.

@@ -19,6 +19,7 @@ import (
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/quota"
 )
 
 // View is a session as the API shows it to the tenant.
@@ -56,6 +57,11 @@ func (s *Service) CreateSession(ctx context.Context, c tenancy.Caller, in Input)
 	}
 	var v View
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		if in.Capacity != nil {
+			if err := s.config.Quotas.CheckValueTx(ctx, tx, c.TenantID, quota.SessionCapacity, int64(*in.Capacity)); err != nil {
+				return err
+			}
+		}
 		if v.Session, err = s.InsertTx(ctx, tx, row, invited); err != nil {
 			return err
 		}
@@ -111,8 +117,9 @@ type Invitee struct {
 }
 
 // InsertTx creates a session with its participants in the caller's transaction, and
-// emits session.created. It refuses a suspended tenant. For a breakout room it
-// does not check the tenant, because the parent is locked.
+// emits session.created. A capacity above the plan's limit is lowered to it. InsertTx refuses
+// a suspended tenant. For a breakout room it does not check the tenant, because the parent is
+// locked.
 func (s *Service) InsertTx(ctx context.Context, tx pgx.Tx, in db.CreateSessionParams, invited []Invitee) (db.Session, error) {
 	q := db.New(tx)
 	if in.ParentSessionID == nil {
@@ -124,6 +131,11 @@ func (s *Service) InsertTx(ctx context.Context, tx pgx.Tx, in db.CreateSessionPa
 			return db.Session{}, err
 		}
 	}
+	most, err := s.config.Quotas.LimitTx(ctx, tx, in.TenantID, quota.SessionCapacity)
+	if err != nil {
+		return db.Session{}, err
+	}
+	in.Capacity = int32(min(int64(in.Capacity), most))
 	if in.InviteUserIds == nil {
 		in.InviteUserIds = []string{}
 	}

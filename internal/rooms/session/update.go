@@ -14,6 +14,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/quota"
 )
 
 // Patch holds the changes of a session; nil keeps a value.
@@ -43,6 +44,11 @@ func (s *Service) UpdateSession(ctx context.Context, c tenancy.Caller, sessionID
 	err := s.change(ctx, c, sessionID, hosting, func(tx pgx.Tx, a *announcements, before db.Session) (err error) {
 		if row, err = applyPatch(before, patch); err != nil || sameSettings(before, row) {
 			return err
+		}
+		if row.Capacity > before.Capacity {
+			if err := s.config.Quotas.CheckValueTx(ctx, tx, c.TenantID, quota.SessionCapacity, int64(row.Capacity)); err != nil {
+				return err
+			}
 		}
 		row.UpdatedAt = s.config.Now()
 		if changed := announcedChanges(before, row); len(changed) > 0 {

@@ -15,6 +15,7 @@ import (
 	"showfloor/internal/media/recordfile"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/usage"
 )
 
 // View is a package as the API shows it.
@@ -46,6 +47,9 @@ func (s *Service) CreatePackage(ctx context.Context, c tenancy.Caller, transcode
 	var row db.MediaJob
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
 		if _, err := s.config.Recordings.LockSourceTx(ctx, tx, c, source.RecordingID); err != nil {
+			return err
+		}
+		if err := s.config.Usage.CheckAllowanceTx(ctx, tx, c.TenantID, usage.StorageBytes); err != nil {
 			return err
 		}
 		row, err = s.config.Jobs.CreateTx(ctx, tx, c, mediajob.Input{

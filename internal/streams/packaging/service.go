@@ -12,6 +12,7 @@ import (
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/transcode"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/usage"
 )
 
 // Formats of manifests.
@@ -35,6 +36,11 @@ type Recordings interface {
 	StoredMedia(ctx context.Context, recordingID string) (recording.Media, error)
 	SignFolder(ctx context.Context, recordingID string) (url string, expires time.Time, err error)
 	SignFolderUntil(ctx context.Context, recordingID string, expires time.Time) (url string, err error)
+}
+
+// Usage refuses new work whose included usage is used up.
+type Usage interface {
+	CheckAllowanceTx(ctx context.Context, tx pgx.Tx, tenantID string, meters ...usage.Meter) error
 }
 
 // Maker makes and stores packages.
@@ -69,6 +75,7 @@ type Output struct {
 
 // Config of a Service.
 type Config struct {
+	Usage      Usage
 	Pool       *pgxpool.Pool
 	Jobs       *mediajob.Service
 	Transcodes Transcodes

@@ -13,6 +13,8 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/metadata"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/tenancy/usage"
 )
 
 // BroadcastLiveTx begins the recording of a broadcast, if the stream's setting demands it, or makes the stream's node continue
@@ -46,8 +48,25 @@ func (s *Service) BroadcastLiveTx(ctx context.Context, tx pgx.Tx, row db.Stream,
 			return err
 		}
 	}
+	if blocked, err := s.isBlockedTx(ctx, tx, row.TenantID); err != nil || blocked {
+		return err
+	}
 	_, err = s.createTx(ctx, tx, row, source, Input{}, json.RawMessage(metadata.None))
 	return err
+}
+
+// mayRecordTx refuses a new recording of a tenant whose included minutes or bytes are used up: 403 plan_limit.
+func (s *Service) mayRecordTx(ctx context.Context, tx pgx.Tx, tenantID string) error {
+	return s.config.Usage.CheckAllowanceTx(ctx, tx, tenantID, usage.RecordingMinutes, usage.StorageBytes)
+}
+
+// isBlockedTx reports whether mayRecordTx refuses. A broadcast goes on air without a recording then.
+func (s *Service) isBlockedTx(ctx context.Context, tx pgx.Tx, tenantID string) (bool, error) {
+	err := s.mayRecordTx(ctx, tx, tenantID)
+	if problem.Is(err, "plan_limit") {
+		return true, nil
+	}
+	return false, err
 }
 
 // BroadcastEndedTx ends the recording that is being made of the stream. row is the locked stream, ENDED.
@@ -62,7 +81,11 @@ func (s *Service) BroadcastEndedTx(ctx context.Context, tx pgx.Tx, row db.Stream
 // IsRecordedTx reports whether a publisher's media is to be recorded from its first key picture. row is the locked stream.
 func (s *Service) IsRecordedTx(ctx context.Context, tx pgx.Tx, row db.Stream) (bool, error) {
 	if !onAir(row) {
-		return row.RecordingEnabled, nil
+		if !row.RecordingEnabled {
+			return false, nil
+		}
+		blocked, err := s.isBlockedTx(ctx, tx, row.TenantID)
+		return !blocked, err
 	}
 	q := db.New(tx)
 	_, err := q.GetActiveRecording(ctx, db.GetActiveRecordingParams{TenantID: row.TenantID, StreamID: row.ID})
@@ -73,6 +96,9 @@ func (s *Service) IsRecordedTx(ctx context.Context, tx pgx.Tx, row db.Stream) (b
 		return false, fmt.Errorf("get active recording: %w", err)
 	case !row.RecordingEnabled:
 		return false, nil
+	}
+	if blocked, err := s.isBlockedTx(ctx, tx, row.TenantID); err != nil || blocked {
+		return false, err
 	}
 	known, err := recordedBefore(ctx, q, row)
 	return !known, err

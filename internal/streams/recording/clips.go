@@ -20,6 +20,7 @@ import (
 	"showfloor/internal/media/recordfile"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/usage"
 )
 
 const (
@@ -82,6 +83,9 @@ func (s *Service) CreateRecordingClip(ctx context.Context, c tenancy.Caller, rec
 	var row db.Recording
 	err = s.change(ctx, c, recordingID, func(tx pgx.Tx, r db.Recording) error {
 		if err := mayClip(r, in); err != nil {
+			return err
+		}
+		if err := s.config.Usage.CheckAllowanceTx(ctx, tx, r.TenantID, usage.StorageBytes); err != nil {
 			return err
 		}
 		q, now := db.New(tx), s.config.Now()

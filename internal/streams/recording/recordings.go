@@ -180,6 +180,9 @@ func (s *Service) StartRecording(ctx context.Context, c tenancy.Caller, streamID
 		if err != nil {
 			return err
 		}
+		if err := s.mayRecordTx(ctx, tx, c.TenantID); err != nil {
+			return err
+		}
 		if row, err = s.createTx(ctx, tx, st, source, in, kept); err != nil {
 			return err
 		}

@@ -65,6 +65,9 @@ type Usage interface {
 	Record(ctx context.Context, list []usage.Interval) (written int64, err error)
 	// RecordStorage stores how many bytes tenants store at a time. Repeating it has no effect.
 	RecordStorage(ctx context.Context, at time.Time, list []usage.Level) error
+	// CheckAllowance and CheckAllowanceTx refuse new work whose included usage is used up: 403 plan_limit.
+	CheckAllowance(ctx context.Context, tenantID string, meters ...usage.Meter) error
+	CheckAllowanceTx(ctx context.Context, tx pgx.Tx, tenantID string, meters ...usage.Meter) error
 }
 
 // Config of a Service.

@@ -29,9 +29,13 @@ type Sessions interface {
 	RecordingFinalTx(ctx context.Context, tx pgx.Tx, r db.Recording, url *string) error
 }
 
-// CreateOfSessionTx begins the recording of a locked session, with the id and the metadata of p. The nodes are notified by the change of
+// CreateOfSessionTx begins the recording of a locked session, with the id and the metadata of p; 403 plan_limit if
+// the included minutes or bytes are used up. The nodes are notified by the change of
 // the session.
 func (s *Service) CreateOfSessionTx(ctx context.Context, tx pgx.Tx, p db.CreateSessionRecordingParams) (db.Recording, error) {
+	if err := s.mayRecordTx(ctx, tx, p.TenantID); err != nil {
+		return db.Recording{}, err
+	}
 	p.Now = s.config.Now()
 	if p.SeparateTracks {
 		p.TracksKey = new(rand.Text())

@@ -23,6 +23,7 @@ import (
 	"showfloor/internal/media/webvtt"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/usage"
 )
 
 // Kinds of text tracks.
@@ -122,6 +123,8 @@ func (s *Service) PutRecordingTextTrack(ctx context.Context, c tenancy.Caller, r
 	}
 	if old := textIn(list, in.Language); old != nil && bytes.Equal(old.Hash, hash[:]) {
 		next.Version, next.SizeBytes = old.Version, old.SizeBytes
+	} else if err := s.config.Usage.CheckAllowance(ctx, r.TenantID, usage.StorageBytes); err != nil {
+		return TextTrack{}, err
 	} else if next.Version, next.SizeBytes, err = s.storeText(ctx, r.ID, file); err != nil {
 		return TextTrack{}, err
 	}

@@ -14,7 +14,7 @@ import (
 func TestADeadNodesBroadcastsEnd(t *testing.T) {
 	t.Parallel()
 	r := newRigOn(t, apitest.Options{Pool: dbtest.New(t)}, 0) // EndStranded ends streams of all tenants
-	other := stream.New(stream.Config{Pool: r.Pool, Node: "node_survivor", Now: r.Clock.Now, Events: r.Events, Jobs: r.Inserter, Recordings: r.Recordings, Restreams: r.Restreams})
+	other := stream.New(stream.Config{Pool: r.Pool, Node: "node_survivor", Now: r.Clock.Now, Events: r.Events, Jobs: r.Inserter, Recordings: r.Recordings, Restreams: r.Restreams, Quotas: r.Quotas, Usage: r.Usage})
 	pass := func(d time.Duration, alive ...*stream.Service) {
 		t.Helper()
 		for range int(d / stream.HeartbeatEvery) {

@@ -12,6 +12,8 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/tenancy/quota"
+	"showfloor/internal/tenancy/usage"
 )
 
 // Where a publisher connects.
@@ -62,9 +64,11 @@ func errUnknownKey() error {
 
 // Publish accepts or refuses an attempt before any media is received. The stream's
 // previous publisher is replaced. Repeating it for the same connection gives the
-// same result. A refusal is a problem.
+// same result. A refusal is a problem. If a limit of the plan is the reason, the stream's
+// health shows it until media can be played again.
 func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 	var g Grant
+	var refusal *problem.Error
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
 		row, tenantStatus, err := lockFor(ctx, q, a)
@@ -76,6 +80,12 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		}
 		if err := checkTakeover(ctx, q, a, row); err != nil {
 			return err
+		}
+		if refusal, err = s.checkPlan(ctx, tx, row); err != nil {
+			return err
+		}
+		if refusal != nil {
+			return s.reject(ctx, q, row, refusal.Message)
 		}
 		if g, err = s.grant(ctx, tx, row); err != nil {
 			return err
@@ -115,7 +125,30 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		s.config.Engine.Seal(row.ID)
 		return nil
 	})
+	if err == nil && refusal != nil {
+		return Grant{}, refusal
+	}
 	return g, err
+}
+
+// checkPlan returns the refusal of a locked stream that would be one more on air than the plan of its tenant allows, or whose
+// minutes are used up. A stream that is on air, or has a publisher, is no new one. The tenant's streams that begin at the same
+// time are checked one after the other.
+func (s *Service) checkPlan(ctx context.Context, tx pgx.Tx, row db.Stream) (*problem.Error, error) {
+	if onAir(row) || row.PublisherID != nil {
+		return nil, nil
+	}
+	err := s.config.Usage.CheckAllowanceTx(ctx, tx, row.TenantID, usage.StreamMinutes)
+	if err == nil {
+		err = s.config.Quotas.CheckTx(ctx, tx, row.TenantID, quota.LiveStreams, 1, func(ctx context.Context) (int64, error) {
+			return db.New(tx).CountPublishing(ctx, row.TenantID)
+		})
+	}
+	refusal, refused := problem.As(err)
+	if refused {
+		return refusal, nil
+	}
+	return nil, err
 }
 
 // grant describes the locked stream to its publisher.
@@ -235,14 +268,19 @@ func (s *Service) Unpublish(ctx context.Context, publisherID string) error {
 // reason shows in the stream's health until media can be played again.
 func (s *Service) Reject(ctx context.Context, publisherID, reason string) error {
 	return s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, _ db.Publisher) error {
-		err := db.New(tx).SetStreamRejected(ctx, db.SetStreamRejectedParams{
-			TenantID: row.TenantID, ID: row.ID, RejectedReason: &reason, Now: s.config.Now(),
-		})
-		if err != nil {
-			return fmt.Errorf("set rejected reason: %w", err)
-		}
-		return nil
+		return s.reject(ctx, db.New(tx), row, reason)
 	})
+}
+
+// reject stores why a publisher of a locked stream was refused or disconnected.
+func (s *Service) reject(ctx context.Context, q *db.Queries, row db.Stream, reason string) error {
+	err := q.SetStreamRejected(ctx, db.SetStreamRejectedParams{
+		TenantID: row.TenantID, ID: row.ID, RejectedReason: &reason, Now: s.config.Now(),
+	})
+	if err != nil {
+		return fmt.Errorf("set rejected reason: %w", err)
+	}
+	return nil
 }
 
 // If a publisher has reconnected when the window ends but can't be played yet,

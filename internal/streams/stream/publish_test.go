@@ -309,6 +309,7 @@ func TestRejectionShowsInTheHealth(t *testing.T) {
 func TestRecoverNodeEndsItsBroadcasts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0)
+	r.owner.SetPlan(t, "ENTERPRISE") // FREE allows two streams
 	r.air(t)
 	window := r.owner.Stream(t, map[string]any{"reconnectWindowSec": 60})
 	conn := id.New(id.Publisher)
@@ -319,7 +320,7 @@ func TestRecoverNodeEndsItsBroadcasts(t *testing.T) {
 	_, err = r.Streams.Publish(t.Context(), attempt(id.New(id.Publisher), stream.SourceSRS, srs.StreamKey))
 	require.NoError(t, err)
 
-	other := stream.New(stream.Config{Pool: r.Pool, Node: "node_other", Recordings: r.Recordings, Restreams: r.Restreams})
+	other := stream.New(stream.Config{Pool: r.Pool, Node: "node_other", Recordings: r.Recordings, Restreams: r.Restreams, Quotas: r.Quotas, Usage: r.Usage})
 	require.NoError(t, other.RecoverNode(t.Context()))
 	require.Equal(t, stream.Live, r.row(t).Status, "another node's")
 

@@ -14,6 +14,8 @@ import (
 	"showfloor/internal/base/queue"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/tenancy/quota"
+	"showfloor/internal/tenancy/usage"
 )
 
 // Engine is the media plane's interface for this area.
@@ -51,9 +53,22 @@ type Restreams interface {
 	BroadcastEndedTx(ctx context.Context, tx pgx.Tx, row db.Stream) error
 }
 
+// Quotas enforces the limits of plans.
+type Quotas interface {
+	CheckTx(ctx context.Context, tx pgx.Tx, tenantID string, limit quota.Limit, wanted int64,
+		count func(ctx context.Context) (int64, error)) error
+}
+
+// Usage refuses new work whose included usage is used up.
+type Usage interface {
+	CheckAllowanceTx(ctx context.Context, tx pgx.Tx, tenantID string, meters ...usage.Meter) error
+}
+
 // Config of a Service.
 type Config struct {
 	Pool   *pgxpool.Pool
+	Quotas Quotas
+	Usage  Usage
 	Events *event.Log
 	Jobs   queue.Inserter
 	Engine Engine

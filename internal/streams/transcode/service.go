@@ -28,6 +28,8 @@ type Recordings interface {
 type Usage interface {
 	// RecordTx stores intervals at the commit of tx.
 	RecordTx(ctx context.Context, tx pgx.Tx, list []usage.Interval) error
+	// CheckAllowanceTx refuses new work whose included usage is used up: 403 plan_limit.
+	CheckAllowanceTx(ctx context.Context, tx pgx.Tx, tenantID string, meters ...usage.Meter) error
 }
 
 // Maker makes and stores renditions.

@@ -14,6 +14,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/usage"
 )
 
 // Input describes a new transcode; the handler has checked the limits of its values.
@@ -46,6 +47,9 @@ func (s *Service) CreateTranscode(ctx context.Context, c tenancy.Caller, recordi
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		height, err := s.config.Recordings.LockSourceTx(ctx, tx, c, recordingID)
 		if err != nil {
+			return err
+		}
+		if err := s.config.Usage.CheckAllowanceTx(ctx, tx, c.TenantID, usage.TranscodeMinutes, usage.StorageBytes); err != nil {
 			return err
 		}
 		list := in.Renditions

@@ -20,6 +20,12 @@ const (
 	APIKeys Limit = "maxApiKeys"
 	// WebhookEndpoints that are not deleted.
 	WebhookEndpoints Limit = "maxWebhookEndpoints"
+	// LiveStreams are on air, or have an encoder that was accepted.
+	LiveStreams Limit = "maxLiveStreams"
+	// Viewers of all of a tenant's streams on air.
+	Viewers Limit = "maxViewers"
+	// SessionCapacity is the number of participants that one session may have.
+	SessionCapacity Limit = "maxSessionCapacity"
 	// RestreamTargets of one stream: its pending and live routes.
 	RestreamTargets Limit = "maxRestreamTargets"
 	// TenantRestreamTargets are the targets of a tenant that are not deleted, the same number on every plan.
@@ -40,6 +46,9 @@ const (
 	maxUsers            = 1000
 	maxAPIKeys          = 1000
 	maxWebhookEndpoints = 50
+	maxLiveStreams      = 10_000
+	maxViewers          = 10_000_000
+	maxSessionCapacity  = 10_000
 	maxRestreamTargets  = 8 // of one stream
 	maxTenantTargets    = 100
 	maxPushProjects     = 100
@@ -64,6 +73,12 @@ func (l Limit) of(p db.Plan) int64 {
 		return lower(p.MaxAPIKeys, maxAPIKeys)
 	case WebhookEndpoints:
 		return lower(p.MaxWebhookEndpoints, maxWebhookEndpoints)
+	case LiveStreams:
+		return lower(p.MaxLiveStreams, maxLiveStreams)
+	case Viewers:
+		return lower(p.MaxViewers, maxViewers)
+	case SessionCapacity:
+		return lower(p.MaxSessionCapacity, maxSessionCapacity)
 	case RestreamTargets:
 		return lower(p.MaxRestreamTargets, maxRestreamTargets)
 	case TenantRestreamTargets:
@@ -87,6 +102,7 @@ func (l Limit) of(p db.Plan) int64 {
 func (l Limit) what() string {
 	return map[Limit]string{
 		Users: "users", APIKeys: "API keys", WebhookEndpoints: "webhook endpoints",
+		LiveStreams: "streams on air at one time", Viewers: "viewers at one time", SessionCapacity: "participants in a session",
 		RestreamTargets: "restream targets of a stream", TenantRestreamTargets: "restream targets",
 		PushProjects: "projects with push credentials", PushDevices: "push devices",
 		processorCalls: "calls a minute to the payment processor",

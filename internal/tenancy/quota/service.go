@@ -55,6 +55,32 @@ func (s *Service) CheckTx(
 	return exceeded(limit, row.Plan, plans, have+wanted)
 }
 
+// LimitTx returns the value of a limit in the tenant's plan.
+func (*Service) LimitTx(ctx context.Context, tx pgx.Tx, tenantID string, limit Limit) (int64, error) {
+	row, err := db.New(tx).GetTenantPlan(ctx, tenantID)
+	if err != nil {
+		return 0, fmt.Errorf("get plan: %w", err)
+	}
+	return limit.of(row.Plan), nil
+}
+
+// CheckValueTx refuses a value above a limit that other things of the tenant don't count for: 403 plan_limit.
+func (*Service) CheckValueTx(ctx context.Context, tx pgx.Tx, tenantID string, limit Limit, value int64) error {
+	q := db.New(tx)
+	row, err := q.GetTenantPlan(ctx, tenantID)
+	if err != nil {
+		return fmt.Errorf("get plan: %w", err)
+	}
+	if value <= limit.of(row.Plan) {
+		return nil
+	}
+	plans, err := q.ListPlans(ctx)
+	if err != nil {
+		return fmt.Errorf("list plans: %w", err)
+	}
+	return exceeded(limit, row.Plan, plans, value)
+}
+
 // CheckDayTx refuses to add one more thing, with 429 rate_limited, if the tenant has created
 // maxPerDay of them within 24 hours, including deleted ones. creation runs in the transaction
 // that adds the thing. It returns when the tenant created the one before its newest skipped

@@ -54,6 +54,13 @@ func (k *knownPlans) put(tenantID string, p db.Plan, now time.Time) {
 	k.plans[tenantID] = knownPlan{p, now}
 }
 
+// forget removes all cached plans.
+func (k *knownPlans) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.plans = nil
+}
+
 // planOf is the tenant's plan of up to planAge ago.
 func (s *Service) planOf(ctx context.Context, tenantID string) (db.Plan, error) {
 	now := s.now()

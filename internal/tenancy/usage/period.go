@@ -21,6 +21,8 @@ type Reading struct {
 	Used int64
 	// Included is the amount in the plan; nil for no limit.
 	Included *int64
+	// Overage is what happens above Included: Block, Allow or Charge. It is empty without a limit.
+	Overage string
 }
 
 // Period is a tenant's usage from From until before To.
@@ -38,7 +40,7 @@ func month(now time.Time) (from, to time.Time) {
 }
 
 // allowances are the included amounts, by plan and meter.
-type allowances map[string]map[Meter]int64
+type allowances map[string]map[Meter]db.PlanAllowance
 
 // readings combines the used amounts with the included ones of a plan.
 func (a allowances) readings(plan string, used Amounts) []Reading {
@@ -46,7 +48,7 @@ func (a allowances) readings(plan string, used Amounts) []Reading {
 	for _, m := range shown() {
 		r := Reading{Meter: m, Used: used.Units(m)}
 		if included, limited := a[plan][m]; limited {
-			r.Included = &included
+			r.Included, r.Overage = &included.Included, included.Overage
 		}
 		list = append(list, r)
 	}
@@ -54,23 +56,26 @@ func (a allowances) readings(plan string, used Amounts) []Reading {
 }
 
 func listAllowances(ctx context.Context, q *db.Queries) (allowances, error) {
-	found, err := q.ListPlanAllowances(ctx)
+	found, err := q.ListAllowances(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list allowances: %w", err)
 	}
 	a := allowances{}
 	for _, x := range found {
 		if a[x.Tier] == nil {
-			a[x.Tier] = map[Meter]int64{}
+			a[x.Tier] = map[Meter]db.PlanAllowance{}
 		}
-		a[x.Tier][Meter(x.Meter)] = x.Included
+		a[x.Tier][Meter(x.Meter)] = x
 	}
 	return a, nil
 }
 
 // GetUsage returns a tenant's usage in this calendar month, with the amounts that its plan includes.
 func (s *Service) GetUsage(ctx context.Context, tenantID string) (Period, error) {
-	q := db.New(s.pool)
+	return s.usageOf(ctx, db.New(s.pool), tenantID)
+}
+
+func (s *Service) usageOf(ctx context.Context, q *db.Queries, tenantID string) (Period, error) {
 	from, to := month(s.now())
 	plan, err := q.GetTenantTier(ctx, tenantID)
 	if err != nil {

@@ -83,6 +83,8 @@ type Service struct {
 	pool *pgxpool.Pool
 	keep time.Duration
 	now  func() time.Time
+	// blocks caches the meters of tenants that are blocked.
+	blocks blocks
 }
 
 // New returns the service.
@@ -93,7 +95,7 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{c.Pool, c.Keep, c.Now}
+	return &Service{pool: c.Pool, keep: c.Keep, now: c.Now}
 }
 
 // maxRows is the largest number of intervals in one statement.

@@ -1,0 +1,141 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/problem"
+)
+
+const (
+	// BlockAge is how long a process caches which meters of a tenant are blocked. So a tenant can begin new work for that long
+	// after its included usage is used up.
+	BlockAge = 10 * time.Second
+	// maxKnownBlocks is the number of tenants whose blocked meters are cached.
+	maxKnownBlocks = 10_000
+)
+
+// blocks caches the refusals of tenants' blocked meters for BlockAge.
+type blocks struct {
+	mu    sync.Mutex
+	known map[string]blocked
+}
+
+type blocked struct {
+	refusals map[Meter]*problem.Error
+	at       time.Time
+}
+
+func (b *blocks) get(tenantID string, now time.Time) (map[Meter]*problem.Error, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	known, ok := b.known[tenantID]
+	return known.refusals, ok && now.Sub(known.at).Abs() < BlockAge
+}
+
+func (b *blocks) put(tenantID string, refusals map[Meter]*problem.Error, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known == nil || len(b.known) >= maxKnownBlocks {
+		b.known = map[string]blocked{}
+	}
+	b.known[tenantID] = blocked{refusals, now}
+}
+
+// ForgetBlocks removes what this process has cached about blocked meters. Call it after the commit of a change of allowances.
+func (s *Service) ForgetBlocks() {
+	s.blocks.mu.Lock()
+	defer s.blocks.mu.Unlock()
+	s.blocks.known = nil
+}
+
+// CheckAllowance refuses new work of the meters, 403 plan_limit, if the usage that the tenant's plan includes of one of them is
+// used up and its overage is BLOCK. The answer is up to BlockAge old. Call it outside of transactions.
+func (s *Service) CheckAllowance(ctx context.Context, tenantID string, meters ...Meter) error {
+	return s.checkAllowance(ctx, db.New(s.pool), tenantID, meters)
+}
+
+// CheckAllowanceTx does the same as CheckAllowance in a transaction.
+func (s *Service) CheckAllowanceTx(ctx context.Context, tx pgx.Tx, tenantID string, meters ...Meter) error {
+	return s.checkAllowance(ctx, db.New(tx), tenantID, meters)
+}
+
+func (s *Service) checkAllowance(ctx context.Context, q *db.Queries, tenantID string, meters []Meter) error {
+	now := s.now()
+	refusals, ok := s.blocks.get(tenantID, now)
+	if !ok {
+		var err error
+		if refusals, err = s.findBlocked(ctx, q, tenantID); err != nil {
+			return err
+		}
+		s.blocks.put(tenantID, refusals, now)
+	}
+	for _, m := range meters {
+		if refusal := refusals[m]; refusal != nil {
+			copied := *refusal // the caller may change it
+			return &copied
+		}
+	}
+	return nil
+}
+
+// findBlocked returns the refusals of a tenant's blocked meters. It reads usage only if the plan blocks a meter.
+func (s *Service) findBlocked(ctx context.Context, q *db.Queries, tenantID string) (map[Meter]*problem.Error, error) {
+	plan, err := q.GetTenantTier(ctx, tenantID)
+	if err != nil {
+		return nil, fmt.Errorf("get plan: %w", err)
+	}
+	all, err := listAllowances(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	blocking := false
+	for _, a := range all[plan] {
+		blocking = blocking || a.Overage == Block
+	}
+	if !blocking {
+		return nil, nil
+	}
+	p, err := s.usageOf(ctx, q, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := q.ListPlans(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list plans: %w", err)
+	}
+	refusals := map[Meter]*problem.Error{}
+	for _, r := range p.Readings {
+		if r.isBlocked() {
+			refusals[r.Meter] = all.exceeded(p.Plan, plans, r)
+		}
+	}
+	return refusals, nil
+}
+
+func (r Reading) isBlocked() bool {
+	return r.Included != nil && r.Overage == Block && r.Used >= *r.Included
+}
+
+// exceeded returns the refusal of a blocked meter. plans are all plans, the smallest tier first.
+func (a allowances) exceeded(plan string, plans []db.Plan, r Reading) *problem.Error {
+	refusal := problem.New(problem.Forbidden, "plan_limit", "the plan %s includes %d %s in a period, and they are used up",
+		plan, *r.Included, r.Meter)
+	refusal.Limit = &problem.Limit{Name: string(r.Meter), Value: *r.Included, Plan: plan}
+	for _, p := range plans {
+		more, limited := a[p.Tier][r.Meter]
+		allows := !limited || more.Overage != Block || more.Included > r.Used
+		if !p.Active || p.Tier == plan || !allows {
+			continue
+		}
+		refusal.Limit.UpgradeTo = p.Tier
+		refusal.Message += "; " + p.Tier + " allows more"
+		break
+	}
+	return refusal
+}
