@@ -3,8 +3,8 @@ package sandbox
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 )
@@ -265,7 +265,7 @@ func (c *change) reportAt(created int64, kind string, about, previous object) {
 	c.put(record{Event: &e})
 }
 
-// pages returns a page of a table's rows that match, from the newest to the oldest.
+// pageOf returns a page of a table's rows that match, from the newest to the oldest.
 func pageOf[T any](c *call, t *table[T], match func(T) bool, id func(T) string, created func(T) int64, render func(T) any) (any, error) {
 	return page(c, t.newest(match), id, created, render)
 }
@@ -280,9 +280,7 @@ func (f form) merged(before map[string]string) map[string]string {
 		f.read[f.key("metadata")] = true
 		return after
 	}
-	for k, v := range before {
-		after[k] = v
-	}
+	maps.Copy(after, before)
 	for k, v := range f.metadata() {
 		if v == "" {
 			delete(after, k)
@@ -309,15 +307,10 @@ func (f form) flagOr(name string, before bool) bool {
 	return f.flag(name)
 }
 
-// list returns a list object with everything.
+// whole returns a list object with everything.
 func whole(url string, data []any) object {
 	if data == nil {
 		data = []any{}
 	}
 	return object{"object": "list", "has_more": false, "data": data, "url": url, "total_count": len(data)}
-}
-
-// without returns a list without the ids.
-func without[T comparable](list []T, gone ...T) []T {
-	return slices.DeleteFunc(slices.Clone(list), func(v T) bool { return slices.Contains(gone, v) })
 }

@@ -81,7 +81,8 @@ func (k Coupon) render(now int64) object {
 	return object{
 		"id": k.ID, "object": "coupon", "created": k.Created, "livemode": false, "name": nullable(k.Name), "metadata": k.Metadata,
 		"amount_off": nullable(k.AmountOff), "percent_off": nullable(k.PercentOff), "currency": nullable(k.Currency),
-		"duration": k.Duration, "duration_in_months": nullable(k.Months), "max_redemptions": nullable(k.MaxRedemptions), "redeem_by": nullable(k.RedeemBy),
+		"duration": k.Duration, "duration_in_months": nullable(k.Months), "max_redemptions": nullable(k.MaxRedemptions),
+		"redeem_by":      nullable(k.RedeemBy),
 		"times_redeemed": k.Redeemed, "valid": k.valid(now),
 	}
 }

@@ -53,7 +53,7 @@ type Subscription struct {
 	ExpiresAt  int64  `json:"expiresAt"`
 	InvoiceID  string `json:"invoiceId"`
 	ScheduleID string `json:"scheduleId"`
-	// CouponID is the discount until DiscountEnd; 0 for ever.
+	// CouponID is the discount until DiscountEnd; 0 forever.
 	CouponID      string         `json:"couponId"`
 	CodeID        string         `json:"codeId"`
 	DiscountStart int64          `json:"discountStart"`
@@ -183,7 +183,8 @@ func (c *call) readPrice(f form) Price {
 
 func (c *call) checkRecurring(f form, p Price) Price {
 	if p.Interval == "" {
-		f.fail(invalid("", f.key("price"), "The price specified is set to `type=one_time` but this field only accepts prices with `type=recurring`."))
+		f.fail(invalid("", f.key("price"), "The price specified is set to `type=one_time` but "+
+			"this field only accepts prices with `type=recurring`."))
 	}
 	return p
 }
@@ -377,7 +378,7 @@ func (c *change) begin(sub Subscription, behavior string, card *Card) (Subscript
 		sub.Status, sub.TrialEnd, sub.Anchor, sub.PeriodEnd, sub.ExpiresAt = Incomplete, 0, now, main.after(now, 1), now+incompleteTime
 	}
 	i := c.newInvoice(sub.CustomerID, &sub, "subscription_create")
-	i.OneShot = true
+	i.OneShot = !sub.SendsInvoice
 	i.Lines = append(c.takePending(&i, sub.CustomerID, sub.ID), c.periodLines(sub)...)
 	c.compute(&i)
 	due := max(0, i.TotalCents+c.customers.rows[sub.CustomerID].BalanceCents)

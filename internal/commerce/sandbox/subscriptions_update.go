@@ -27,8 +27,8 @@ func updateSubscription(c *call) (any, error) {
 	sub.Metadata = c.merged(sub.Metadata)
 	if c.has("cancel_at_period_end") || c.has("cancel_at") {
 		if sub.ScheduleID != "" {
-			c.fail(refuse("", "", "The subscription is managed by the subscription schedule `%s`, and updating any cancelation behavior directly is "+
-				"not allowed. Please update the schedule instead.", sub.ScheduleID))
+			c.fail(refuse("", "", "The subscription is managed by the subscription schedule `%s`, and updating any cancelation behavior "+
+				"directly is not allowed. Please update the schedule instead.", sub.ScheduleID))
 		}
 		c.readCancellation(&sub)
 	}
@@ -164,6 +164,10 @@ func (c *change) changeItems(sub Subscription, u subscriptionUpdate) error {
 		}
 		return nil
 	}
+	if sub.Pending != nil { // a new update replaces the one that waits
+		c.void(c.invoices.rows[sub.Pending.InvoiceID])
+		sub = c.subscriptions.rows[sub.ID]
+	}
 	after := sub
 	after.Items = u.items
 	restarts := c.restart(sub, &after, u, now)
@@ -237,7 +241,7 @@ func (c *change) restart(sub Subscription, after *Subscription, u subscriptionUp
 func (c *change) payUpdate(i Invoice, after Subscription, u subscriptionUpdate) error {
 	c.countUsage(&i)
 	c.compute(&i)
-	i.OneShot = u.payment == "pending_if_incomplete" || u.payment == "default_incomplete"
+	i.OneShot = !i.SendsInvoice && (u.payment == "pending_if_incomplete" || u.payment == "default_incomplete")
 	c.set(billingRecord{Invoice: &i})
 	c.report("invoice.created", c.renderInvoice(i))
 	c.update(after, func(sub *Subscription) { sub.InvoiceID = i.ID })
