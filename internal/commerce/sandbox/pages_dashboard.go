@@ -145,6 +145,9 @@ func (s *Server) sessionRow(st *state, x Session) sessionRow {
 	if row.Name == "" {
 		row.Name = x.ID
 	}
+	if x.Account == "" {
+		row.Seller = "platform"
+	}
 	switch {
 	case x.Status == StatusOpen:
 		row.URL = s.base + "/pay/" + x.ID
