@@ -94,8 +94,11 @@ func (b *billing) apply(r billingRecord) (undo func(), seq uint64) {
 	}
 }
 
-// records returns the whole state of Billing.
-func (b *billing) records() []record {
+// usageKept is how long usage is kept, in seconds: longer than a yearly period.
+const usageKept = 400 * day
+
+// records returns the whole state of Billing, without old usage and ended visits of the portal.
+func (b *billing) records(now time.Time) []record {
 	all := []record{{billingRecord: billingRecord{Clock: &clockOffset{b.offset}}}}
 	add := func(r billingRecord) { all = append(all, record{billingRecord: r}) }
 	for _, v := range b.customers.oldest(every) {
@@ -122,13 +125,13 @@ func (b *billing) records() []record {
 	for _, v := range b.portals.oldest(every) {
 		add(billingRecord{Portal: &v})
 	}
-	for _, v := range b.visits.oldest(every) {
+	for _, v := range b.visits.oldest(func(v PortalSession) bool { return now.Unix() < v.Created+visitTime }) {
 		add(billingRecord{Visit: &v})
 	}
 	for _, v := range b.meters.oldest(every) {
 		add(billingRecord{Meter: &v})
 	}
-	for _, v := range b.usage.oldest(every) {
+	for _, v := range b.usage.oldest(func(e MeterEvent) bool { return now.Unix() < e.Received+usageKept }) {
 		add(billingRecord{Usage: &v})
 	}
 	return all

@@ -17,7 +17,7 @@ import (
 func TestAYearOfRandomChanges(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
-		walk(t, rand.New(rand.NewPCG(seed, 2028)), seed) //nolint:gosec // a repeatable test
+		walk(t, rand.New(rand.NewPCG(seed, 2028)), seed)
 	}
 }
 
@@ -55,7 +55,7 @@ func walk(t *testing.T, random *rand.Rand, seed uint64) {
 			require.Equal(t, r.Invoices(), next.Invoices(), "seed %d", seed)
 			require.Equal(t, r.Customers(), next.Customers(), "seed %d", seed)
 			require.Equal(t, r.Schedules(), next.Schedules(), "seed %d", seed)
-			require.Equal(t, len(r.Events()), len(next.Events()), "seed %d", seed)
+			require.Len(t, next.Events(), len(r.Events()), "seed %d", seed)
 		}
 	}
 }
@@ -143,6 +143,8 @@ func (w *walker) check(t *testing.T) {
 		}
 		if i.FinalizedAt > 0 {
 			require.Equal(t, i.TotalCents+i.StartingBalance, i.DueCents+i.EndingBalance)
+		}
+		if i.FinalizedAt > 0 && i.Status != sandbox.Void {
 			balances[i.CustomerID] += i.EndingBalance - i.StartingBalance
 		}
 		require.False(t, i.NextAttempt > 0 && i.NextAttempt <= now, "nothing is left undone")

@@ -3,6 +3,7 @@ package sandbox
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -229,7 +230,7 @@ func createPrice(c *call) (any, error) {
 }
 
 func getPrice(c *call) (any, error) {
-	c.ignore("expand")
+	paths := c.texts("expand")
 	if err := c.done(); err != nil {
 		return nil, err
 	}
@@ -237,5 +238,11 @@ func getPrice(c *call) (any, error) {
 	if !known || p.Account != c.account {
 		return nil, none("price", c.r.PathValue("id"), "id")
 	}
-	return p.render(), nil
+	rendered := p.render()
+	for _, path := range paths {
+		if err := c.expand(rendered, strings.Split(path, "."), path); err != nil {
+			return nil, err
+		}
+	}
+	return rendered, nil
 }

@@ -182,16 +182,32 @@ func (c *change) changeItems(sub Subscription, u subscriptionUpdate) error {
 	}
 	i := c.newInvoice(sub.CustomerID, &sub, "subscription_update")
 	c.addPending(lines)
+	if restarts && sub.Status != Trialing {
+		i.Lines = c.usageLines(sub, sub.PeriodStart, now)
+	}
+	taken := c.takePending(&i, sub.CustomerID, sub.ID)
+	if u.payment == "pending_if_incomplete" {
+		// If the update doesn't happen, the invoice is void: other items stay for the next one.
+		taken = c.giveBack(taken, lines)
+	}
+	i.Lines = append(i.Lines, taken...)
 	if restarts {
-		if sub.Status != Trialing {
-			i.Lines = c.usageLines(sub, sub.PeriodStart, now)
-		}
-		i.Lines = append(i.Lines, c.takePending(&i, sub.CustomerID, sub.ID)...)
 		i.Lines = append(i.Lines, c.periodLines(after)...)
-	} else {
-		i.Lines = c.takePending(&i, sub.CustomerID, sub.ID)
 	}
 	return c.payUpdate(i, after, u)
+}
+
+// giveBack leaves only the lines of own items on an invoice. The other items wait for the next invoice.
+func (c *change) giveBack(taken []InvoiceLine, own []PendingItem) []InvoiceLine {
+	return slices.DeleteFunc(taken, func(l InvoiceLine) bool {
+		if slices.ContainsFunc(own, func(item PendingItem) bool { return item.ID == l.PendingID }) {
+			return false
+		}
+		item := c.pending.rows[l.PendingID]
+		item.InvoiceID = ""
+		c.set(billingRecord{Pending: &item})
+		return true
+	})
 }
 
 func sameItem(a, b Item) bool {
