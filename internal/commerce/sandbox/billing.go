@@ -3,8 +3,8 @@ package sandbox
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 )
@@ -94,8 +94,11 @@ func (b *billing) apply(r billingRecord) (undo func(), seq uint64) {
 	}
 }
 
-// records returns the whole state of Billing.
-func (b *billing) records() []record {
+// usageKept is how long usage is kept, in seconds: longer than a yearly period.
+const usageKept = 400 * day
+
+// records returns the whole state of Billing, without old usage and ended visits of the portal.
+func (b *billing) records(now time.Time) []record {
 	all := []record{{billingRecord: billingRecord{Clock: &clockOffset{b.offset}}}}
 	add := func(r billingRecord) { all = append(all, record{billingRecord: r}) }
 	for _, v := range b.customers.oldest(every) {
@@ -122,13 +125,13 @@ func (b *billing) records() []record {
 	for _, v := range b.portals.oldest(every) {
 		add(billingRecord{Portal: &v})
 	}
-	for _, v := range b.visits.oldest(every) {
+	for _, v := range b.visits.oldest(func(v PortalSession) bool { return now.Unix() < v.Created+visitTime }) {
 		add(billingRecord{Visit: &v})
 	}
 	for _, v := range b.meters.oldest(every) {
 		add(billingRecord{Meter: &v})
 	}
-	for _, v := range b.usage.oldest(every) {
+	for _, v := range b.usage.oldest(func(e MeterEvent) bool { return now.Unix() < e.Received+usageKept }) {
 		add(billingRecord{Usage: &v})
 	}
 	return all
@@ -265,7 +268,7 @@ func (c *change) reportAt(created int64, kind string, about, previous object) {
 	c.put(record{Event: &e})
 }
 
-// pages returns a page of a table's rows that match, from the newest to the oldest.
+// pageOf returns a page of a table's rows that match, from the newest to the oldest.
 func pageOf[T any](c *call, t *table[T], match func(T) bool, id func(T) string, created func(T) int64, render func(T) any) (any, error) {
 	return page(c, t.newest(match), id, created, render)
 }
@@ -280,9 +283,7 @@ func (f form) merged(before map[string]string) map[string]string {
 		f.read[f.key("metadata")] = true
 		return after
 	}
-	for k, v := range before {
-		after[k] = v
-	}
+	maps.Copy(after, before)
 	for k, v := range f.metadata() {
 		if v == "" {
 			delete(after, k)
@@ -309,15 +310,10 @@ func (f form) flagOr(name string, before bool) bool {
 	return f.flag(name)
 }
 
-// list returns a list object with everything.
+// whole returns a list object with everything.
 func whole(url string, data []any) object {
 	if data == nil {
 		data = []any{}
 	}
 	return object{"object": "list", "has_more": false, "data": data, "url": url, "total_count": len(data)}
-}
-
-// without returns a list without the ids.
-func without[T comparable](list []T, gone ...T) []T {
-	return slices.DeleteFunc(slices.Clone(list), func(v T) bool { return slices.Contains(gone, v) })
 }

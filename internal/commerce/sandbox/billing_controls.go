@@ -104,9 +104,6 @@ func (s *Server) PayInvoiceWith(id, number string) (i Invoice, err error) {
 			return refuse("", "", "This invoice is void.")
 		}
 		card := c.newCard(number)
-		if failure = card.canSave(); failure != nil {
-			return nil
-		}
 		card.CustomerID = found.CustomerID
 		c.set(billingRecord{Card: &card})
 		failure = c.attempt(found.ID, card.ID, true, false)
@@ -129,13 +126,8 @@ func (s *Server) CancelInPortal(subscriptionID string, cancel bool) (sub Subscri
 		if !known || found.ended() {
 			return none("subscription", subscriptionID, "")
 		}
-		sub = c.update(found, func(sub *Subscription) {
-			if sub.CancelAtPeriodEnd = cancel; cancel {
-				sub.CanceledAt, sub.CancelReason = c.unix(), "cancellation_requested"
-			} else {
-				sub.CanceledAt, sub.CancelReason, sub.CancelAt = 0, "", 0
-			}
-		})
+		c.portalCancel(found, cancel, false)
+		sub = c.subscriptions.rows[subscriptionID]
 		return nil
 	})
 	return sub, err

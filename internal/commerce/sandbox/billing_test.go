@@ -1,7 +1,10 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -288,4 +291,33 @@ func TestAJournalContinuesInTheMiddleOfAYear(t *testing.T) {
 	content, err := json.Marshal(next.subscription(t, sub.ID))
 	require.NoError(t, err)
 	require.NotContains(t, string(content), "null,")
+}
+
+// TestAKillWhileTheClockAdvances: the journal ends after each of its lines in turn. Each time the server does the rest.
+func TestAKillWhileTheClockAdvances(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := start(t, func(c *sandbox.Config) { c.Dir = dir })
+	price := r.plan(t, r.product(t, "Pro"), 2000, "month")
+	sub := r.subscribe(t, r.customer(t, sandbox.CardPays), price.ID, nil)
+	require.NoError(t, r.Advance(4*month))
+	content, err := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
+	require.NoError(t, err)
+	lines := bytes.SplitAfter(content, []byte("\n"))
+	advance := slices.IndexFunc(lines, func(line []byte) bool { return bytes.Contains(line, []byte(`"clock":{"offset":1`)) })
+	require.Positive(t, advance)
+	for end := advance + 1; end < len(lines); end++ {
+		copied := t.TempDir()
+		part := append(bytes.Join(lines[:end], nil), lines[end][:len(lines[end])/2]...)
+		require.NoError(t, os.WriteFile(filepath.Join(copied, "journal.jsonl"), part, 0o600))
+		next := start(t, func(c *sandbox.Config) { c.Dir, c.Now = copied, r.now })
+		require.Equal(t, r.subscription(t, sub.ID).PeriodEnd, next.subscription(t, sub.ID).PeriodEnd)
+		require.Len(t, next.Invoices(), len(r.Invoices()))
+		require.Equal(t, r.Now(), next.Now())
+		for n, i := range next.Invoices() {
+			require.Equal(t, sandbox.Paid, i.Status)
+			require.Equal(t, r.Invoices()[n].Number, i.Number)
+			require.Equal(t, r.Invoices()[n].Created, i.Created)
+		}
+	}
 }

@@ -44,7 +44,7 @@ func digits(number string) string {
 	}, number)
 }
 
-// newCard returns a card that is attached to nobody.
+// newCard returns a card that has no customer yet.
 func (c *change) newCard(number string) Card {
 	return Card{ID: newID("pm_"), Seq: c.next(), Created: c.unix(), Number: digits(number)}
 }
@@ -74,7 +74,9 @@ func (d Card) canSave() error {
 		return declinedError("insufficient_funds")
 	}
 	if len(d.Number) < 12 || len(d.Number) > 19 {
-		return &refusal{status: 402, kind: "card_error", code: "incorrect_number", param: "number", message: "Your card number is incorrect.", kept: true}
+		return &refusal{
+			status: 402, kind: "card_error", code: "incorrect_number", param: "number", message: "Your card number is incorrect.", kept: true,
+		}
 	}
 	return nil
 }

@@ -81,7 +81,8 @@ func (s *Server) locked(f func(c *change) error) (uint64, error) {
 // commit applies f's change. The caller holds the lock.
 func (s *Server) commit(now time.Time, f func(c *change) error) error {
 	c := &change{
-		state: &s.state, now: now, held: s.holding, refundsWait: s.refundsWait, seq: s.state.seq, url: s.config.URL, dunningEnd: s.config.DunningEnd,
+		state: &s.state, now: now, held: s.holding, refundsWait: s.refundsWait, seq: s.state.seq,
+		url: s.config.URL, dunningEnd: s.config.DunningEnd,
 	}
 	if err := f(c); err != nil {
 		c.rollback()

@@ -190,9 +190,11 @@ func getSession(c *call) (any, error) {
 
 func listSessions(c *call) (any, error) {
 	payment, status, wants := c.text("payment_intent"), c.oneOf("status", "", StatusOpen, StatusComplete, StatusExpired), c.wants()
+	customer, subscription := c.text("customer"), c.text("subscription")
 	var mine []Session
 	for _, x := range newest(c.order.sessions, c.sessions) {
-		if x.Account == c.account && (payment == "" || x.PaymentID == payment) && (status == "" || x.Status == status) {
+		if x.Account == c.account && (payment == "" || x.PaymentID == payment) && (status == "" || x.Status == status) &&
+			(customer == "" || x.CustomerID == customer) && (subscription == "" || x.Plan != nil && x.Plan.SubscriptionID == subscription) {
 			mine = append(mine, x)
 		}
 	}

@@ -1,4 +1,4 @@
-//nolint:goconst // names of JSON fields are clearest in place
+//nolint:goconst // names of fields are clearest in place
 package sandbox
 
 import (
@@ -91,7 +91,8 @@ func (c *call) readPlanLines(x *Session) {
 		price := c.planPrice(f)
 		product := c.products[price.ProductID]
 		line := Line{
-			ID: newID("li_"), PriceID: price.ID, ProductID: product.ID, Name: product.Name, Description: product.Description, Images: product.Images,
+			ID: newID("li_"), PriceID: price.ID, ProductID: product.ID,
+			Name: product.Name, Description: product.Description, Images: product.Images,
 			UnitCents: price.UnitCents, Interval: price.Interval, Every: price.Every, Metered: price.Metered,
 		}
 		if !price.Metered {
@@ -102,7 +103,8 @@ func (c *call) readPlanLines(x *Session) {
 		}
 		if price.Interval == "" {
 			x.Plan.Once = append(x.Plan.Once, PendingItem{
-				ID: newID("ii_"), Currency: price.Currency, Cents: line.Cents, Description: product.Name, PriceID: price.ID, Quantity: line.Quantity,
+				ID: newID("ii_"), Currency: price.Currency, Cents: line.Cents, Description: product.Name, PriceID: price.ID,
+				Quantity: line.Quantity,
 				Metadata: map[string]string{},
 			})
 		} else {
@@ -181,9 +183,9 @@ func (c *call) checkPlan(x *Session) error {
 	case x.CustomerID == "" && c.has("customer_update"):
 		return invalid("", "customer_update", "`customer_update` can only be used with `customer`.")
 	case x.Plan.Tax && known && u.Address["country"] == "" && !x.Plan.SavesAddress:
-		return refuse("customer_tax_location_invalid", "", "Automatic tax calculation in Checkout requires a valid address on the Customer. Add a "+
-			"valid address to the Customer or set either `customer_update[address]` to 'auto' or `customer_update[shipping]` to 'auto' to save the "+
-			"address entered in Checkout to the Customer.")
+		return refuse("customer_tax_location_invalid", "", "Automatic tax calculation in Checkout requires a valid address on the Customer. "+
+			"Add a valid address to the Customer or set either `customer_update[address]` to 'auto' or `customer_update[shipping]` to 'auto' "+
+			"to save the address entered in Checkout to the Customer.")
 	}
 	return c.checkItems(x.Plan.Items)
 }
@@ -275,7 +277,7 @@ func (c *change) subscribe(x Session, b buyer) (Session, error) {
 		x.PaymentStatus = Paid
 	}
 	c.put(record{Session: &x})
-	c.emit("", "checkout.session.completed", x.render(""))
+	c.report("checkout.session.completed", x.render(""))
 	return x, nil
 }
 

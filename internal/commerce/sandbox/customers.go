@@ -53,7 +53,8 @@ func customerRoutes() map[string]func(*call) (any, error) {
 // newCustomer returns a customer with the next number.
 func (c *change) newCustomer() Customer {
 	return Customer{
-		ID: newID("cus_"), Seq: c.next(), Created: c.unix(), Metadata: map[string]string{}, Prefix: fmt.Sprintf("SB-%04d", len(c.customers.ids)+1),
+		ID: newID("cus_"), Seq: c.next(), Created: c.unix(), Metadata: map[string]string{},
+		Prefix: fmt.Sprintf("SB-%04d", len(c.customers.ids)+1),
 	}
 }
 

@@ -60,6 +60,10 @@ func (f form) list(name string) []form {
 // texts returns a list of strings.
 func (f form) texts(name string) []string {
 	list := []string{}
+	if key := f.key(name) + "[]"; f.values.Has(key) {
+		f.read[key] = true
+		return append(list, f.values[key]...)
+	}
 	for i := 0; f.at(name).has(strconv.Itoa(i)); i++ {
 		list = append(list, f.at(name).text(strconv.Itoa(i)))
 	}

@@ -289,10 +289,12 @@ func renderLine(i Invoice, l InvoiceLine, p Price) object {
 		kind = "invoiceitem"
 	}
 	rendered := object{
-		"id": l.ID, "object": "line_item", "amount": l.Cents, "amount_excluding_tax": l.Cents, "currency": i.Currency, "description": l.Description,
-		"discountable": !l.Proration, "discounts": []any{}, "invoice": i.ID, "invoice_item": nullable(l.PendingID), "livemode": false,
+		"id": l.ID, "object": "line_item", "amount": l.Cents, "amount_excluding_tax": l.Cents, "currency": i.Currency,
+		"description": l.Description, "discountable": !l.Proration, "discounts": []any{}, "invoice": i.ID,
+		"invoice_item": nullable(l.PendingID), "livemode": false,
 		"metadata": l.Metadata, "period": object{"start": l.Start, "end": l.End}, "price": nil, "proration": l.Proration, "quantity": l.Quantity,
-		"subscription": nullable(i.SubscriptionID), "subscription_item": nullable(l.ItemID), "type": kind, "tax_amounts": []any{}, "tax_rates": []any{},
+		"subscription": nullable(i.SubscriptionID), "subscription_item": nullable(l.ItemID), "type": kind,
+		"tax_amounts": []any{}, "tax_rates": []any{},
 	}
 	if l.PriceID != "" {
 		rendered["price"] = p.render()
@@ -325,10 +327,7 @@ func (c *change) renderInvoice(i Invoice) object {
 	}
 	taxes, discounts := []any{}, []any{}
 	if i.Tax {
-		taxes = append(taxes, object{
-			"amount": i.TaxCents, "inclusive": i.InclusiveTaxCents > 0 && i.InclusiveTaxCents == i.TaxCents, "tax_rate": "txr_sandbox_19",
-			"taxability_reason": "standard_rated", "taxable_amount": i.TotalCents - i.TaxCents,
-		})
+		taxes = append(taxes, i.renderTax())
 	}
 	if i.DiscountCents > 0 {
 		discounts = append(discounts, object{"amount": i.DiscountCents, "discount": "di_" + i.CouponID})
@@ -362,6 +361,13 @@ func (c *change) renderInvoice(i Invoice) object {
 		rendered["ending_balance"] = i.EndingBalance
 	}
 	return rendered
+}
+
+func (i Invoice) renderTax() object {
+	return object{
+		"amount": i.TaxCents, "inclusive": i.InclusiveTaxCents > 0 && i.InclusiveTaxCents == i.TaxCents, "tax_rate": "txr_sandbox_19",
+		"taxability_reason": "standard_rated", "taxable_amount": i.TotalCents - i.TaxCents,
+	}
 }
 
 // date formats a time of Billing, such as 15 Jan 2027.

@@ -1,6 +1,8 @@
 //nolint:goconst // names of JSON fields are clearest in place
 package sandbox
 
+import "slices"
+
 func invoiceRoutes() map[string]func(*call) (any, error) {
 	return map[string]func(*call) (any, error){
 		"GET /v1/invoices":                          listInvoices,
@@ -63,7 +65,8 @@ func createInvoice(c *call) (any, error) {
 	c.readCollection(&sub)
 	include := c.oneOf("pending_invoice_items_behavior", "exclude", "include") == "include"
 	i := c.newInvoice(sub.CustomerID, nil, "manual")
-	i.Currency, i.Metadata, i.Description, i.AutoAdvance = c.text("currency"), c.metadata(), c.text("description"), c.flagOr("auto_advance", false)
+	i.Currency, i.Metadata, i.Description = c.text("currency"), c.metadata(), c.text("description")
+	i.AutoAdvance = c.flagOr("auto_advance", false)
 	i.SendsInvoice, i.DaysUntilDue, i.DefaultCard, i.Tax = sub.SendsInvoice, sub.DaysUntilDue, sub.DefaultCard, sub.Tax
 	if err := c.done(); err != nil {
 		return nil, err
@@ -91,7 +94,8 @@ func createInvoice(c *call) (any, error) {
 func updateInvoice(c *call) (any, error) {
 	i, known := c.invoices.rows[c.r.PathValue("id")]
 	before := i
-	i.Description, i.Metadata, i.AutoAdvance = c.textOr("description", i.Description), c.merged(i.Metadata), c.flagOr("auto_advance", i.AutoAdvance)
+	i.Description, i.Metadata = c.textOr("description", i.Description), c.merged(i.Metadata)
+	i.AutoAdvance = c.flagOr("auto_advance", i.AutoAdvance)
 	i.DefaultCard = c.textOr("default_payment_method", i.DefaultCard)
 	if err := c.done(); err != nil {
 		return nil, err
@@ -262,7 +266,7 @@ func createInvoiceItem(c *call) (any, error) {
 	before := i
 	item.InvoiceID = i.ID
 	c.set(billingRecord{Pending: &item})
-	i.Lines = append(i.Lines[:len(i.Lines):len(i.Lines)], InvoiceLine{
+	i.Lines = append(slices.Clip(i.Lines), InvoiceLine{
 		ID: newID("il_"), Cents: item.Cents, Description: item.Description, PriceID: item.PriceID, Quantity: item.Quantity, Start: item.Start,
 		End: item.End, PendingID: item.ID, Metadata: item.Metadata,
 	})

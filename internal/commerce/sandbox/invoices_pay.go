@@ -125,6 +125,11 @@ func (c *change) void(i Invoice) Invoice {
 	c.setInvoice(before, i)
 	c.report("invoice.voided", c.renderInvoice(i))
 	c.cancelPayment(i)
+	if u := c.customers.rows[i.CustomerID]; i.EndingBalance != i.StartingBalance {
+		// The balance that was applied is the customer's again.
+		u.BalanceCents -= i.EndingBalance - i.StartingBalance
+		c.set(billingRecord{Customer: &u})
+	}
 	c.settled(i)
 	return i
 }

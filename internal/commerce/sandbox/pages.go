@@ -56,6 +56,11 @@ func (s *Server) routePages() {
 	handle("GET /onboarding/{token}", s.showOnboarding)
 	handle("POST /onboarding/{token}", s.submitOnboarding)
 	handle("POST /actions/{action}", s.act)
+	handle("GET /invoices/{id}", s.showInvoice)
+	handle("POST /invoices/{id}", s.submitInvoice)
+	handle("GET /invoices/{id}/pdf", s.showInvoicePDF)
+	handle("GET /portal/{token}", s.showPortal)
+	handle("POST /portal/{token}", s.submitPortal)
 }
 
 func (s *Server) show(w http.ResponseWriter, status int, kind, title string, page any) {

@@ -15,6 +15,8 @@ type checkoutPage struct {
 	Email, Error, CancelURL                         string
 	// FixedEmail: the seller has given the address. Free: the total is 0.
 	FixedEmail, Free bool
+	// Plan is set on a page that starts a subscription.
+	Plan *planPage
 }
 
 type checkoutLine struct {
@@ -53,6 +55,8 @@ func (s *Server) checkout(w http.ResponseWriter, r *http.Request, status int, em
 		s.show(w, http.StatusOK, "message", "This page has expired", message{
 			Tone: idle, Sign: "×", Text: "You were not charged. Start again in the shop.", BackURL: x.CancelURL, BackText: "Back to the shop",
 		})
+	case x.Plan != nil:
+		s.show(w, status, "checkout", "Subscribe", s.planView(x, k, email, fault))
 	default:
 		s.show(w, status, "checkout", "Pay "+a.seller(), x.page(a, k, email, fault))
 	}
@@ -74,8 +78,8 @@ func (x Session) page(a Account, k Coupon, email, fault string) checkoutPage {
 	}
 	for _, l := range x.Lines {
 		line := checkoutLine{
-			Name: l.Name, Initial: "·", Quantity: l.Quantity,
-			Unit: money(l.UnitCents, x.Currency), Amount: money(l.UnitCents*l.Quantity, x.Currency),
+			Name: l.Name, Initial: "·", Quantity: l.Quantity, Unit: money(l.UnitCents, x.Currency) + l.period(),
+			Amount: money(max(l.UnitCents*l.Quantity, l.Cents), x.Currency),
 		}
 		if len(l.Images) > 0 {
 			line.Image = l.Images[0]
@@ -107,13 +111,11 @@ func (s *Server) submitCheckout(w http.ResponseWriter, r *http.Request) {
 	}
 	id, email := r.PathValue("id"), cleaned(form.Get("email"))
 	x, known := s.Session(id)
-	digits := strings.Map(func(c rune) rune {
-		if c < '0' || c > '9' {
-			return -1
-		}
-		return c
-	}, form.Get("card"))
-	action := form.Get("action")
+	digits, action := digits(form.Get("card")), form.Get("action")
+	if known && x.Plan != nil && x.Status == StatusOpen {
+		s.submitPlan(w, r, x, form)
+		return
+	}
 	switch {
 	case !known || x.Status != StatusOpen:
 		s.checkout(w, r, http.StatusOK, "", "")

@@ -56,6 +56,10 @@ type dashboardPage struct {
 	Payments []paymentRow
 	Refunds  []refundRow
 	Events   []eventRow
+	// Clock is Billing's time, Today its date.
+	Clock, Today  string
+	Subscriptions []subscriptionRow
+	Invoices      []invoiceSummary
 }
 
 func (s *Server) showDashboard(w http.ResponseWriter, _ *http.Request) {
@@ -75,6 +79,7 @@ func (s *Server) showDashboard(w http.ResponseWriter, _ *http.Request) {
 		for _, r := range newestFew(st.order.refunds, st.refunds) {
 			page.Refunds = append(page.Refunds, s.refundRow(r))
 		}
+		s.billingRows(st, &page)
 		for _, e := range newestFew(st.order.events, st.events) {
 			page.Events = append(page.Events, s.eventRow(e))
 		}
@@ -139,6 +144,9 @@ func (s *Server) sessionRow(st *state, x Session) sessionRow {
 	}
 	if row.Name == "" {
 		row.Name = x.ID
+	}
+	if x.Account == "" {
+		row.Seller = "platform"
 	}
 	switch {
 	case x.Status == StatusOpen:
@@ -257,6 +265,10 @@ func (s *Server) action(name, id, value string) (err error) {
 		return s.refundDecimal(id, value)
 	case "settle-refund":
 		_, err = s.SettleRefund(id, on)
+	case "advance":
+		return s.advanceBy(value)
+	case "pay-invoice":
+		_, err = s.PayInvoice(id)
 	case "resend":
 		times, err := strconv.Atoi(value)
 		if err != nil || times < 1 || times > 10 {

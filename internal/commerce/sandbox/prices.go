@@ -3,6 +3,7 @@ package sandbox
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -81,7 +82,8 @@ func (k Coupon) render(now int64) object {
 	return object{
 		"id": k.ID, "object": "coupon", "created": k.Created, "livemode": false, "name": nullable(k.Name), "metadata": k.Metadata,
 		"amount_off": nullable(k.AmountOff), "percent_off": nullable(k.PercentOff), "currency": nullable(k.Currency),
-		"duration": k.Duration, "duration_in_months": nullable(k.Months), "max_redemptions": nullable(k.MaxRedemptions), "redeem_by": nullable(k.RedeemBy),
+		"duration": k.Duration, "duration_in_months": nullable(k.Months), "max_redemptions": nullable(k.MaxRedemptions),
+		"redeem_by":      nullable(k.RedeemBy),
 		"times_redeemed": k.Redeemed, "valid": k.valid(now),
 	}
 }
@@ -228,7 +230,7 @@ func createPrice(c *call) (any, error) {
 }
 
 func getPrice(c *call) (any, error) {
-	c.ignore("expand")
+	paths := c.texts("expand")
 	if err := c.done(); err != nil {
 		return nil, err
 	}
@@ -236,5 +238,11 @@ func getPrice(c *call) (any, error) {
 	if !known || p.Account != c.account {
 		return nil, none("price", c.r.PathValue("id"), "id")
 	}
-	return p.render(), nil
+	rendered := p.render()
+	for _, path := range paths {
+		if err := c.expand(rendered, strings.Split(path, "."), path); err != nil {
+			return nil, err
+		}
+	}
+	return rendered, nil
 }

@@ -1,3 +1,4 @@
+//nolint:goconst // names of fields are clearest in place
 package sandbox
 
 import (
@@ -153,7 +154,8 @@ func (c *change) endTrialWithoutCard(sub Subscription) bool {
 	return true
 }
 
-// issue stores a subscription's new invoice and collects it, unless the subscription is paused or unpaid. later: the draft stays for an hour.
+// issue stores a subscription's new invoice and collects it, unless the subscription is paused or unpaid. later: the draft stays for an
+// hour.
 func (c *change) issue(i Invoice, later bool) {
 	sub := c.subscriptions.rows[i.SubscriptionID]
 	c.countUsage(&i)
@@ -196,7 +198,8 @@ func (c *change) finish(sub Subscription) {
 	sub = c.subscriptions.rows[sub.ID]
 	if lines := c.usageLines(sub, sub.PeriodStart, c.unix()); len(lines) > 0 && sub.Status != Trialing {
 		i := c.newInvoice(sub.CustomerID, &sub, "subscription_cycle")
-		i.Lines, i.PeriodStart, i.PeriodEnd = append(lines, c.takePending(&i, sub.CustomerID, sub.ID)...), sub.PeriodStart, c.unix()
+		i.PeriodStart, i.PeriodEnd = sub.PeriodStart, c.unix()
+		i.Lines = slices.Concat(lines, c.takePending(&i, sub.CustomerID, sub.ID))
 		c.issue(i, true)
 	}
 	c.cancel(sub)

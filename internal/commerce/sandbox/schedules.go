@@ -61,7 +61,8 @@ func createSchedule(c *call) (any, error) {
 	case sub.ended():
 		return nil, refuse("", "from_subscription", "You cannot migrate a subscription that is already canceled.")
 	case sub.ScheduleID != "":
-		return nil, refuse("", "from_subscription", "You cannot migrate a subscription that is already attached to a schedule: `%s`", sub.ScheduleID)
+		return nil, refuse("", "from_subscription", "You cannot migrate a subscription that is already attached to a schedule: `%s`",
+			sub.ScheduleID)
 	}
 	sched := Schedule{
 		ID: newID("sub_sched_"), Seq: c.next(), Created: c.unix(), CustomerID: sub.CustomerID, SubscriptionID: sub.ID, Status: Active,
@@ -318,14 +319,16 @@ func (sched Schedule) render() object {
 			items = append(items, object{"price": item.PriceID, "quantity": item.Quantity, "metadata": item.Metadata, "tax_rates": []any{}})
 		}
 		phases = append(phases, object{
-			"start_date": p.Start, "end_date": p.End, "items": items, "proration_behavior": p.Prorate, "metadata": p.Data, "add_invoice_items": []any{},
-			"currency": nil, "trial_end": nil, "collection_method": nil, "default_payment_method": nil,
+			"start_date": p.Start, "end_date": p.End, "items": items, "proration_behavior": p.Prorate, "metadata": p.Data,
+			"add_invoice_items": []any{},
+			"currency":          nil, "trial_end": nil, "collection_method": nil, "default_payment_method": nil,
 		})
 	}
 	rendered := object{
 		"id": sched.ID, "object": "subscription_schedule", "created": sched.Created, "livemode": false, "status": sched.Status,
 		"customer": sched.CustomerID, "subscription": sched.SubscriptionID, "phases": phases, "end_behavior": sched.EndBehavior,
-		"metadata": sched.Metadata, "current_phase": nil, "released_subscription": nil, "released_at": nil, "canceled_at": nil, "completed_at": nil,
+		"metadata": sched.Metadata, "current_phase": nil, "released_subscription": nil, "released_at": nil,
+		"canceled_at": nil, "completed_at": nil,
 	}
 	switch sched.Status {
 	case Active:

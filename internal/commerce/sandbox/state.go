@@ -422,7 +422,7 @@ func (s *state) records(now time.Time) []record {
 			all = append(all, record{Event: &e})
 		}
 	}
-	all = append(all, s.billing.records()...)
+	all = append(all, s.billing.records(now)...)
 	for _, a := range byID(s.answers) {
 		if a.At > now.Add(-answersKept).Unix() {
 			all = append(all, record{Answer: &a})

@@ -1,4 +1,3 @@
-//nolint:goconst // names of JSON fields are clearest in place
 package sandbox
 
 func cancelSubscription(c *call) (any, error) {

@@ -27,8 +27,8 @@ func updateSubscription(c *call) (any, error) {
 	sub.Metadata = c.merged(sub.Metadata)
 	if c.has("cancel_at_period_end") || c.has("cancel_at") {
 		if sub.ScheduleID != "" {
-			c.fail(refuse("", "", "The subscription is managed by the subscription schedule `%s`, and updating any cancelation behavior directly is "+
-				"not allowed. Please update the schedule instead.", sub.ScheduleID))
+			c.fail(refuse("", "", "The subscription is managed by the subscription schedule `%s`, and updating any cancelation behavior "+
+				"directly is not allowed. Please update the schedule instead.", sub.ScheduleID))
 		}
 		c.readCancellation(&sub)
 	}
@@ -164,6 +164,10 @@ func (c *change) changeItems(sub Subscription, u subscriptionUpdate) error {
 		}
 		return nil
 	}
+	if sub.Pending != nil { // a new update replaces the one that waits
+		c.void(c.invoices.rows[sub.Pending.InvoiceID])
+		sub = c.subscriptions.rows[sub.ID]
+	}
 	after := sub
 	after.Items = u.items
 	restarts := c.restart(sub, &after, u, now)
@@ -178,16 +182,32 @@ func (c *change) changeItems(sub Subscription, u subscriptionUpdate) error {
 	}
 	i := c.newInvoice(sub.CustomerID, &sub, "subscription_update")
 	c.addPending(lines)
+	if restarts && sub.Status != Trialing {
+		i.Lines = c.usageLines(sub, sub.PeriodStart, now)
+	}
+	taken := c.takePending(&i, sub.CustomerID, sub.ID)
+	if u.payment == "pending_if_incomplete" {
+		// If the update doesn't happen, the invoice is void: other items stay for the next one.
+		taken = c.giveBack(taken, lines)
+	}
+	i.Lines = append(i.Lines, taken...)
 	if restarts {
-		if sub.Status != Trialing {
-			i.Lines = c.usageLines(sub, sub.PeriodStart, now)
-		}
-		i.Lines = append(i.Lines, c.takePending(&i, sub.CustomerID, sub.ID)...)
 		i.Lines = append(i.Lines, c.periodLines(after)...)
-	} else {
-		i.Lines = c.takePending(&i, sub.CustomerID, sub.ID)
 	}
 	return c.payUpdate(i, after, u)
+}
+
+// giveBack leaves only the lines of own items on an invoice. The other items wait for the next invoice.
+func (c *change) giveBack(taken []InvoiceLine, own []PendingItem) []InvoiceLine {
+	return slices.DeleteFunc(taken, func(l InvoiceLine) bool {
+		if slices.ContainsFunc(own, func(item PendingItem) bool { return item.ID == l.PendingID }) {
+			return false
+		}
+		item := c.pending.rows[l.PendingID]
+		item.InvoiceID = ""
+		c.set(billingRecord{Pending: &item})
+		return true
+	})
 }
 
 func sameItem(a, b Item) bool {
@@ -237,7 +257,7 @@ func (c *change) restart(sub Subscription, after *Subscription, u subscriptionUp
 func (c *change) payUpdate(i Invoice, after Subscription, u subscriptionUpdate) error {
 	c.countUsage(&i)
 	c.compute(&i)
-	i.OneShot = u.payment == "pending_if_incomplete" || u.payment == "default_incomplete"
+	i.OneShot = !i.SendsInvoice && (u.payment == "pending_if_incomplete" || u.payment == "default_incomplete")
 	c.set(billingRecord{Invoice: &i})
 	c.report("invoice.created", c.renderInvoice(i))
 	c.update(after, func(sub *Subscription) { sub.InvoiceID = i.ID })

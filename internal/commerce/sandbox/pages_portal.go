@@ -1,0 +1,189 @@
+//nolint:goconst // names of fields are clearest in place
+package sandbox
+
+import (
+	"net/http"
+	"net/url"
+)
+
+// portalPage is a customer's portal.
+type portalPage struct {
+	Headline, Customer, BackURL, Action, Error string
+	CanCancel, CanCards, CanInvoices           bool
+	Subscriptions                              []portalSubscription
+	Cards                                      []portalCard
+	Invoices                                   []portalInvoice
+}
+
+type portalSubscription struct {
+	ID, Name, Price, State, Tone, Note string
+	// Ends: the subscription is canceled at its period's end and can be renewed. Live: it can be canceled.
+	Ends, Live bool
+}
+
+type portalCard struct {
+	ID, Name string
+	Default  bool
+}
+
+type portalInvoice struct{ Number, URL, PDF, Date, Amount, State, Tone string }
+
+// visit returns the portal session of a path and its configuration. A session ends after visitTime.
+func (st *state) visit(token string, now int64) (v PortalSession, p PortalConfiguration, open bool) {
+	for _, id := range st.visits.ids {
+		if row := st.visits.rows[id]; row.Token == token && now < row.Created+visitTime {
+			return row, st.portals.rows[row.PortalID], true
+		}
+	}
+	return v, p, false
+}
+
+func (s *Server) showPortal(w http.ResponseWriter, r *http.Request) {
+	s.portal(w, r, http.StatusOK, "")
+}
+
+func (s *Server) portal(w http.ResponseWriter, r *http.Request, status int, fault string) {
+	var page portalPage
+	open := false
+	_ = s.do(func(c *change) error { // it writes nothing
+		v, p, known := c.visit(r.PathValue("token"), c.now.Unix())
+		if open = known; known {
+			page = c.portalView(v, p, s.base)
+		}
+		return nil
+	})
+	if !open {
+		s.show(w, http.StatusNotFound, "message", "This link has expired", message{
+			Tone: idle, Sign: "×", Text: "Open the portal again where you came from.",
+		})
+		return
+	}
+	page.Error = fault
+	s.show(w, status, "portal", "Your subscription", page)
+}
+
+func (c *change) portalView(v PortalSession, p PortalConfiguration, base string) portalPage {
+	u := c.customers.rows[v.Customer]
+	page := portalPage{
+		Headline: p.Headline, Customer: u.Email, BackURL: v.BackURL, Action: base + "/portal/" + v.Token, CanCancel: p.Cancel, CanCards: p.Cards,
+		CanInvoices: p.Invoices,
+	}
+	for _, sub := range c.subscriptions.newest(func(sub Subscription) bool { return sub.CustomerID == u.ID && !sub.ended() }) {
+		page.Subscriptions = append(page.Subscriptions, c.portalRow(sub))
+	}
+	for _, card := range c.cards.newest(func(d Card) bool { return d.CustomerID == u.ID }) {
+		page.Cards = append(page.Cards, portalCard{ID: card.ID, Name: card.brand() + " ···· " + card.last4(), Default: card.ID == u.DefaultCard})
+	}
+	for _, i := range c.invoices.newest(func(i Invoice) bool { return i.CustomerID == u.ID && i.Number != "" }) {
+		url := base + "/invoices/" + i.ID
+		page.Invoices = append(page.Invoices, portalInvoice{
+			Number: i.Number, URL: url, PDF: url + "/pdf", Date: date(i.Created), Amount: i.money(i.TotalCents), State: i.Status, Tone: i.tone(),
+		})
+	}
+	return page
+}
+
+func (c *change) portalRow(sub Subscription) portalSubscription {
+	p := c.mainPrice(sub.Items)
+	row := portalSubscription{
+		ID: sub.ID, Name: c.products[p.ProductID].Name, Price: money(c.recurring(sub.Items), sub.Currency) + " / " + p.Interval,
+		State: sub.Status, Tone: good, Note: "Renews on " + date(sub.PeriodEnd), Ends: sub.CancelAtPeriodEnd, Live: true,
+	}
+	switch sub.Status {
+	case Active, Trialing:
+	case PastDue, Unpaid:
+		row.Tone = bad
+	default:
+		row.Tone, row.Note = wait, ""
+	}
+	if sub.CancelAtPeriodEnd {
+		row.Note = "Ends on " + date(sub.PeriodEnd)
+	}
+	return row
+}
+
+func (s *Server) submitPortal(w http.ResponseWriter, r *http.Request) {
+	form, err := fields(w, r)
+	if err != nil {
+		s.failed(w, err, "")
+		return
+	}
+	self := s.base + "/portal/" + url.PathEscape(r.PathValue("token"))
+	action, card := form.Get("action"), digits(form.Get("card"))
+	switch {
+	case action == "fail":
+		s.portal(w, r, http.StatusPaymentRequired, "We couldn’t authenticate your card. It was not saved; try another card.")
+		return
+	case action == "add" && authenticates(card):
+		s.askAuthentication(w, self, map[string]string{"card": card})
+		return
+	}
+	err = s.do(func(c *change) error {
+		v, p, open := c.visit(r.PathValue("token"), c.now.Unix())
+		if !open {
+			return none("portal session", r.PathValue("token"), "")
+		}
+		return c.inPortal(v, p, action, form.Get("id"), card)
+	})
+	if err != nil {
+		s.portal(w, r, statusOf(err), err.Error())
+		return
+	}
+	http.Redirect(w, r, self, http.StatusSeeOther)
+}
+
+// inPortal does what a button of the portal asks for, if the configuration allows it.
+func (c *change) inPortal(v PortalSession, p PortalConfiguration, action, id, number string) error {
+	u, card, sub := c.customers.rows[v.Customer], c.cards.rows[id], c.subscriptions.rows[id]
+	allowed := p.Cards
+	if action == "cancel" || action == "renew" {
+		allowed = p.Cancel
+	}
+	switch {
+	case !allowed:
+		return refuse("", "", "The portal doesn't allow this.")
+	case (action == "default" || action == "remove") && card.CustomerID != u.ID:
+		return none("PaymentMethod", id, "")
+	case (action == "cancel" || action == "renew") && (sub.CustomerID != u.ID || sub.ended()):
+		return none("subscription", id, "")
+	}
+	switch action {
+	case "add", "authenticate":
+		made := c.newCard(number)
+		made.Authenticated = action == "authenticate"
+		made, err := c.attach(made, u)
+		if err != nil {
+			return err
+		}
+		if u.DefaultCard == "" {
+			c.makeDefault(u, made.ID)
+		}
+	case "default":
+		c.makeDefault(u, card.ID)
+	case "remove":
+		c.detach(card)
+	case "cancel", "renew":
+		c.portalCancel(sub, action == "cancel", p.CancelNow)
+	default:
+		return none("action", action, "")
+	}
+	return nil
+}
+
+// portalCancel cancels a subscription, now or at its period's end, or renews it. A schedule is released before.
+func (c *change) portalCancel(sub Subscription, cancel, now bool) {
+	if sched, known := c.schedules.rows[sub.ScheduleID]; known && sched.Status == Active {
+		c.endSchedule(sched, Released)
+	}
+	if cancel && now {
+		c.cancel(sub)
+		return
+	}
+	c.update(sub, func(sub *Subscription) {
+		if sub.CancelAtPeriodEnd = cancel; cancel {
+			sub.CanceledAt, sub.CancelReason = c.unix(), "cancellation_requested"
+			return
+		}
+		sub.CanceledAt, sub.CancelReason, sub.CancelAt = 0, "", 0
+	})
+}
