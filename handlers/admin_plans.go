@@ -129,19 +129,19 @@ func toAdminPlan(p console.Plan) api.AdminPlan {
 		ID: p.ID, Tier: api.PlanTier(p.Tier), Name: p.Name, Description: p.Description, PriceCents: p.PriceCents,
 		YearlyPriceCents: orNull(p.YearlyPriceCents), Currency: strings.ToLower(p.Currency), TrialDays: int(p.TrialDays), Active: p.Active,
 		SubscriberCount: int(p.Tenants), ProcessorProductID: orNull(p.ProcessorProductID),
-		Limits:          toPlanLimits(p.Plan),
+		Limits:     toPlanLimits(p.Plan),
 		Allowances: each(p.Allowances, toPlanAllowance), CreatedAt: timestamp.From(p.CreatedAt), UpdatedAt: timestamp.From(p.UpdatedAt),
 	}
 }
 
 func toPlanLimits(p db.Plan) api.PlanLimits {
 	return api.PlanLimits{
-			MaxUsers: intOrNull(p.MaxUsers), MaxAPIKeys: intOrNull(p.MaxAPIKeys), MaxLiveStreams: intOrNull(p.MaxLiveStreams),
-			MaxViewers: intOrNull(p.MaxViewers), MaxSessionCapacity: intOrNull(p.MaxSessionCapacity),
-			MaxWebhookEndpoints: intOrNull(p.MaxWebhookEndpoints), MaxRestreamTargets: intOrNull(p.MaxRestreamTargets),
-			RecordingRetentionDays: intOrNull(p.RecordingRetentionDays), MaxProcessorCalls: intOrNull(p.MaxProcessorCalls),
-			MaxCaptureBytes: orNull(p.MaxCaptureBytes), MaxWrittenBytes: orNull(p.MaxWrittenBytes),
-		}
+		MaxUsers: intOrNull(p.MaxUsers), MaxAPIKeys: intOrNull(p.MaxAPIKeys), MaxLiveStreams: intOrNull(p.MaxLiveStreams),
+		MaxViewers: intOrNull(p.MaxViewers), MaxSessionCapacity: intOrNull(p.MaxSessionCapacity),
+		MaxWebhookEndpoints: intOrNull(p.MaxWebhookEndpoints), MaxRestreamTargets: intOrNull(p.MaxRestreamTargets),
+		RecordingRetentionDays: intOrNull(p.RecordingRetentionDays), MaxProcessorCalls: intOrNull(p.MaxProcessorCalls),
+		MaxCaptureBytes: orNull(p.MaxCaptureBytes), MaxWrittenBytes: orNull(p.MaxWrittenBytes),
+	}
 }
 
 func toPlanAllowance(a db.PlanAllowance) api.PlanAllowance {

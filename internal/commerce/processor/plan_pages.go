@@ -15,17 +15,16 @@ type NewPlanPage struct {
 	TrialDays             int
 	TrialEnd              time.Time
 	SuccessURL, CancelURL string
-	ExpiresAt             time.Time
 	// AutomaticTax lets the processor compute taxes.
 	AutomaticTax bool
 }
 
-// CreatePlanPage creates a page on which a customer books a plan.
+// CreatePlanPage creates a page on which a customer books a plan. It is open for 24 hours.
 func (c *Client) CreatePlanPage(ctx context.Context, p NewPlanPage) (PaymentPage, error) {
 	labels := map[string]string{metaTenant: p.TenantID}
 	asked := &stripe.CheckoutSessionParams{
 		Params: params(ctx, "", ""), Mode: new(string(stripe.CheckoutSessionModeSubscription)), Customer: new(p.CustomerID),
-		ClientReferenceID: new(p.TenantID), ExpiresAt: new(p.ExpiresAt.Unix()), SuccessURL: new(p.SuccessURL), CancelURL: new(p.CancelURL),
+		ClientReferenceID: new(p.TenantID), SuccessURL: new(p.SuccessURL), CancelURL: new(p.CancelURL),
 		AllowPromotionCodes: new(true), Metadata: labels,
 		LineItems: []*stripe.CheckoutSessionLineItemParams{{
 			Quantity: new(int64(1)),

@@ -141,7 +141,7 @@ func (p Price) params() *stripe.SubscriptionItemPriceDataParams {
 
 // updateSubscription makes one change of a subscription.
 func (c *Client) updateSubscription(ctx context.Context, doing, id string, asked *stripe.SubscriptionParams) error {
-	asked.Params = params(ctx, "", "")
+	asked.Context = ctx
 	got, err := c.api.Subscriptions.Update(id, asked)
 	return c.failed(ctx, doing, err, got.ID != "")
 }

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// pageLife is how long a checkout page is open: a minute less than the processor's maximum, because clocks differ.
-	pageLife = 24*time.Hour - time.Minute
+	// pageLife is how long a checkout page is open.
+	pageLife = 24 * time.Hour
 	// portalLife is how long a person is expected to stay in the portal.
 	portalLife = time.Hour
 	// minTrialLeft is the shortest trial that a new subscription can continue. It is the processor's minimum of 48 hours, and a
@@ -70,7 +70,7 @@ func (s *Service) CreateBillingCheckout(ctx context.Context, c tenancy.Caller, b
 	}
 	page := processor.NewPlanPage{
 		CustomerID: *customer.ProcessorCustomerID, TenantID: c.TenantID, Price: price, SuccessURL: b.SuccessURL, CancelURL: b.CancelURL,
-		ExpiresAt: s.config.Now().Add(pageLife), AutomaticTax: s.config.AutomaticTax,
+		AutomaticTax: s.config.AutomaticTax,
 	}
 	page.TrialDays, page.TrialEnd = trialOf(list, plan, s.config.Now())
 	made, err := s.config.Processor.CreatePlanPage(ctx, page)
@@ -216,7 +216,7 @@ func (s *Service) keepPage(ctx context.Context, c tenancy.Caller, page processor
 			return fmt.Errorf("lock billing customer: %w", err)
 		}
 		earlier = customer.CheckoutID
-		err = q.SetAway(ctx, db.SetAwayParams{TenantID: c.TenantID, CheckoutID: &page.ID, AwayUntil: page.ExpiresAt, Now: now})
+		err = q.SetAway(ctx, db.SetAwayParams{TenantID: c.TenantID, CheckoutID: &page.ID, AwayUntil: now.Add(pageLife), Now: now})
 		if err != nil {
 			return fmt.Errorf("keep checkout page: %w", err)
 		}

@@ -34,6 +34,7 @@ import (
 	"showfloor/internal/base/netaddr"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/secret"
+	"showfloor/internal/commerce/subscription"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/metering"
@@ -136,6 +137,10 @@ type Options struct {
 	Push provider.Addresses
 	// PlatformFee is the default of the platform's fee; 0 if unset.
 	PlatformFee setting.Rate
+	// SignupPlan is the plan of a new tenant's trial, FREE by default. BillingGrace is how long an UNPAID tenant keeps the limits of
+	// its plan; the default if it is 0.
+	SignupPlan   string
+	BillingGrace time.Duration
 	// Sandbox is another server's processor; one of its own by default.
 	Sandbox *Sandbox
 	// SMTP is the mail server's URL, as in SMTP_URL; the mailbox by default.
@@ -291,6 +296,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 			RecorderURL: o.RecorderURL, RecorderSecret: o.RecorderSecret, TranscoderURL: o.TranscoderURL, TranscoderSecret: o.TranscoderSecret,
 			PackagerURL: o.PackagerURL, PackagerSecret: o.PackagerSecret,
 			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee, Push: o.Push,
+			SignupPlan: o.SignupPlan, BillingGrace: cmp.Or(o.BillingGrace, subscription.DefaultGrace),
 			MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"},
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production, RestreamPrivate: !o.Production,
 		},
@@ -298,7 +304,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		Files: cmp.Or[areas.Files](o.Files, noFiles{}), RecordingClips: o.Clips, RestreamProber: prober,
 		Renditions: o.Renditions, TranscodeWorkers: 1, Packages: o.Packages,
 		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
-		Processor:      s.Sandbox.Client, Realtime: &s.published, SummaryModel: o.SummaryModel, SpeechModel: o.SpeechModel,
+		Processor:      s.Sandbox.Client, BillingNow: s.Sandbox.Now, Realtime: &s.published, SummaryModel: o.SummaryModel, SpeechModel: o.SpeechModel,
 		CheckEvent:     eventCheck(t),
 		PasswordMemory: cmp.Or(o.PasswordMemory, 64),
 	})
