@@ -1,4 +1,3 @@
-//nolint:goconst // names of JSON fields are clearest in place
 package sandbox
 
 // readPrice returns the price of an item: an existing recurring one, or a new one from price_data.
