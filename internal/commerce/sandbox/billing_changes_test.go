@@ -400,6 +400,17 @@ func TestBalancesAndEvents(t *testing.T) {
 	all = r.api.Invoices.List(unknown)
 	require.False(t, all.Next())
 	refused(t, all.Err(), 400, "")
+	_, err = r.api.Prices.New(&stripe.PriceParams{
+		Product: new(r.product(t, "Euro")), Currency: new("eur"), UnitAmount: new(int64(100)), LookupKey: new("euro"),
+		Recurring: &stripe.PriceRecurringParams{Interval: new("month")},
+	})
+	require.NoError(t, err)
+	prices := r.api.Prices.List(&stripe.PriceListParams{LookupKeys: []*string{new("euro")}})
+	require.True(t, prices.Next())
+	_, err = r.api.Subscriptions.New(&stripe.SubscriptionParams{
+		Customer: new(customer), Items: []*stripe.SubscriptionItemsParams{{Price: new(prices.Price().ID)}},
+	})
+	require.ErrorContains(t, err, "combine currencies")
 	_, err = r.api.Customers.Get(customer, &stripe.CustomerParams{Params: on(r.seller(t), "")})
 	refused(t, err, 400, "")
 }
