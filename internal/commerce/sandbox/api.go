@@ -119,6 +119,11 @@ func readParams(r *http.Request) (url.Values, error) {
 	if err != nil {
 		return nil, invalid("", "", "Invalid request: the body isn't form-encoded.")
 	}
+	if r.Method == http.MethodDelete { // clients send its parameters in either place
+		for name, values := range r.URL.Query() {
+			params[name] = append(params[name], values...)
+		}
+	}
 	return params, nil
 }
 

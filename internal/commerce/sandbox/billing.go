@@ -146,8 +146,12 @@ func (c *change) today() time.Time { return c.now.Add(c.offset) }
 // unix is today in seconds.
 func (c *change) unix() int64 { return c.today().Unix() }
 
-// routeBilling adds the calls of the platform's own Billing.
+// routeBilling adds the calls of the platform's own Billing, and those that list events.
 func (s *Server) routeBilling() {
+	for pattern, h := range eventRoutes() {
+		method, path, _ := strings.Cut(pattern, " ")
+		s.router.HandleFunc(method+" /api"+path, s.api(h))
+	}
 	for _, routes := range []map[string]func(*call) (any, error){
 		customerRoutes(), subscriptionRoutes(), invoiceRoutes(), scheduleRoutes(), portalRoutes(), meterRoutes(),
 	} {

@@ -366,3 +366,51 @@ func TestASchedulesPhases(t *testing.T) {
 	_, err = r.api.SubscriptionSchedules.Release(again.ID, nil)
 	refused(t, err, 400, "")
 }
+
+func TestBalancesAndEvents(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	customer := r.customer(t, sandbox.CardPays)
+	_, err := r.api.CustomerBalanceTransactions.New(&stripe.CustomerBalanceTransactionParams{
+		Customer: new(customer), Amount: new(int64(-500)), Currency: new("usd"),
+	})
+	require.NoError(t, err)
+	sub := r.subscribe(t, customer, r.plan(t, r.product(t, "Pro"), 2000, "month").ID, nil)
+	require.Equal(t, int64(1500), r.latest(t, sub.ID).PaidCents)
+	_, err = r.api.Refunds.New(&stripe.RefundParams{PaymentIntent: new(r.latest(t, sub.ID).PaymentID), Amount: new(int64(100))})
+	require.NoError(t, err)
+	_, err = r.api.Subscriptions.Update(sub.ID, &stripe.SubscriptionParams{Metadata: map[string]string{"seats": "3"}})
+	require.NoError(t, err)
+	list := r.api.Events.List(&stripe.EventListParams{Type: new("customer.subscription.*")})
+	require.True(t, list.Next())
+	require.Equal(t, stripe.EventTypeCustomerSubscriptionUpdated, list.Event().Type)
+	require.Equal(t, map[string]any{"metadata": map[string]any{}}, list.Event().Data.PreviousAttributes)
+	e, err := r.api.Events.Get(list.Event().ID, nil)
+	require.NoError(t, err)
+	require.Equal(t, list.Event().Data.Raw, e.Data.Raw)
+	invoices := &stripe.InvoiceListParams{Subscription: new(sub.ID), Status: new("paid")}
+	invoices.AddExpand("data.payment_intent")
+	invoices.AddExpand("data.charge")
+	all := r.api.Invoices.List(invoices)
+	require.True(t, all.Next())
+	require.Equal(t, int64(1500), all.Invoice().PaymentIntent.Amount)
+	require.Equal(t, int64(100), all.Invoice().Charge.AmountRefunded)
+	unknown := &stripe.InvoiceListParams{Subscription: new(sub.ID)}
+	unknown.AddExpand("data.colour")
+	all = r.api.Invoices.List(unknown)
+	require.False(t, all.Next())
+	refused(t, all.Err(), 400, "")
+	_, err = r.api.Prices.New(&stripe.PriceParams{
+		Product: new(r.product(t, "Euro")), Currency: new("eur"), UnitAmount: new(int64(100)), LookupKey: new("euro"),
+		Recurring: &stripe.PriceRecurringParams{Interval: new("month")},
+	})
+	require.NoError(t, err)
+	prices := r.api.Prices.List(&stripe.PriceListParams{LookupKeys: []*string{new("euro")}})
+	require.True(t, prices.Next())
+	_, err = r.api.Subscriptions.New(&stripe.SubscriptionParams{
+		Customer: new(customer), Items: []*stripe.SubscriptionItemsParams{{Price: new(prices.Price().ID)}},
+	})
+	require.ErrorContains(t, err, "combine currencies")
+	_, err = r.api.Customers.Get(customer, &stripe.CustomerParams{Params: on(r.seller(t), "")})
+	refused(t, err, 400, "")
+}

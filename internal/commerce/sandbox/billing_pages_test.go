@@ -159,6 +159,28 @@ func TestThePortal(t *testing.T) {
 	require.Equal(t, 303, do("renew", sub.ID, ""))
 	require.False(t, r.subscription(t, sub.ID).CancelAtPeriodEnd)
 
+	status, _, _ := person.visit(t, visit.URL, url.Values{"action": {"edit"}, "name": {"Ada"}, "email": {"new@example.test"}})
+	require.Equal(t, 400, status, "the configuration doesn't allow it")
+	edit := features(true)
+	edit.Features.CustomerUpdate = &stripe.BillingPortalConfigurationFeaturesCustomerUpdateParams{
+		Enabled: new(true), AllowedUpdates: []*string{new("email"), new("name")},
+	}
+	_, err = r.api.BillingPortalConfigurations.Update(portal.ID, edit)
+	require.NoError(t, err)
+	status, _, _ = person.visit(t, visit.URL, url.Values{"action": {"edit"}, "name": {"Ada"}, "email": {"new@example.test"}})
+	require.Equal(t, 303, status)
+	flow, err := r.api.BillingPortalSessions.New(&stripe.BillingPortalSessionParams{
+		Customer: new(customer), FlowData: &stripe.BillingPortalSessionFlowDataParams{
+			Type: new("subscription_cancel"), SubscriptionCancel: &stripe.BillingPortalSessionFlowDataSubscriptionCancelParams{
+				Subscription: new(sub.ID),
+			},
+		},
+	})
+	require.NoError(t, err)
+	_, _, body = person.visit(t, flow.URL, nil)
+	require.Contains(t, body, ">Cancel<")
+	require.NotContains(t, body, "Add card")
+
 	require.Equal(t, 402, do("add", "", sandbox.CardDeclined))
 	require.Equal(t, 200, do("add", "", sandbox.CardAuthenticatesOnce))
 	require.Equal(t, 303, do("authenticate", "", sandbox.CardAuthenticatesOnce))
@@ -167,12 +189,13 @@ func TestThePortal(t *testing.T) {
 	require.Equal(t, 303, do("default", cards[0].ID, ""))
 	u, _ := r.Customer(customer)
 	require.Equal(t, cards[0].ID, u.DefaultCard)
+	require.Equal(t, "new@example.test", u.Email)
 	require.Equal(t, 303, do("remove", cards[1].ID, ""))
 	require.Equal(t, 404, do("remove", r.Cards(customer)[0].ID+"x", ""))
 	require.NoError(t, r.Advance(month))
 	require.Equal(t, sandbox.Paid, r.latest(t, sub.ID).Status, "the holder has confirmed the card when it was added")
 	r.advance(time.Hour)
-	status, _, _ := person.visit(t, visit.URL, nil)
+	status, _, _ = person.visit(t, visit.URL, nil)
 	require.Equal(t, 404, status)
 }
 

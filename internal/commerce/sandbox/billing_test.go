@@ -77,7 +77,7 @@ func (r *rig) latest(t *testing.T, subscription string) sandbox.Invoice {
 func (r *rig) reports(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(r.delivered(t), func(kind string) bool {
-		return kind == "charge.succeeded" || kind == "payment_intent.succeeded" || kind == "payment_intent.payment_failed" ||
+		return kind == "charge.succeeded" || kind == "charge.failed" || kind == "payment_intent.succeeded" || kind == "payment_intent.payment_failed" ||
 			kind == "invoice.updated" || kind == "invoiceitem.created"
 	})
 }

@@ -54,6 +54,9 @@ func authenticates(number string) bool {
 	return slices.Contains([]string{CardAuthenticates, CardAuthenticatesOnce}, digits(number))
 }
 
+// cardError is the type of an error of a card.
+const cardError = "card_error"
+
 // declinedError is a declined charge: 402 with the processor's codes.
 func declinedError(reason string) *refusal {
 	message := map[string]string{
@@ -62,7 +65,7 @@ func declinedError(reason string) *refusal {
 	if message == "" {
 		message = "Your card was declined."
 	}
-	return &refusal{status: 402, kind: "card_error", code: "card_declined", declineCode: reason, message: message, kept: true}
+	return &refusal{status: 402, kind: cardError, code: "card_declined", declineCode: reason, message: message, kept: true}
 }
 
 // canSave returns why the card can't be saved, or nil.
@@ -75,7 +78,7 @@ func (d Card) canSave() error {
 	}
 	if len(d.Number) < 12 || len(d.Number) > 19 {
 		return &refusal{
-			status: 402, kind: "card_error", code: "incorrect_number", param: "number", message: "Your card number is incorrect.", kept: true,
+			status: 402, kind: cardError, code: "incorrect_number", param: "number", message: "Your card number is incorrect.", kept: true,
 		}
 	}
 	return nil
@@ -91,7 +94,7 @@ func (d Card) charge(present bool) error {
 		return declinedError("generic_decline")
 	case d.Number == CardAuthenticates && !present, d.Number == CardAuthenticatesOnce && !present && !d.Authenticated:
 		return &refusal{
-			status: 402, kind: "card_error", code: "authentication_required", declineCode: "authentication_required", kept: true,
+			status: 402, kind: cardError, code: "authentication_required", declineCode: "authentication_required", kept: true,
 			message: "Your card was declined. This transaction requires authentication.",
 		}
 	}

@@ -36,8 +36,11 @@ func (s *Server) Dispute(paymentIntent, status, reason string) (d Dispute, err e
 			ID: newID("dp_"), Seq: c.next(), Account: p.Account, PaymentID: p.ID, ChargeID: p.ChargeID, Created: c.now.Unix(), Status: status,
 			Reason: reason, Currency: p.Currency, AmountCents: p.AmountCents, DueBy: c.now.Add(evidenceTime).Unix(),
 		}
+		if p.InvoiceID != "" {
+			d.Created, d.DueBy = c.unix(), c.today().Add(evidenceTime).Unix()
+		}
 		c.put(record{Dispute: &d})
-		c.emit(d.Account, "charge.dispute.created", d.render())
+		c.emitOn(p, "charge.dispute.created", d.render())
 		return nil
 	})
 	return d, err
@@ -56,7 +59,7 @@ func (s *Server) SetDispute(disputeID, status string) error {
 			kind, d.DueBy = "charge.dispute.closed", 0
 		}
 		c.put(record{Dispute: &d})
-		c.emit(d.Account, kind, d.render())
+		c.emitOn(c.payments[d.PaymentID], kind, d.render())
 		return nil
 	})
 }

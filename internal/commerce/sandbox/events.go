@@ -78,6 +78,15 @@ func (c *change) emit(account, kind string, about object) {
 	c.put(record{Event: &e})
 }
 
+// emitOn emits an event about a payment: at Billing's time if it belongs to an invoice.
+func (c *change) emitOn(p Payment, kind string, about object) {
+	if p.InvoiceID != "" {
+		c.report(kind, about)
+		return
+	}
+	c.emit(p.Account, kind, about)
+}
+
 func (s *Server) wake() {
 	select {
 	case s.kick <- struct{}{}:

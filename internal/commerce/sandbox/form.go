@@ -125,11 +125,14 @@ func (f form) amount(name string, least, otherwise int64) int64 {
 	return n
 }
 
+// yes is the value of a boolean parameter.
+const yes = "true"
+
 func (f form) flag(name string) bool {
 	switch v := f.text(name); v {
 	case "", "false":
 		return false
-	case "true":
+	case yes:
 		return true
 	default:
 		f.fail(invalid("", f.key(name), "Invalid boolean: %s", v))

@@ -39,6 +39,12 @@ func (c *change) attempt(invoiceID, cardID string, present, auto bool) error {
 	i.Failed = true
 	ends := c.planRetry(&i, auto)
 	c.setInvoice(before, i)
+	if failure.kind == cardError {
+		c.report("charge.failed", p.renderFailedCharge())
+	}
+	if action {
+		c.report("payment_intent.requires_action", p.render(false))
+	}
 	c.report("payment_intent.payment_failed", p.render(false))
 	if !action || !i.OneShot {
 		c.report("invoice.payment_failed", c.renderInvoice(i))

@@ -181,6 +181,11 @@ func (p Payment) row() paymentRow {
 		}
 	case NeedsMethod:
 		row.State, row.Tone = Failed, bad
+		if p.InvoiceID != "" && p.FailCode == "" {
+			row.State, row.Tone = "not paid yet", wait
+		}
+	case Canceled:
+		row.Tone = idle
 	}
 	return row
 }

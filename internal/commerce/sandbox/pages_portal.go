@@ -4,15 +4,19 @@ package sandbox
 import (
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // portalPage is a customer's portal.
 type portalPage struct {
 	Headline, Customer, BackURL, Action, Error string
 	CanCancel, CanCards, CanInvoices           bool
-	Subscriptions                              []portalSubscription
-	Cards                                      []portalCard
-	Invoices                                   []portalInvoice
+	// CanEdit: the customer can change Name and Email. Flow is the section that the link leads to; "" for all.
+	CanEdit           bool
+	Name, Email, Flow string
+	Subscriptions     []portalSubscription
+	Cards             []portalCard
+	Invoices          []portalInvoice
 }
 
 type portalSubscription struct {
@@ -66,9 +70,14 @@ func (c *change) portalView(v PortalSession, p PortalConfiguration, base string)
 	u := c.customers.rows[v.Customer]
 	page := portalPage{
 		Headline: p.Headline, Customer: u.Email, BackURL: v.BackURL, Action: base + "/portal/" + v.Token, CanCancel: p.Cancel, CanCards: p.Cards,
-		CanInvoices: p.Invoices,
+		CanInvoices: p.Invoices, CanEdit: p.Customer, Name: u.Name, Email: u.Email, Flow: v.Flow,
 	}
-	for _, sub := range c.subscriptions.newest(func(sub Subscription) bool { return sub.CustomerID == u.ID && !sub.ended() }) {
+	if v.Flow != "" {
+		page.CanInvoices, page.CanEdit = false, false
+	}
+	for _, sub := range c.subscriptions.newest(func(sub Subscription) bool {
+		return sub.CustomerID == u.ID && !sub.ended() && (v.Subscription == "" || sub.ID == v.Subscription)
+	}) {
 		page.Subscriptions = append(page.Subscriptions, c.portalRow(sub))
 	}
 	for _, card := range c.cards.newest(func(d Card) bool { return d.CustomerID == u.ID }) {
@@ -123,6 +132,9 @@ func (s *Server) submitPortal(w http.ResponseWriter, r *http.Request) {
 		if !open {
 			return none("portal session", r.PathValue("token"), "")
 		}
+		if action == "edit" {
+			return c.editInPortal(v, p, cleaned(form.Get("name")), cleaned(form.Get("email")))
+		}
 		return c.inPortal(v, p, action, form.Get("id"), card)
 	})
 	if err != nil {
@@ -167,6 +179,22 @@ func (c *change) inPortal(v PortalSession, p PortalConfiguration, action, id, nu
 	default:
 		return none("action", action, "")
 	}
+	return nil
+}
+
+// editInPortal changes the name and the e-mail address of a customer.
+func (c *change) editInPortal(v PortalSession, p PortalConfiguration, name, email string) error {
+	u := c.customers.rows[v.Customer]
+	switch {
+	case !p.Customer:
+		return refuse("", "", "The portal doesn't allow this.")
+	case !strings.Contains(email, "@"):
+		return refuse("", "", "Enter an e-mail address.")
+	}
+	before := c.renderCustomer(u)
+	u.Name, u.Email = name, email
+	c.set(billingRecord{Customer: &u})
+	c.reportUpdate("customer.updated", before, c.renderCustomer(u))
 	return nil
 }
 

@@ -134,6 +134,14 @@ func (p Payment) render(whole bool) object {
 	return rendered
 }
 
+// renderFailedCharge returns the charge of a failed attempt; each has an id of its own.
+func (p Payment) renderFailedCharge() object {
+	charge := p.renderCharge()
+	charge["id"], charge["status"], charge["paid"], charge["captured"], charge["amount_captured"] = newID("ch_"), Failed, false, false, 0
+	charge["failure_code"], charge["failure_message"] = p.FailCode, p.FailText
+	return charge
+}
+
 func (p Payment) renderCharge() object {
 	return object{
 		"id": p.ChargeID, "object": "charge", "created": p.Created, "livemode": false, "status": Succeeded, "paid": true, "captured": true,

@@ -99,7 +99,7 @@ func createPortal(c *call) (any, error) {
 func listPortals(c *call) (any, error) {
 	active, standard := c.text("active"), c.text("is_default")
 	return pageOf(c, &c.portals, func(p PortalConfiguration) bool {
-		return (active == "" || p.Inactive != (active == "true")) && (standard == "" || p.Default == (standard == "true"))
+		return (active == "" || p.Inactive != (active == yes)) && (standard == "" || p.Default == (standard == yes))
 	}, func(p PortalConfiguration) string { return p.ID }, func(p PortalConfiguration) int64 { return p.Created },
 		func(p PortalConfiguration) any { return p.render() })
 }

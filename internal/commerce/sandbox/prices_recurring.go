@@ -186,7 +186,7 @@ func updateProduct(c *call) (any, error) {
 func listProducts(c *call) (any, error) {
 	active, ids := c.text("active"), c.texts("ids")
 	list := slices.DeleteFunc(newest(c.order.products, c.products), func(p Product) bool {
-		return p.Account != c.account || active != "" && p.Inactive == (active == "true") || len(ids) > 0 && !slices.Contains(ids, p.ID)
+		return p.Account != c.account || active != "" && p.Inactive == (active == yes) || len(ids) > 0 && !slices.Contains(ids, p.ID)
 	})
 	return page(c, list, func(p Product) string { return p.ID }, func(p Product) int64 { return p.Created },
 		func(p Product) any { return p.render() })
@@ -222,7 +222,7 @@ func listPrices(c *call) (any, error) {
 	active, product, kind, keys := c.text("active"), c.text("product"), c.oneOf("type", "", "one_time", "recurring"), c.texts("lookup_keys")
 	currency := c.text("currency")
 	list := slices.DeleteFunc(newest(c.order.prices, c.prices), func(p Price) bool {
-		return p.Account != c.account || active != "" && p.Inactive == (active == "true") || product != "" && p.ProductID != product ||
+		return p.Account != c.account || active != "" && p.Inactive == (active == yes) || product != "" && p.ProductID != product ||
 			kind != "" && (p.Interval != "") != (kind == "recurring") || len(keys) > 0 && !slices.Contains(keys, p.LookupKey) ||
 			currency != "" && p.Currency != currency
 	})

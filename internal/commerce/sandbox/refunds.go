@@ -53,6 +53,9 @@ func (c *change) refund(p Payment, r Refund, withFee bool) (Refund, error) {
 	}
 	r.ID, r.Seq, r.Account, r.PaymentID, r.ChargeID = newID("re_"), c.next(), p.Account, p.ID, p.ChargeID
 	r.Created, r.Currency, r.Status = c.now.Unix(), p.Currency, Succeeded
+	if p.InvoiceID != "" {
+		r.Created = c.unix()
+	}
 	if c.refundsWait {
 		r.Status = Pending
 	}
@@ -65,8 +68,8 @@ func (c *change) refund(p Payment, r Refund, withFee bool) (Refund, error) {
 	}
 	c.put(record{Payment: &p})
 	c.put(record{Refund: &r})
-	c.emit(p.Account, "charge.refunded", p.renderCharge())
-	c.emit(p.Account, "refund.created", r.render())
+	c.emitOn(p, "charge.refunded", p.renderCharge())
+	c.emitOn(p, "refund.created", r.render())
 	return r, nil
 }
 
@@ -85,10 +88,11 @@ func (c *change) settleRefund(r Refund, ok bool) (Refund, error) {
 		c.put(record{Payment: &p})
 	}
 	c.put(record{Refund: &r})
-	c.emit(r.Account, "charge.refund.updated", r.render())
-	c.emit(r.Account, "refund.updated", r.render())
+	p := c.payments[r.PaymentID]
+	c.emitOn(p, "charge.refund.updated", r.render())
+	c.emitOn(p, "refund.updated", r.render())
 	if r.Status == Failed {
-		c.emit(r.Account, "refund.failed", r.render())
+		c.emitOn(p, "refund.failed", r.render())
 	}
 	return r, nil
 }

@@ -148,7 +148,7 @@ func (c *call) readPhases(sched Schedule) []Phase {
 		} else if n > 0 {
 			p.Start = phases[n-1].End
 		}
-		if start := f.whole("start_date", p.Start); start != p.Start && (n > 0 || !slices.ContainsFunc(sched.Phases, func(old Phase) bool {
+		if start := c.moment(f, "start_date", p.Start); start != p.Start && (n > 0 || !slices.ContainsFunc(sched.Phases, func(old Phase) bool {
 			return old.Start == start
 		})) {
 			f.fail(invalid("", f.key("start_date"), "The start date of a phase must be the end date of the phase before it (`%s`); the current "+
@@ -156,7 +156,7 @@ func (c *call) readPhases(sched Schedule) []Phase {
 		} else {
 			p.Start = start
 		}
-		p.End = f.whole("end_date", 0)
+		p.End = c.moment(f, "end_date", 0)
 		if iterations := f.amount("iterations", 1, 0); p.End == 0 && len(p.Items) > 0 {
 			p.End = c.prices[p.Items[0].PriceID].after(p.Start, max(1, iterations))
 		} else if iterations > 0 {
@@ -167,6 +167,14 @@ func (c *call) readPhases(sched Schedule) []Phase {
 		phases = append(phases, p)
 	}
 	return phases
+}
+
+// moment returns a time, which may be "now".
+func (c *call) moment(f form, name string, otherwise int64) int64 {
+	if f.text(name) == "now" {
+		return c.unix()
+	}
+	return f.whole(name, otherwise)
 }
 
 // placePhases checks phases and finds the current one.

@@ -1,4 +1,3 @@
-//nolint:goconst // names of JSON fields are clearest in place
 package sandbox
 
 // readPrice returns the price of an item: an existing recurring one, or a new one from price_data.
@@ -195,9 +194,10 @@ func (c *call) readDetails(sub *Subscription) {
 func (c *change) begin(sub Subscription, behavior string, card *Card) (Subscription, error) {
 	now, main := c.unix(), c.mainPrice(sub.Items)
 	sub.Currency, sub.PeriodStart = main.Currency, now
-	if sub.CouponID != "" {
-		c.startDiscount(&sub)
+	if err := c.useCurrency(sub); err != nil {
+		return sub, err
 	}
+	c.startDiscount(&sub)
 	if sub.TrialEnd > now {
 		sub.Status, sub.TrialStart, sub.PeriodEnd, sub.Anchor = Trialing, now, sub.TrialEnd, sub.TrialEnd
 	} else {
@@ -217,7 +217,6 @@ func (c *change) begin(sub Subscription, behavior string, card *Card) (Subscript
 			"https://stripe.com/docs/billing/subscriptions/payment-methods-setting#payment-method-priority.")
 	}
 	sub.InvoiceID = i.ID
-	c.useCurrency(sub)
 	c.set(billingRecord{Subscription: &sub})
 	c.report("customer.subscription.created", c.renderSubscription(sub))
 	if sub.Status == Trialing && sub.TrialEnd-now <= trialWarning {
@@ -238,12 +237,19 @@ func (c *change) begin(sub Subscription, behavior string, card *Card) (Subscript
 	return c.subscriptions.rows[sub.ID], nil
 }
 
-// useCurrency keeps the currency of the customer's first subscription.
-func (c *change) useCurrency(sub Subscription) {
-	if u := c.customers.rows[sub.CustomerID]; u.Currency == "" {
+// useCurrency keeps the currency of the customer's first subscription, and refuses another one.
+func (c *change) useCurrency(sub Subscription) error {
+	u := c.customers.rows[sub.CustomerID]
+	switch u.Currency {
+	case sub.Currency:
+	case "":
 		u.Currency = sub.Currency
 		c.set(billingRecord{Customer: &u})
+	default:
+		return refuse("", "", "You cannot combine currencies on a single customer. This customer has had a subscription, coupon, or "+
+			"invoice item with currency %s", u.Currency)
 	}
+	return nil
 }
 
 // warn emits customer.subscription.trial_will_end.
