@@ -1,0 +1,138 @@
+package subscription
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/db"
+	"showfloor/internal/commerce/processor"
+	"showfloor/internal/tenancy"
+)
+
+var now = time.Date(2028, 2, 29, 12, 0, 0, 0, time.UTC)
+
+func TestGrantedPlanAndStatus(t *testing.T) {
+	t.Parallel()
+	grace := 7 * 24 * time.Hour
+	for _, c := range []struct {
+		status string
+		unpaid *time.Time
+		plan   string
+		tenant string
+		cents  int64
+	}{
+		{Trialing, nil, "PRO", tenancy.Trial, 0},
+		{Active, nil, "PRO", tenancy.Active, 9900},
+		{PastDue, nil, "PRO", tenancy.PastDue, 9900},
+		{Paused, nil, "FREE", tenancy.Active, 0},
+		{Canceled, nil, "FREE", tenancy.Active, 0},
+		{Incomplete, nil, "FREE", tenancy.Active, 0},
+		{Unpaid, new(now.Add(-grace + time.Second)), "PRO", tenancy.PastDue, 0},
+		{Unpaid, new(now.Add(-grace)), "FREE", tenancy.PastDue, 0},
+	} {
+		s := db.Subscription{Plan: "PRO", Status: c.status, UnpaidAt: c.unpaid, BillingInterval: Month, PriceCents: 9900}
+		require.Equal(t, c.plan, grantedPlan(s, grace, now), c.status)
+		require.Equal(t, c.tenant, tenantStatus(s), c.status)
+		require.Equal(t, c.cents, monthlyCents(s), c.status)
+	}
+	require.EqualValues(t, 8250, monthlyCents(db.Subscription{Status: Active, BillingInterval: Year, PriceCents: 99000}))
+	require.EqualValues(t, 8, monthlyCents(db.Subscription{Status: Active, BillingInterval: Year, PriceCents: 100}), "a twelfth is rounded")
+}
+
+func TestTheCurrentSubscription(t *testing.T) {
+	t.Parallel()
+	list := func(statuses ...string) (all []db.Subscription) {
+		for i, status := range statuses {
+			all = append(all, db.Subscription{ID: string(rune('a' + i)), Status: status})
+		}
+		return all
+	}
+	require.Nil(t, current(nil))
+	for want, statuses := range map[string][]string{
+		"a": {Trialing, Active},
+		"b": {Canceled, Active, Paused},
+		"c": {Canceled, Incomplete, Paused, Canceled},
+	} {
+		require.Equal(t, want, current(list(statuses...)).ID, statuses)
+	}
+	require.Equal(t, "a", current(list(Canceled, Canceled)).ID, "the newest of those that have ended")
+}
+
+func TestUpgradesTakeEffectAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		plan, interval string
+		toPlan, to     string
+		atOnce         bool
+	}{
+		{"STARTER", Month, "PRO", Month, true},
+		{"STARTER", Year, "PRO", Month, true},
+		{"PRO", Month, "PRO", Year, true},
+		{"PRO", Year, "PRO", Month, false},
+		{"PRO", Month, "STARTER", Month, false},
+		{"PRO", Month, "STARTER", Year, false},
+	} {
+		require.Equal(t, c.atOnce, takesEffectAtOnce(db.Subscription{Plan: c.plan, BillingInterval: c.interval}, c.toPlan, c.to), c)
+	}
+}
+
+// TestMonthsOfAPeriod: months begin on the day of the period's start, or on the last day of a shorter month.
+func TestMonthsOfAPeriod(t *testing.T) {
+	t.Parallel()
+	day := func(text string) time.Time {
+		at, err := time.Parse(time.DateOnly, text)
+		require.NoError(t, err)
+		return at
+	}
+	for _, c := range [][5]string{ // start, end, at, from, to
+		{"2027-08-31", "2028-08-31", "2027-08-31", "2027-08-31", "2027-09-30"},
+		{"2027-08-31", "2028-08-31", "2028-02-15", "2028-01-31", "2028-02-29"},
+		{"2027-08-31", "2028-08-31", "2028-02-29", "2028-02-29", "2028-03-31"},
+		{"2027-08-31", "2028-08-31", "2028-08-30", "2028-07-31", "2028-08-31"},
+		{"2028-02-29", "2029-02-28", "2029-02-27", "2029-01-29", "2029-02-28"},
+		{"2027-01-10", "2027-02-10", "2027-01-31", "2027-01-10", "2027-02-10"},
+		{"2027-01-10", "2027-02-10", "2027-05-01", "2027-01-10", "2027-02-10"},
+		{"2027-01-10", "2027-02-10", "2026-05-01", "2027-01-10", "2027-02-10"},
+	} {
+		from, to := monthOf(day(c[0]), day(c[1]), day(c[2]))
+		require.Equal(t, [2]time.Time{day(c[3]), day(c[4])}, [2]time.Time{from, to}, c)
+	}
+}
+
+func TestStatusesOfTheProcessor(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]string{
+		"trialing": Trialing, "active": Active, "past_due": PastDue, "paused": Paused, "canceled": Canceled,
+		"incomplete": Incomplete, "incomplete_expired": Canceled, "unpaid": Unpaid, "invented_later": Incomplete,
+	} {
+		require.Equal(t, want, statusOf(processor.Subscription{Status: status}), status)
+	}
+	require.Equal(t, Paused, statusOf(processor.Subscription{Status: "active", CollectionPaused: true}))
+	require.Equal(t, Canceled, statusOf(processor.Subscription{Status: "canceled", CollectionPaused: true}))
+}
+
+// TestARowIsCopiedOnce: a copy of the same state is the same row, also after it was read from the database.
+func TestARowIsCopiedOnce(t *testing.T) {
+	t.Parallel()
+	p := processor.Subscription{
+		ID: "sub_1", Status: "active", Price: processor.Price{ProductID: "prod_1", UnitCents: 100, Currency: "usd"},
+		CreatedAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0),
+		Next: &processor.ScheduledChange{Plan: "STARTER", At: now.AddDate(0, 1, 0)},
+	}
+	first := copySubscription(nil, "ten_1", "PRO", p, now)
+	read := first
+	read.PeriodStart, read.PendingAt = first.PeriodStart.Local(), new(first.PendingAt.In(time.FixedZone("x", 3600)))
+	require.True(t, sameSubscription(read, copySubscription(&read, "ten_1", "PRO", p, now.Add(time.Hour))))
+	p.Status = "past_due"
+	require.False(t, sameSubscription(read, copySubscription(&read, "ten_1", "PRO", p, now)))
+}
+
+func TestPercent(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, percent(0, 0))
+	require.InDelta(t, 100, percent(1, 0), 0)
+	require.InDelta(t, 33.3, percent(1, 3), 0.001)
+	require.InDelta(t, 100, percent(5, 3), 0)
+}
