@@ -221,7 +221,7 @@ func owners() map[string]string {
 		"internal/tenancy/setting":     {"settings"},
 		"internal/tenancy/signing":     {"signing_keys"},
 		"internal/tenancy/sums":        {"row_counts", "row_count_changes", "row_numbers", "summed_until"},
-		"internal/tenancy/usage":       {"usage_hours", "usage_intervals", "usage_levels", "plan_allowances"},
+		"internal/tenancy/usage":       {"usage_hours", "usage_intervals", "usage_levels", "usage_days", "usage_resource_days", "plan_allowances"},
 		"internal/outflow/event":       {"events", "event_subjects", "event_fanouts"},
 		"internal/outflow/push":        {"push_credentials", "push_devices", "push_notifications", "push_batches"},
 		"internal/outflow/tester":      {"capture_urls", "captures", "capture_usage"},
@@ -248,6 +248,7 @@ func owners() map[string]string {
 		"internal/shows/shop":        {"carts", "product_clicks"},
 		"internal/console":           {"admins"},
 		"internal/console/alert":     {"disk_levels"},
+		"internal/console/bandwidth": {"cdn_requests", "cdn_files"},
 	} {
 		for _, table := range tables {
 			list[table] = pkg
@@ -418,9 +419,10 @@ func tableExceptions() []tableException {
 			pkg: "internal/tenancy/usage",
 			why: "usage is written by stream or room, whose tenant and plan are looked up with the batch",
 			queries: map[string]string{
-				"sessions": "ListUsageOwners",
-				"streams":  "ListUsageOwners",
-				"tenants":  "GetTenantTier ListTopUsage",
+				"recordings": "ListUsageOwners",
+				"sessions":   "ListUsageOwners",
+				"streams":    "ListUsageOwners",
+				"tenants":    "GetTenantTier ListTopUsage ListTrafficOfTenants",
 			},
 		},
 	}
