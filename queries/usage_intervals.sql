@@ -19,10 +19,14 @@ SELECT count(*) FROM created;
 
 -- name: ListUsageOwners :many
 -- @sqlc-vet-disable tenant
--- The tenants of these streams and sessions.
+-- The tenants of these streams, sessions and recordings.
 SELECT id, tenant_id, coalesce(project_id, '')::text AS project_id FROM streams WHERE id = ANY (@ids::text[])
 UNION ALL
-SELECT id, tenant_id, coalesce(project_id, '')::text AS project_id FROM sessions WHERE id = ANY (@ids::text[]);
+SELECT id, tenant_id, coalesce(project_id, '')::text AS project_id FROM sessions WHERE id = ANY (@ids::text[])
+UNION ALL
+SELECT r.id, r.tenant_id, coalesce(s.project_id, c.project_id, '')::text AS project_id
+FROM recordings r LEFT JOIN streams s ON s.id = r.stream_id LEFT JOIN sessions c ON c.id = r.session_id
+WHERE r.id = ANY (@ids::text[]);
 
 -- name: SumUsage :many
 -- Each meter's sum over intervals that begin at since or later and before until: whole

@@ -11,3 +11,9 @@ ON CONFLICT (tenant_id, meter, hour) DO UPDATE SET highest = excluded.highest WH
 -- The highest levels of those tenants in whole hours, since one and before another one.
 SELECT tenant_id, meter, max(highest)::bigint AS highest FROM usage_levels
 WHERE tenant_id = ANY (@tenant_ids::text[]) AND hour >= @since::timestamptz AND hour < @until::timestamptz GROUP BY tenant_id, meter;
+
+-- name: ListUsageLevelsOfTime :many
+-- A tenant's highest levels by hour or day (UTC); unit is hour or day.
+SELECT date_trunc(@unit::text, hour, 'UTC')::timestamptz AS at, meter, max(highest)::bigint AS highest FROM usage_levels
+WHERE tenant_id = @tenant_id AND meter = ANY (@meters::text[]) AND hour >= @since::timestamptz AND hour < @until::timestamptz
+GROUP BY 1, 2 ORDER BY 1, 2;

@@ -83,6 +83,7 @@ type config struct {
 	RoomSettings
 	ConnSettings
 	TLSSettings
+	CDNSettings
 
 	// areas and http are the settings of these parts, parsed; key and secondKey are MasterKey and
 	// MasterKeySecond, nil if unset. appEnvSet reports whether APP_ENV is set.
@@ -91,6 +92,8 @@ type config struct {
 	key       []byte
 	secondKey []byte
 	appEnvSet bool
+	// cdn recognizes the CDNs of CDNSettings.
+	cdn cdns
 }
 
 // Values of APP_ENV.
@@ -138,6 +141,7 @@ func (c *config) check() error {
 		c.readFee(),
 		c.readCaptureBytes(),
 		c.readUsageRetention(),
+		c.readCDN(),
 		c.readProcessor(c.AppEnv),
 		c.readBilling(&c.areas),
 		c.readLimits(),

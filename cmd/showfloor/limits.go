@@ -49,12 +49,12 @@ func (c *config) readLimits() error {
 		}
 	}
 	var err error
-	c.http.TrustedProxies, err = readProxies(s.TrustedProxies)
+	c.http.TrustedProxies, err = readNetworks("TRUSTED_PROXIES", s.TrustedProxies)
 	return err
 }
 
-// readProxies parses TRUSTED_PROXIES: addresses and networks, separated by commas.
-func readProxies(text string) (netaddr.Proxies, error) {
+// readNetworks parses a setting with addresses and networks, separated by commas.
+func readNetworks(setting, text string) (netaddr.Proxies, error) {
 	var list netaddr.Proxies
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
@@ -65,7 +65,7 @@ func readProxies(text string) (netaddr.Proxies, error) {
 		if err != nil {
 			at, err := netip.ParseAddr(part)
 			if err != nil {
-				return nil, fmt.Errorf("TRUSTED_PROXIES: %q is no address or network; write 10.0.0.0/8,2001:db8::1 or the like", part)
+				return nil, fmt.Errorf("%s: %q is no address or network; write 10.0.0.0/8,2001:db8::1 or the like", setting, part)
 			}
 			network = netip.PrefixFrom(at, at.BitLen())
 		}

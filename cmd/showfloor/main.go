@@ -18,15 +18,16 @@ var version = "dev"
 
 // commands are the commands of the binary.
 type commands struct {
-	Serve   serveCommand     `cmd:"" default:"1" help:"Run the server. Settings come from the environment: see docs/configuration.md."`
-	Migrate migrateCommand   `cmd:"" help:"Bring the database of DATABASE_URL up to date and exit."`
-	Admin   adminCommands    `cmd:"" help:"Create and remove admins of the platform. The server may be running or not."`
-	Keys    keyCommands      `cmd:"" help:"Replace and revoke the keys that sign tokens. The server may be running or not."`
-	Demo    demoCommand      `cmd:"" help:"Go through one broadcast against a running server, step by step."`
-	Receive receiveCommand   `cmd:"" help:"Print the webhooks that arrive and check their signatures, to try them out."`
-	Todo    todoCommand      `cmd:"" help:"List the operations that are not built yet."`
-	Hash    hashCommand      `cmd:"" hidden:"" name:"hash-passwords"`
-	Version kong.VersionFlag `help:"Print the version and exit."`
+	Serve   serveCommand      `cmd:"" default:"1" help:"Run the server. Settings come from the environment: see docs/configuration.md."`
+	Migrate migrateCommand    `cmd:"" help:"Bring the database of DATABASE_URL up to date and exit."`
+	Admin   adminCommands     `cmd:"" help:"Create and remove admins of the platform. The server may be running or not."`
+	Keys    keyCommands       `cmd:"" help:"Replace and revoke the keys that sign tokens. The server may be running or not."`
+	Import  importLogsCommand `cmd:"" name:"import-cdn-logs" help:"Add the log files of a CDN to tenants' usage, each file once. The server may be running or not."`
+	Demo    demoCommand       `cmd:"" help:"Go through one broadcast against a running server, step by step."`
+	Receive receiveCommand    `cmd:"" help:"Print the webhooks that arrive and check their signatures, to try them out."`
+	Todo    todoCommand       `cmd:"" help:"List the operations that are not built yet."`
+	Hash    hashCommand       `cmd:"" hidden:"" name:"hash-passwords"`
+	Version kong.VersionFlag  `help:"Print the version and exit."`
 }
 
 // environment is the part of the process that a command may use.

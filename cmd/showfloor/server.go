@@ -224,6 +224,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	if s.box, err = s.config.newBox(); err != nil {
 		return err
 	}
+	s.meter = metering.New(nil)
 	if err := s.openRecorder(); err != nil {
 		return err
 	}
@@ -281,7 +282,6 @@ const liveThumbnailWidth = 640
 
 // openMedia creates the parts that streams need.
 func (s *server) openMedia(ctx context.Context) {
-	s.meter = metering.New(nil)
 	s.onStop("usage", s.finishUsage)
 	s.reports = mediagate.NewReports(ctx, s.log)
 	s.ladder = ladder.New(ladder.Config{Places: s.config.ladderWorkers, Log: s.log})
@@ -291,7 +291,7 @@ func (s *server) openMedia(ctx context.Context) {
 			return pictures.Unit(ctx, u, liveThumbnailWidth)
 		},
 		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log, Now: s.clock.Now, Arrivals: time.Now,
-		ClientIP: s.clientIP, NetworkViewers: s.config.hlsPerAddress, NoRenditions: !s.ladder.Works(),
+		ClientIP: s.clientIP, CDN: s.config.cdn.Sent, Meter: s.meter, NetworkViewers: s.config.hlsPerAddress, NoRenditions: !s.ladder.Works(),
 		Edge: mediagate.Edge(s.node, s.config.NodeURL, s.box.DeriveAll("nodes"), func() *stream.Service { return s.areas.Streams }),
 	})
 	s.hub = hub.New(hub.Config{

@@ -217,8 +217,13 @@ type ClientInterface interface {
 	//
 	// Adds up to 10 000 rows in one transaction. The body may have up to 5 MiB, more is a 413. A row is identified by `source`
 	// and `requestId` and counts once, so you can send the same rows again after a failure. If a row is older than 400 days or
-	// more than a day in the future, the answer is a 400 that names it, and nothing is imported. Only sums by day, tenant and
-	// stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and counts.
+	// more than a day in the future, or has more than 1 TiB, the answer is a 400 that names it, and nothing is imported. Only sums
+	// by hour, tenant and stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and
+	// counts.
+	//
+	// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
+	// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+	// `showfloor import-cdn-logs`; don't send the same requests both ways.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -229,8 +234,13 @@ type ClientInterface interface {
 	//
 	// Adds up to 10 000 rows in one transaction. The body may have up to 5 MiB, more is a 413. A row is identified by `source`
 	// and `requestId` and counts once, so you can send the same rows again after a failure. If a row is older than 400 days or
-	// more than a day in the future, the answer is a 400 that names it, and nothing is imported. Only sums by day, tenant and
-	// stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and counts.
+	// more than a day in the future, or has more than 1 TiB, the answer is a 400 that names it, and nothing is imported. Only sums
+	// by hour, tenant and stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and
+	// counts.
+	//
+	// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
+	// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+	// `showfloor import-cdn-logs`; don't send the same requests both ways.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -240,7 +250,8 @@ type ClientInterface interface {
 	// GetAdminBandwidth Get the bytes in and out
 	//
 	// Returns bytes by day and by tenant: those that the platform's servers measured, and those that a CDN in front of them
-	// delivered according to its imported logs.
+	// delivered according to its imported logs. The days' bytes of live playback, recordings, sessions and restreams add up to
+	// `egressBytes`. EGRESS_BYTES of tenants are these without restreams and without bytes to the CDN, and with `cdnBytes`.
 	//
 	// Corresponds with GET /v1/admin/bandwidth/overview (the `GetAdminBandwidth` operationId).
 	GetAdminBandwidth(ctx context.Context, params *GetAdminBandwidthParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1553,6 +1564,21 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
 	GetBillingUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetUsageHistory Get the usage over time
+	//
+	// Returns usage by day, by hour, or by stream and other resource. Without `from` and `to`, the current period until now. Both are
+	// widened to whole hours in UTC if `by` is hour, otherwise to whole days. At most 31 days by hour, and 400 days otherwise; by
+	// stream only the last 400 days. Sums are exact: those of `getBillingUsage` are the `totals` of the same range. Usage counts in the
+	// hour in which it began, also if it is reported late. STORAGE_BYTES is a level: a row has the maximum of its hour or day, and there
+	// is none by stream.
+	//
+	// With `Accept: text/csv` the answer has the rows as CSV, without the totals. 400 `invalid_input` for a longer range, if `from` is
+	// not before `to`, and if there would be more than 100 000 rows: then ask for a shorter range or one meter. Readings may be up to 5
+	// minutes old.
+	//
+	// Corresponds with GET /v1/me/billing/usage/history (the `GetUsageHistory` operationId).
+	GetUsageHistory(ctx context.Context, params *GetUsageHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// InviteCallWithBody Start a call
 	//
@@ -4787,8 +4813,13 @@ func (c *Client) GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEdito
 //
 // Adds up to 10 000 rows in one transaction. The body may have up to 5 MiB, more is a 413. A row is identified by `source`
 // and `requestId` and counts once, so you can send the same rows again after a failure. If a row is older than 400 days or
-// more than a day in the future, the answer is a 400 that names it, and nothing is imported. Only sums by day, tenant and
-// stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and counts.
+// more than a day in the future, or has more than 1 TiB, the answer is a 400 that names it, and nothing is imported. Only sums
+// by hour, tenant and stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and
+// counts.
+//
+// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
+// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+// `showfloor import-cdn-logs`; don't send the same requests both ways.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4809,8 +4840,13 @@ func (c *Client) ImportCdnLogsWithBody(ctx context.Context, contentType string, 
 //
 // Adds up to 10 000 rows in one transaction. The body may have up to 5 MiB, more is a 413. A row is identified by `source`
 // and `requestId` and counts once, so you can send the same rows again after a failure. If a row is older than 400 days or
-// more than a day in the future, the answer is a 400 that names it, and nothing is imported. Only sums by day, tenant and
-// stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and counts.
+// more than a day in the future, or has more than 1 TiB, the answer is a 400 that names it, and nothing is imported. Only sums
+// by hour, tenant and stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and
+// counts.
+//
+// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
+// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+// `showfloor import-cdn-logs`; don't send the same requests both ways.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4830,7 +4866,8 @@ func (c *Client) ImportCdnLogs(ctx context.Context, body ImportCdnLogsJSONReques
 // GetAdminBandwidth Get the bytes in and out
 //
 // Returns bytes by day and by tenant: those that the platform's servers measured, and those that a CDN in front of them
-// delivered according to its imported logs.
+// delivered according to its imported logs. The days' bytes of live playback, recordings, sessions and restreams add up to
+// `egressBytes`. EGRESS_BYTES of tenants are these without restreams and without bytes to the CDN, and with `cdnBytes`.
 //
 // Corresponds with GET /v1/admin/bandwidth/overview (the `GetAdminBandwidth` operationId).
 func (c *Client) GetAdminBandwidth(ctx context.Context, params *GetAdminBandwidthParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7464,6 +7501,31 @@ func (c *Client) UpdateSubscription(ctx context.Context, body UpdateSubscription
 // Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
 func (c *Client) GetBillingUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetBillingUsageRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetUsageHistory Get the usage over time
+//
+// Returns usage by day, by hour, or by stream and other resource. Without `from` and `to`, the current period until now. Both are
+// widened to whole hours in UTC if `by` is hour, otherwise to whole days. At most 31 days by hour, and 400 days otherwise; by
+// stream only the last 400 days. Sums are exact: those of `getBillingUsage` are the `totals` of the same range. Usage counts in the
+// hour in which it began, also if it is reported late. STORAGE_BYTES is a level: a row has the maximum of its hour or day, and there
+// is none by stream.
+//
+// With `Accept: text/csv` the answer has the rows as CSV, without the totals. 400 `invalid_input` for a longer range, if `from` is
+// not before `to`, and if there would be more than 100 000 rows: then ask for a shorter range or one meter. Readings may be up to 5
+// minutes old.
+//
+// Corresponds with GET /v1/me/billing/usage/history (the `GetUsageHistory` operationId).
+func (c *Client) GetUsageHistory(ctx context.Context, params *GetUsageHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetUsageHistoryRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -18124,6 +18186,96 @@ func NewGetBillingUsageRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetUsageHistoryRequest constructs an http.Request for the GetUsageHistory method
+func NewGetUsageHistoryRequest(server string, params *GetUsageHistoryParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/billing/usage/history")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Meter != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "meter", *params.Meter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.By != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "by", *params.By, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewInviteCallRequest calls the generic InviteCall builder with application/json body
 func NewInviteCallRequest(server string, body InviteCallJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -26504,8 +26656,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Adds up to 10 000 rows in one transaction. The body may have up to 5 MiB, more is a 413. A row is identified by `source`
 	// and `requestId` and counts once, so you can send the same rows again after a failure. If a row is older than 400 days or
-	// more than a day in the future, the answer is a 400 that names it, and nothing is imported. Only sums by day, tenant and
-	// stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and counts.
+	// more than a day in the future, or has more than 1 TiB, the answer is a 400 that names it, and nothing is imported. Only sums
+	// by hour, tenant and stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and
+	// counts.
+	//
+	// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
+	// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+	// `showfloor import-cdn-logs`; don't send the same requests both ways.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26516,8 +26673,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Adds up to 10 000 rows in one transaction. The body may have up to 5 MiB, more is a 413. A row is identified by `source`
 	// and `requestId` and counts once, so you can send the same rows again after a failure. If a row is older than 400 days or
-	// more than a day in the future, the answer is a 400 that names it, and nothing is imported. Only sums by day, tenant and
-	// stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and counts.
+	// more than a day in the future, or has more than 1 TiB, the answer is a 400 that names it, and nothing is imported. Only sums
+	// by hour, tenant and stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and
+	// counts.
+	//
+	// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
+	// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+	// `showfloor import-cdn-logs`; don't send the same requests both ways.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26527,7 +26689,8 @@ type ClientWithResponsesInterface interface {
 	// GetAdminBandwidthWithResponse Get the bytes in and out
 	//
 	// Returns bytes by day and by tenant: those that the platform's servers measured, and those that a CDN in front of them
-	// delivered according to its imported logs.
+	// delivered according to its imported logs. The days' bytes of live playback, recordings, sessions and restreams add up to
+	// `egressBytes`. EGRESS_BYTES of tenants are these without restreams and without bytes to the CDN, and with `cdnBytes`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27976,6 +28139,23 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/me/billing/usage (the `GetBillingUsage` operationId).
 	GetBillingUsageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetBillingUsageResponse, error)
+
+	// GetUsageHistoryWithResponse Get the usage over time
+	//
+	// Returns usage by day, by hour, or by stream and other resource. Without `from` and `to`, the current period until now. Both are
+	// widened to whole hours in UTC if `by` is hour, otherwise to whole days. At most 31 days by hour, and 400 days otherwise; by
+	// stream only the last 400 days. Sums are exact: those of `getBillingUsage` are the `totals` of the same range. Usage counts in the
+	// hour in which it began, also if it is reported late. STORAGE_BYTES is a level: a row has the maximum of its hour or day, and there
+	// is none by stream.
+	//
+	// With `Accept: text/csv` the answer has the rows as CSV, without the totals. 400 `invalid_input` for a longer range, if `from` is
+	// not before `to`, and if there would be more than 100 000 rows: then ask for a shorter range or one meter. Readings may be up to 5
+	// minutes old.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/billing/usage/history (the `GetUsageHistory` operationId).
+	GetUsageHistoryWithResponse(ctx context.Context, params *GetUsageHistoryParams, reqEditors ...RequestEditorFn) (*GetUsageHistoryResponse, error)
 
 	// InviteCallWithBodyWithResponse Start a call
 	//
@@ -36523,6 +36703,54 @@ func (r GetBillingUsageResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetBillingUsageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetUsageHistoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsageHistory
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetUsageHistoryResponse) GetJSON200() *UsageHistory {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetUsageHistoryResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetUsageHistoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetUsageHistoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetUsageHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetUsageHistoryResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -45361,8 +45589,13 @@ func (c *ClientWithResponses) GetCurrentAdminWithResponse(ctx context.Context, r
 //
 // Adds up to 10 000 rows in one transaction. The body may have up to 5 MiB, more is a 413. A row is identified by `source`
 // and `requestId` and counts once, so you can send the same rows again after a failure. If a row is older than 400 days or
-// more than a day in the future, the answer is a 400 that names it, and nothing is imported. Only sums by day, tenant and
-// stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and counts.
+// more than a day in the future, or has more than 1 TiB, the answer is a 400 that names it, and nothing is imported. Only sums
+// by hour, tenant and stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and
+// counts.
+//
+// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
+// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+// `showfloor import-cdn-logs`; don't send the same requests both ways.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -45379,8 +45612,13 @@ func (c *ClientWithResponses) ImportCdnLogsWithBodyWithResponse(ctx context.Cont
 //
 // Adds up to 10 000 rows in one transaction. The body may have up to 5 MiB, more is a 413. A row is identified by `source`
 // and `requestId` and counts once, so you can send the same rows again after a failure. If a row is older than 400 days or
-// more than a day in the future, the answer is a 400 that names it, and nothing is imported. Only sums by day, tenant and
-// stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and counts.
+// more than a day in the future, or has more than 1 TiB, the answer is a 400 that names it, and nothing is imported. Only sums
+// by hour, tenant and stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and
+// counts.
+//
+// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
+// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+// `showfloor import-cdn-logs`; don't send the same requests both ways.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -45396,7 +45634,8 @@ func (c *ClientWithResponses) ImportCdnLogsWithResponse(ctx context.Context, bod
 // GetAdminBandwidthWithResponse Get the bytes in and out
 //
 // Returns bytes by day and by tenant: those that the platform's servers measured, and those that a CDN in front of them
-// delivered according to its imported logs.
+// delivered according to its imported logs. The days' bytes of live playback, recordings, sessions and restreams add up to
+// `egressBytes`. EGRESS_BYTES of tenants are these without restreams and without bytes to the CDN, and with `cdnBytes`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -47642,6 +47881,29 @@ func (c *ClientWithResponses) GetBillingUsageWithResponse(ctx context.Context, r
 		return nil, err
 	}
 	return ParseGetBillingUsageResponse(rsp)
+}
+
+// GetUsageHistoryWithResponse Get the usage over time
+//
+// Returns usage by day, by hour, or by stream and other resource. Without `from` and `to`, the current period until now. Both are
+// widened to whole hours in UTC if `by` is hour, otherwise to whole days. At most 31 days by hour, and 400 days otherwise; by
+// stream only the last 400 days. Sums are exact: those of `getBillingUsage` are the `totals` of the same range. Usage counts in the
+// hour in which it began, also if it is reported late. STORAGE_BYTES is a level: a row has the maximum of its hour or day, and there
+// is none by stream.
+//
+// With `Accept: text/csv` the answer has the rows as CSV, without the totals. 400 `invalid_input` for a longer range, if `from` is
+// not before `to`, and if there would be more than 100 000 rows: then ask for a shorter range or one meter. Readings may be up to 5
+// minutes old.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/billing/usage/history (the `GetUsageHistory` operationId).
+func (c *ClientWithResponses) GetUsageHistoryWithResponse(ctx context.Context, params *GetUsageHistoryParams, reqEditors ...RequestEditorFn) (*GetUsageHistoryResponse, error) {
+	rsp, err := c.GetUsageHistory(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetUsageHistoryResponse(rsp)
 }
 
 // InviteCallWithBodyWithResponse Start a call
@@ -56048,6 +56310,42 @@ func ParseGetBillingUsageResponse(rsp *http.Response) (*GetBillingUsageResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetUsageHistoryResponse parses an HTTP response from a GetUsageHistoryWithResponse call
+func ParseGetUsageHistoryResponse(rsp *http.Response) (*GetUsageHistoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetUsageHistoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsageHistory
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
 
 	}
 

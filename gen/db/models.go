@@ -151,6 +151,15 @@ type Cart struct {
 	UpdatedAt    time.Time
 }
 
+type CdnFile struct {
+	Hash       []byte
+	Source     string
+	Chunks     int32
+	Done       int32
+	StartedAt  time.Time
+	FinishedAt *time.Time
+}
+
 type Channel struct {
 	ID            string
 	TenantID      string

@@ -14,7 +14,7 @@ const ListTopUsage = `-- name: ListTopUsage :many
 SELECT t.id, t.name, t.plan, t.status
 FROM (
     SELECT h.tenant_id, coalesce(sum(h.amount) FILTER (WHERE h.meter = 'EGRESS_BYTES'), 0) AS sent
-    FROM usage_hours h WHERE h.hour >= $1::timestamptz
+    FROM usage_hours h WHERE h.hour >= $1::timestamptz AND h.tenant_id <> ''
     GROUP BY h.tenant_id ORDER BY sent DESC, h.tenant_id LIMIT $2
 ) u JOIN tenants t ON t.id = u.tenant_id
 ORDER BY u.sent DESC, t.id
@@ -49,6 +49,51 @@ func (q *Queries) ListTopUsage(ctx context.Context, arg ListTopUsageParams) ([]L
 			&i.Plan,
 			&i.Status,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListUsageOfHours = `-- name: ListUsageOfHours :many
+SELECT hour, meter, amount FROM usage_hours
+WHERE tenant_id = $1 AND meter = ANY ($2::text[]) AND hour >= $3::timestamptz AND hour < $4::timestamptz
+ORDER BY hour, meter
+`
+
+type ListUsageOfHoursParams struct {
+	TenantID string
+	Meters   []string
+	Since    time.Time
+	Until    time.Time
+}
+
+type ListUsageOfHoursRow struct {
+	Hour   time.Time
+	Meter  string
+	Amount int64
+}
+
+// A tenant's sums by hour.
+func (q *Queries) ListUsageOfHours(ctx context.Context, arg ListUsageOfHoursParams) ([]ListUsageOfHoursRow, error) {
+	rows, err := q.db.Query(ctx, ListUsageOfHours,
+		arg.TenantID,
+		arg.Meters,
+		arg.Since,
+		arg.Until,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListUsageOfHoursRow{}
+	for rows.Next() {
+		var i ListUsageOfHoursRow
+		if err := rows.Scan(&i.Hour, &i.Meter, &i.Amount); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

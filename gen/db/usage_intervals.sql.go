@@ -82,6 +82,10 @@ const ListUsageOwners = `-- name: ListUsageOwners :many
 SELECT id, tenant_id, coalesce(project_id, '')::text AS project_id FROM streams WHERE id = ANY ($1::text[])
 UNION ALL
 SELECT id, tenant_id, coalesce(project_id, '')::text AS project_id FROM sessions WHERE id = ANY ($1::text[])
+UNION ALL
+SELECT r.id, r.tenant_id, coalesce(s.project_id, c.project_id, '')::text AS project_id
+FROM recordings r LEFT JOIN streams s ON s.id = r.stream_id LEFT JOIN sessions c ON c.id = r.session_id
+WHERE r.id = ANY ($1::text[])
 `
 
 type ListUsageOwnersRow struct {
@@ -91,7 +95,7 @@ type ListUsageOwnersRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The tenants of these streams and sessions.
+// The tenants of these streams, sessions and recordings.
 func (q *Queries) ListUsageOwners(ctx context.Context, ids []string) ([]ListUsageOwnersRow, error) {
 	rows, err := q.db.Query(ctx, ListUsageOwners, ids)
 	if err != nil {

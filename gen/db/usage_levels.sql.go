@@ -49,6 +49,53 @@ func (q *Queries) ListUsageLevels(ctx context.Context, arg ListUsageLevelsParams
 	return items, nil
 }
 
+const ListUsageLevelsOfTime = `-- name: ListUsageLevelsOfTime :many
+SELECT date_trunc($1::text, hour, 'UTC')::timestamptz AS at, meter, max(highest)::bigint AS highest FROM usage_levels
+WHERE tenant_id = $2 AND meter = ANY ($3::text[]) AND hour >= $4::timestamptz AND hour < $5::timestamptz
+GROUP BY 1, 2 ORDER BY 1, 2
+`
+
+type ListUsageLevelsOfTimeParams struct {
+	Unit     string
+	TenantID string
+	Meters   []string
+	Since    time.Time
+	Until    time.Time
+}
+
+type ListUsageLevelsOfTimeRow struct {
+	At      time.Time
+	Meter   string
+	Highest int64
+}
+
+// A tenant's highest levels by hour or day (UTC); unit is hour or day.
+func (q *Queries) ListUsageLevelsOfTime(ctx context.Context, arg ListUsageLevelsOfTimeParams) ([]ListUsageLevelsOfTimeRow, error) {
+	rows, err := q.db.Query(ctx, ListUsageLevelsOfTime,
+		arg.Unit,
+		arg.TenantID,
+		arg.Meters,
+		arg.Since,
+		arg.Until,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListUsageLevelsOfTimeRow{}
+	for rows.Next() {
+		var i ListUsageLevelsOfTimeRow
+		if err := rows.Scan(&i.At, &i.Meter, &i.Highest); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const RaiseUsageLevels = `-- name: RaiseUsageLevels :exec
 INSERT INTO usage_levels (tenant_id, meter, hour, highest)
 SELECT n.tenant_id, $1, date_trunc('hour', $2::timestamptz, 'UTC'), n.level

@@ -2306,7 +2306,8 @@ type TenantSubscription struct {
 // UsageMeter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
 // sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
 // recordings at one time, with the files that are made of them and their text tracks, measured every 5 minutes; without deleted
-// recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of
+// recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers, by the platform's servers and,
+// according to its imported logs, by a CDN; bytes that servers send to a CDN are not counted. TRANSCODE_MINUTES: minutes of
 // the files of COMPLETED transcodes, summed over all files. PUSHES: push notifications attempted.
 type UsageMeter string
 
@@ -2318,7 +2319,8 @@ type UsageThresholdData struct {
 	// Meter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
 	// sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
 	// recordings at one time, with the files that are made of them and their text tracks, measured every 5 minutes; without deleted
-	// recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of
+	// recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers, by the platform's servers and,
+	// according to its imported logs, by a CDN; bytes that servers send to a CDN are not counted. TRANSCODE_MINUTES: minutes of
 	// the files of COMPLETED transcodes, summed over all files. PUSHES: push notifications attempted.
 	Meter UsageMeter `json:"meter"`
 

@@ -169,8 +169,13 @@ export interface paths {
          * Import a CDN's access log
          * @description Adds up to 10 000 rows in one transaction. The body may have up to 5 MiB, more is a 413. A row is identified by `source`
          *     and `requestId` and counts once, so you can send the same rows again after a failure. If a row is older than 400 days or
-         *     more than a day in the future, the answer is a 400 that names it, and nothing is imported. Only sums by day, tenant and
-         *     stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and counts.
+         *     more than a day in the future, or has more than 1 TiB, the answer is a 400 that names it, and nothing is imported. Only sums
+         *     by hour, tenant and stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and
+         *     counts.
+         *
+         *     A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
+         *     of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+         *     `showfloor import-cdn-logs`; don't send the same requests both ways.
          */
         post: operations["importCdnLogs"];
         delete?: never;
@@ -189,7 +194,8 @@ export interface paths {
         /**
          * Get the bytes in and out
          * @description Returns bytes by day and by tenant: those that the platform's servers measured, and those that a CDN in front of them
-         *     delivered according to its imported logs.
+         *     delivered according to its imported logs. The days' bytes of live playback, recordings, sessions and restreams add up to
+         *     `egressBytes`. EGRESS_BYTES of tenants are these without restreams and without bytes to the CDN, and with `cdnBytes`.
          */
         get: operations["getAdminBandwidth"];
         put?: never;
@@ -2388,6 +2394,34 @@ export interface paths {
          * @description Returns every meter of the current period with what the plan includes. Readings may be up to 5 minutes old.
          */
         get: operations["getBillingUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/billing/usage/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the usage over time
+         * @description Returns usage by day, by hour, or by stream and other resource. Without `from` and `to`, the current period until now. Both are
+         *     widened to whole hours in UTC if `by` is hour, otherwise to whole days. At most 31 days by hour, and 400 days otherwise; by
+         *     stream only the last 400 days. Sums are exact: those of `getBillingUsage` are the `totals` of the same range. Usage counts in the
+         *     hour in which it began, also if it is reported late. STORAGE_BYTES is a level: a row has the maximum of its hour or day, and there
+         *     is none by stream.
+         *
+         *     With `Accept: text/csv` the answer has the rows as CSV, without the totals. 400 `invalid_input` for a longer range, if `from` is
+         *     not before `to`, and if there would be more than 100 000 rows: then ask for a shorter range or one meter. Readings may be up to 5
+         *     minutes old.
+         */
+        get: operations["getUsageHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -16709,11 +16743,69 @@ export interface components {
              */
             reason?: string;
         };
+        /** @description A tenant's usage over time or by resource. */
+        UsageHistory: {
+            by: components["schemas"]["UsageHistoryBy"];
+            /**
+             * Format: date-time
+             * @description Start of the range, widened to a whole hour or day.
+             */
+            from: string;
+            /** @description Only hours, days and resources with usage; a missing one has none. Ordered by time or resource, then by meter. */
+            rows: components["schemas"]["UsageHistoryRow"][];
+            /**
+             * Format: date-time
+             * @description End of the range, exclusive, widened to a whole hour or day.
+             */
+            to: string;
+            /** @description The sum of all rows of each meter, rounded once; for STORAGE_BYTES the maximum. Meters without usage are left out. */
+            totals: components["schemas"]["UsageTotal"][];
+        };
+        /**
+         * @description day: a row for each day in UTC and meter. hour: for each hour. stream: for each stream, session, recording or other resource with
+         *     usage in the range, and meter.
+         * @enum {string}
+         */
+        UsageHistoryBy: "day" | "hour" | "stream";
+        /**
+         * @description A row for each one of `rows`, after a line with the names of the columns. Lines end with CRLF (RFC 4180).
+         * @example startsAt,endsAt,resourceId,meter,amount,seconds
+         */
+        UsageHistoryCsv: string;
+        /** @description The usage of one meter in an hour or day, or of one resource in the range. */
+        UsageHistoryRow: {
+            /**
+             * Format: int64
+             * @description In the meter's unit; minutes are rounded up in each row.
+             * @example 1280
+             */
+            amount: number;
+            /**
+             * Format: date-time
+             * @description Exclusive.
+             */
+            endsAt: string;
+            meter: components["schemas"]["UsageMeter"];
+            /**
+             * @description The id of the stream, session, recording, transcode or project; null unless `by` is stream.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxd
+             */
+            resourceId: string | null;
+            /**
+             * Format: int64
+             * @description The exact value of a meter of minutes; null for other meters, whose `amount` is exact.
+             * @example 76790
+             */
+            seconds: number | null;
+            /** Format: date-time */
+            startsAt: string;
+        };
         /**
          * @description STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
          *     sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
          *     recordings at one time, with the files that are made of them and their text tracks, measured every 5 minutes; without deleted
-         *     recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of
+         *     recordings, replaced text tracks and files of outside recorders. EGRESS_BYTES: bytes sent to viewers, by the platform's servers and,
+         *     according to its imported logs, by a CDN; bytes that servers send to a CDN are not counted. TRANSCODE_MINUTES: minutes of
          *     the files of COMPLETED transcodes, summed over all files. PUSHES: push notifications attempted.
          * @enum {string}
          */
@@ -16763,6 +16855,22 @@ export interface components {
             occurredAt: string;
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
+        };
+        /** @description One meter's usage in the whole range. */
+        UsageTotal: {
+            /**
+             * Format: int64
+             * @description In the meter's unit; minutes are rounded up.
+             * @example 1280
+             */
+            amount: number;
+            meter: components["schemas"]["UsageMeter"];
+            /**
+             * Format: int64
+             * @description The exact value of a meter of minutes; null for other meters.
+             * @example 76790
+             */
+            seconds: number | null;
         };
         /** @description A user of a tenant. */
         User: {
@@ -17728,9 +17836,14 @@ export type TranscriptLineList = components['schemas']['TranscriptLineList'];
 export type TranscriptSource = components['schemas']['TranscriptSource'];
 export type TranscriptVtt = components['schemas']['TranscriptVtt'];
 export type TrialExtensionInput = components['schemas']['TrialExtensionInput'];
+export type UsageHistory = components['schemas']['UsageHistory'];
+export type UsageHistoryBy = components['schemas']['UsageHistoryBy'];
+export type UsageHistoryCsv = components['schemas']['UsageHistoryCsv'];
+export type UsageHistoryRow = components['schemas']['UsageHistoryRow'];
 export type UsageMeter = components['schemas']['UsageMeter'];
 export type UsageThresholdData = components['schemas']['UsageThresholdData'];
 export type UsageThresholdEvent = components['schemas']['UsageThresholdEvent'];
+export type UsageTotal = components['schemas']['UsageTotal'];
 export type User = components['schemas']['User'];
 export type UserPage = components['schemas']['UserPage'];
 export type UserRole = components['schemas']['UserRole'];
@@ -20744,6 +20857,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BillingUsage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getUsageHistory: {
+        parameters: {
+            query?: {
+                /** @description Start of the range; the start of the current period by default. */
+                from?: string;
+                /** @description End of the range, exclusive; now by default. */
+                to?: string;
+                /** @description Only this meter; all by default. */
+                meter?: components["schemas"]["UsageMeter"];
+                /** @description What a row is for; a day by default. */
+                by?: components["schemas"]["UsageHistoryBy"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageHistory"];
+                    "text/csv": components["schemas"]["UsageHistoryCsv"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -23,6 +24,7 @@ func withOrigin(trusted netaddr.Proxies) echo.MiddlewareFunc {
 			requestID := id.New(id.Request)
 			c.Response().Header().Set(echo.HeaderXRequestID, requestID)
 			ctx := request.WithOrigin(c.Request().Context(), tenancy.Origin{IP: trusted.ClientIP(c.Request()), RequestID: requestID})
+			ctx = request.WithAccept(ctx, strings.Join(c.Request().Header.Values("Accept"), ","))
 			c.SetRequest(c.Request().WithContext(request.WithURL(ctx, c.Request().URL)))
 			return next(c)
 		}

@@ -4,8 +4,11 @@ package request
 
 import (
 	"context"
+	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 
 	"showfloor/internal/console/platform"
 	"showfloor/internal/tenancy"
@@ -19,6 +22,7 @@ const (
 	callerKey
 	adminKey
 	wholeKey
+	acceptKey
 )
 
 // WithOrigin adds the client's address and the request's id.
@@ -46,6 +50,40 @@ func URL(ctx context.Context) *url.URL {
 		return u
 	}
 	return &url.URL{}
+}
+
+// WithAccept adds the request's Accept header, for operations that answer in several media types.
+func WithAccept(ctx context.Context, accept string) context.Context {
+	if accept == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, acceptKey, accept)
+}
+
+// PrefersCSV reports whether the request accepts text/csv rather than JSON (RFC 9110, 12.5.1): its Accept header names text/csv, and
+// JSON with a lower weight or not at all.
+func PrefersCSV(ctx context.Context) bool {
+	accept, _ := ctx.Value(acceptKey).(string)
+	csv, json := 0.0, 0.0
+	for part := range strings.SplitSeq(accept, ",") {
+		kind, params, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		weight := 1.0
+		if text, given := params["q"]; given {
+			if weight, err = strconv.ParseFloat(text, 64); err != nil {
+				continue
+			}
+		}
+		switch kind {
+		case "text/csv":
+			csv = weight
+		case "application/json":
+			json = weight
+		}
+	}
+	return csv > json
 }
 
 // WithCaller adds the caller. It gets the request's address and id.

@@ -22,6 +22,7 @@ import (
 	"showfloor/internal/commerce/seller"
 	"showfloor/internal/commerce/subscription"
 	"showfloor/internal/console"
+	"showfloor/internal/console/bandwidth"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/outflow/outbound"
 	"showfloor/internal/outflow/push"
@@ -231,11 +232,13 @@ type Areas struct {
 	Tester     *tester.Service
 	Analytics  *analytics.Service
 	Console    *console.Service
-	Catalog    *catalog.Service
-	Settings   *setting.Service
-	Discounts  *discount.Service
-	Orders     *order.Service
-	Sellers    *seller.Service
+	// Bandwidth shows admins the bytes in and out, and imports CDNs' logs.
+	Bandwidth *bandwidth.Service
+	Catalog   *catalog.Service
+	Settings  *setting.Service
+	Discounts *discount.Service
+	Orders    *order.Service
+	Sellers   *seller.Service
 	// Billing processes the webhooks of the payment processor.
 	Billing *billing.Service
 	// Subscriptions are the tenants' plans and invoices.
@@ -328,6 +331,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Restreams, a.Sessions},
 		Quotas: a.Quotas, Usage: a.Usage, Keys: a.Keys, Log: c.Log, Now: c.Now,
 	})
+	a.Bandwidth = bandwidth.New(bandwidth.Config{Pool: c.Pool, Usage: a.Usage, Now: c.Now})
 	a.openCommerce(c)
 	a.openShows(c)
 	return a, nil

@@ -221,7 +221,7 @@ func owners() map[string]string {
 		"internal/tenancy/setting":     {"settings"},
 		"internal/tenancy/signing":     {"signing_keys"},
 		"internal/tenancy/sums":        {"row_counts", "row_count_changes", "row_numbers", "summed_until"},
-		"internal/tenancy/usage":       {"usage_hours", "usage_intervals", "usage_levels", "plan_allowances"},
+		"internal/tenancy/usage":       {"usage_hours", "usage_intervals", "usage_levels", "usage_days", "usage_resource_days", "plan_allowances"},
 		"internal/outflow/event":       {"events", "event_subjects", "event_fanouts"},
 		"internal/outflow/push":        {"push_credentials", "push_devices", "push_notifications", "push_batches"},
 		"internal/outflow/tester":      {"capture_urls", "captures", "capture_usage"},
@@ -250,6 +250,7 @@ func owners() map[string]string {
 		"internal/shows/shop":            {"carts", "product_clicks"},
 		"internal/console":               {"admins"},
 		"internal/console/alert":         {"disk_levels"},
+		"internal/console/bandwidth":     {"cdn_requests", "cdn_files"},
 	} {
 		for _, table := range tables {
 			list[table] = pkg

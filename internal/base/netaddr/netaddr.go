@@ -75,6 +75,32 @@ func (p Proxies) ClientIP(r *http.Request) string {
 	return at.String()
 }
 
+// Passed reports whether a request came from one of these networks or was passed on by one of them: the other end of the connection, and
+// with trusted proxies each hop that they name. Entries further left than the client's address can be forged and don't count.
+func (p Proxies) Passed(r *http.Request, trusted Proxies) bool {
+	if len(p) == 0 {
+		return false
+	}
+	at, ok := parseHop(peerIP(r))
+	if !ok {
+		return false
+	}
+	if p.trust(at) || !trusted.trust(at) {
+		return p.trust(at)
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		at, ok := parseHop(strings.TrimSpace(hop))
+		if !ok {
+			return false
+		}
+		if p.trust(at) || !trusted.trust(at) {
+			return p.trust(at)
+		}
+	}
+	return false
+}
+
 func (p Proxies) trust(at netip.Addr) bool {
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(at) })
 }

@@ -298,9 +298,13 @@ func (e *edge) serve(v *visit, place Place) *mediahttp.Problem {
 	return e.write(v, r, got)
 }
 
-// count adds bytes that were sent to viewers of a stream.
-func (e *edge) count(r *remote, n int) {
+// count adds bytes that were sent to a viewer of a stream. Those that were sent to a CDN are not reported to the stream's node.
+func (e *edge) count(v *visit, r *remote, n int) {
 	e.bytesOut.Add(uint64(n))
+	if e.server.config.CDN(v.r) {
+		e.server.config.Meter.SentToCDN(v.streamID, n)
+		return
+	}
 	r.sent.Add(int64(n))
 }
 
@@ -370,7 +374,7 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *mediahttp.Problem {
 		h.Set("ETag", got.etag)
 		ranged := &mediahttp.RangedWriter{ResponseWriter: v.w}
 		http.ServeContent(ranged, v.r, "", time.Time{}, bytes.NewReader(got.text.Plain))
-		e.count(r, int(ranged.Written))
+		e.count(v, r, int(ranged.Written))
 		return nil
 	}
 	t := got.text
@@ -386,7 +390,7 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *mediahttp.Problem {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if v.r.Method != http.MethodHead {
 		n, _ := v.w.Write(body) // an error means that the viewer has gone
-		e.count(r, n)
+		e.count(v, r, n)
 	}
 	return nil
 }

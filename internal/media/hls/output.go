@@ -20,15 +20,21 @@ type output struct {
 	// node is set for an answer to another node, which reports the bytes that it sends to
 	// viewers.
 	node bool
+	// cdn is set for an answer to a CDN.
+	cdn bool
 }
 
 func (s *Server) output(v *visit, m *muxer) *output {
-	return &output{w: v.w, r: v.r, m: m, timeout: s.config.WriteTimeout, zip: &s.zip, node: v.node}
+	return &output{w: v.w, r: v.r, m: m, timeout: s.config.WriteTimeout, zip: &s.zip, node: v.node, cdn: s.config.CDN(v.r)}
 }
 
-// count adds bytes that were sent to a viewer.
+// count adds bytes that were sent to a viewer or a CDN.
 func (o *output) count(n int) {
-	if !o.node {
+	switch {
+	case o.node:
+	case o.cdn:
+		o.m.stream.AddBytesToCDN(n)
+	default:
 		o.m.stream.AddBytesOut(n)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/mediahttp"
+	"showfloor/internal/media/metering"
 )
 
 // Config configures a Server. Zero values are replaced by the given defaults.
@@ -57,6 +58,11 @@ type Config struct {
 	JPEG func(ctx context.Context, u *hub.Unit) ([]byte, error)
 	// NoRenditions serves the source only, because this server encodes no renditions.
 	NoRenditions bool
+	// CDN reports whether a request comes from a CDN whose logs tell what viewers get, so that bytes to it are counted apart; by
+	// default no request does.
+	CDN func(r *http.Request) bool
+	// Meter counts bytes that this node sends to CDNs for streams of other nodes; nil counts nothing.
+	Meter *metering.Meter
 	// Edge configures serving streams of other nodes; nil for a single node.
 	Edge *EdgeConfig
 	// Now is the clock for tokens and sessions, which all nodes share; time.Now.
@@ -88,6 +94,9 @@ func (c Config) withDefaults() Config {
 	setTime(&c.WriteTimeout, 30*time.Second)
 	if c.ClientIP == nil {
 		c.ClientIP = mediahttp.RemoteIP
+	}
+	if c.CDN == nil {
+		c.CDN = func(*http.Request) bool { return false }
 	}
 	if c.Now == nil {
 		c.Now = time.Now

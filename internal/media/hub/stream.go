@@ -165,6 +165,15 @@ func (s *Stream) AddViewers(delta int) { s.viewers.Add(int64(delta)) }
 // AddWatched adds time during which a player watched.
 func (s *Stream) AddWatched(d time.Duration) { s.account.Watched(d) }
 
+// AddBytesToCDN adds media bytes that were sent to a CDN.
+func (s *Stream) AddBytesToCDN(n int) {
+	s.account.SentToCDN(n)
+	s.hub.bytesOut.Add(uint64(n))
+}
+
+// AddRestreamed adds bytes that were sent to other platforms.
+func (s *Stream) AddRestreamed(n int) { s.account.Restreamed(n) }
+
 // AddBytesOut adds media bytes that were sent to viewers.
 func (s *Stream) AddBytesOut(n int) {
 	s.account.Sent(n)

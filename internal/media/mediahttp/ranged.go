@@ -12,6 +12,8 @@ type RangedWriter struct {
 
 	// Written counts the bytes of the body that were sent, without those of a refusal.
 	Written int64
+	// Sent, which may be nil, is called with the bytes of each step, at most RollingStep of them for a file.
+	Sent    func(n int)
 	refused bool
 }
 
@@ -44,8 +46,15 @@ func (c *RangedWriter) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	n, err := c.ResponseWriter.Write(b)
-	c.Written += int64(n)
+	c.count(int64(n))
 	return n, err
+}
+
+func (c *RangedWriter) count(n int64) {
+	c.Written += n
+	if c.Sent != nil && n > 0 {
+		c.Sent(int(n))
+	}
 }
 
 // ReadFrom implements io.ReaderFrom, so that files are sent without a copy in this process.
@@ -53,7 +62,25 @@ func (c *RangedWriter) ReadFrom(r io.Reader) (int64, error) {
 	if c.refused {
 		return io.Copy(io.Discard, r)
 	}
-	n, err := io.Copy(c.ResponseWriter, r)
-	c.Written += n
-	return n, err
+	if c.Sent == nil {
+		n, err := io.Copy(c.ResponseWriter, r)
+		c.count(n)
+		return n, err
+	}
+	// net recognises a file in one io.LimitedReader, and not in two.
+	source, limited := r.(*io.LimitedReader)
+	if !limited {
+		source = &io.LimitedReader{R: r, N: 1<<63 - 1}
+	}
+	total := int64(0)
+	for source.N > 0 {
+		step := min(RollingStep, source.N)
+		n, err := io.Copy(c.ResponseWriter, &io.LimitedReader{R: source.R, N: step})
+		c.count(n)
+		total, source.N = total+n, source.N-n
+		if err != nil || n < step {
+			return total, err
+		}
+	}
+	return total, nil
 }

@@ -17,7 +17,9 @@ type Account struct {
 	// watched is the time of viewers who aren't in the number, in µs.
 	watched atomic.Int64
 	out, in atomic.Int64
-	quality atomic.Pointer[string]
+	// inRoom is the part of out that was sent in a stream's room. fill and restreamed are not in out.
+	inRoom, fill, restreamed atomic.Int64
+	quality                  atomic.Pointer[string]
 	// closed is when it was closed, in nanoseconds since 1970; 0 before.
 	closed atomic.Int64
 
@@ -26,7 +28,7 @@ type Account struct {
 }
 
 // totals are an account's counts since it opened: whole seconds, and bytes.
-type totals struct{ onAir, watched, participated, out, in int64 }
+type totals struct{ onAir, watched, participated, out, in, inRoom, fill, restreamed int64 }
 
 // OnAir says whether the broadcast can be played from now on.
 func (a *Account) OnAir(playable bool) {
@@ -67,6 +69,28 @@ func (a *Account) Sent(n int) {
 	}
 }
 
+// SentInRoom adds bytes that were sent to participants of a stream's room. They are also bytes of Sent.
+func (a *Account) SentInRoom(n int) {
+	if a != nil {
+		a.out.Add(int64(n))
+		a.inRoom.Add(int64(n))
+	}
+}
+
+// SentToCDN adds bytes that were sent to a CDN, whose logs tell what it sends to viewers.
+func (a *Account) SentToCDN(n int) {
+	if a != nil {
+		a.fill.Add(int64(n))
+	}
+}
+
+// Restreamed adds bytes that were sent to other platforms.
+func (a *Account) Restreamed(n int) {
+	if a != nil {
+		a.restreamed.Add(int64(n))
+	}
+}
+
 // Received adds bytes that came from publishers.
 func (a *Account) Received(n int) {
 	if a != nil {
@@ -104,12 +128,13 @@ func (a *Account) take(now time.Time) totals {
 		onAir:        seconds(a.onAir.until(now), closed),
 		watched:      seconds(a.viewers.until(now)+a.watched.Load(), closed),
 		participated: seconds(a.participants.until(now), closed),
-		out:          a.out.Load(), in: a.in.Load(),
+		out:          a.out.Load(), in: a.in.Load(), inRoom: a.inRoom.Load(), fill: a.fill.Load(), restreamed: a.restreamed.Load(),
 	}
 	last := a.read
 	a.read = all
 	return totals{
 		all.onAir - last.onAir, all.watched - last.watched, all.participated - last.participated, all.out - last.out, all.in - last.in,
+		all.inRoom - last.inRoom, all.fill - last.fill, all.restreamed - last.restreamed,
 	}
 }
 

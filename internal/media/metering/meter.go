@@ -21,7 +21,9 @@ type Meter struct {
 
 	mu       sync.Mutex
 	accounts map[*Account]struct{}
-	last     time.Time // when the last reading ended
+	// files are the bytes of resources without an account since the last reading.
+	files map[string]totals
+	last  time.Time // when the last reading ended
 }
 
 // New makes a meter on a clock; nil for time.Now.
@@ -29,7 +31,7 @@ func New(now func() time.Time) *Meter {
 	if now == nil {
 		now = time.Now
 	}
-	return &Meter{now: now, accounts: map[*Account]struct{}{}, last: now().Truncate(time.Microsecond)}
+	return &Meter{now: now, accounts: map[*Account]struct{}{}, files: map[string]totals{}, last: now().Truncate(time.Microsecond)}
 }
 
 // Open makes an account of a resource, the id of a stream or session. A resource may have
@@ -46,6 +48,25 @@ func (m *Meter) Open(resourceID string) *Account {
 	return a
 }
 
+// Sent adds bytes of a resource's files that were sent to viewers. Unlike an account it needs no end: a resource is in memory from its
+// first bytes to the next reading.
+func (m *Meter) Sent(resourceID string, n int) { m.file(resourceID, totals{out: int64(n)}) }
+
+// SentToCDN does the same for bytes that were sent to a CDN.
+func (m *Meter) SentToCDN(resourceID string, n int) { m.file(resourceID, totals{fill: int64(n)}) }
+
+func (m *Meter) file(resourceID string, used totals) {
+	if m == nil || used == (totals{}) {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sum := m.files[resourceID]
+	sum.out += used.out
+	sum.fill += used.fill
+	m.files[resourceID] = sum
+}
+
 // Reading is the usage of a resource in a span of time.
 type Reading struct {
 	ResourceID string
@@ -57,6 +78,10 @@ type Reading struct {
 	OnAir, Watched, Participated int64
 	// Bytes sent to viewers and participants, and received from publishers.
 	BytesOut, BytesIn int64
+	// BytesInRoom is the part of BytesOut that was sent in a stream's room.
+	BytesInRoom int64
+	// Bytes that were sent to CDNs and to other platforms. They are not in BytesOut.
+	BytesToCDN, BytesRestreamed int64
 }
 
 // Read returns the usage since the last call, one reading for each resource and quality with
@@ -74,19 +99,26 @@ func (m *Meter) Read() []Reading {
 	type name struct{ id, quality string }
 	at := map[name]int{}
 	var list []Reading
+	reading := func(of name) *Reading {
+		i, known := at[of]
+		if !known {
+			i = len(list)
+			at[of] = i
+			list = append(list, Reading{ResourceID: of.id, Quality: of.quality, From: to, To: to})
+		}
+		return &list[i]
+	}
+	for id, used := range m.files {
+		reading(name{id: id}).add(used, from)
+	}
+	clear(m.files)
 	for a := range m.accounts {
 		if used := a.take(now); used != (totals{}) {
 			of := name{id: a.id}
 			if q := a.quality.Load(); q != nil {
 				of.quality = *q
 			}
-			i, known := at[of]
-			if !known {
-				i = len(list)
-				at[of] = i
-				list = append(list, Reading{ResourceID: of.id, Quality: of.quality, From: to, To: to})
-			}
-			list[i].add(used, begin(a.opened, from, to))
+			reading(of).add(used, begin(a.opened, from, to))
 		}
 		if closed := a.closed.Load(); closed != 0 && now.Sub(time.Unix(0, closed)) > linger {
 			delete(m.accounts, a)
@@ -113,4 +145,7 @@ func (r *Reading) add(used totals, from time.Time) {
 	r.Participated += used.participated
 	r.BytesOut += used.out
 	r.BytesIn += used.in
+	r.BytesInRoom += used.inRoom
+	r.BytesToCDN += used.fill
+	r.BytesRestreamed += used.restreamed
 }

@@ -171,6 +171,50 @@ func TestNothingIsLostWhileManyCount(t *testing.T) {
 	require.EqualValues(t, 50_000, sum+sent(m.Read()))
 }
 
+func TestFilesCountWithoutAnAccount(t *testing.T) {
+	t.Parallel()
+	r := newRig()
+	r.Sent("rec_1", 10)
+	r.Sent("rec_1", 5)
+	r.Sent("rec_2", 0)
+	r.SentToCDN("rec_1", 7)
+	a := r.Open("str_1")
+	a.SetQuality("720p")
+	a.Sent(1)
+	r.SentToCDN("str_1", 3) // by a node that doesn't have the stream
+	r.pass(10 * time.Second)
+	list := r.Read()
+	require.Len(t, list, 3)
+	for _, x := range list {
+		require.Equal(t, r.at.Add(-10*time.Second), x.From)
+		require.Equal(t, r.at, x.To)
+		want := map[string]Reading{
+			"rec_1": {BytesOut: 15, BytesToCDN: 7}, "str_1": {BytesToCDN: 3}, "str_1720p": {BytesOut: 1},
+		}[x.ResourceID+x.Quality]
+		want.ResourceID, want.Quality, want.From, want.To = x.ResourceID, x.Quality, x.From, x.To
+		require.Equal(t, want, x)
+	}
+	r.pass(10 * time.Second)
+	require.Empty(t, r.Read())
+	require.Empty(t, r.files, "nothing is kept")
+}
+
+func TestBytesThatAreCountedApart(t *testing.T) {
+	t.Parallel()
+	r := newRig()
+	a := r.Open("str_1")
+	a.Sent(1)
+	a.SentInRoom(2)
+	a.SentToCDN(4)
+	a.Restreamed(8)
+	r.pass(time.Second)
+	x := r.Read()[0]
+	require.Equal(t, Reading{ResourceID: "str_1", From: x.From, To: x.To, BytesOut: 3, BytesInRoom: 2, BytesToCDN: 4, BytesRestreamed: 8}, x)
+	a.SentToCDN(1)
+	r.pass(time.Second)
+	require.EqualValues(t, 1, r.Read()[0].BytesToCDN, "once")
+}
+
 func TestWithoutAMeterNothingIsCounted(t *testing.T) {
 	t.Parallel()
 	var m *Meter
@@ -181,7 +225,12 @@ func TestWithoutAMeterNothingIsCounted(t *testing.T) {
 	a.Participants(1)
 	a.Sent(1)
 	a.Received(1)
+	a.SentInRoom(1)
+	a.SentToCDN(1)
+	a.Restreamed(1)
 	a.SetQuality("720p")
 	a.Close()
+	m.Sent("rec_1", 1)
+	m.SentToCDN("rec_1", 1)
 	require.Nil(t, a)
 }

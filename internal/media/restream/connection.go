@@ -273,6 +273,7 @@ func (c *connection) account() {
 	sent := c.sender.Sent()
 	c.forwarder.sent.Add(sent - c.counted)
 	c.forwarder.engine.sent.Add(sent - c.counted)
+	c.forwarder.stream.AddRestreamed(int(sent - c.counted))
 	c.counted = sent
 	if lost := c.reader.Dropped(); lost > c.lost {
 		c.drop(lost - c.lost)

@@ -17,8 +17,12 @@ func (s *subscriber) open() error {
 		return err
 	}
 	s.pc = pc
+	sent := p.room.account.Sent
+	if p.room.kind == StreamRoom {
+		sent = p.room.account.SentInRoom
+	}
 	s.egress = forward.NewEgress(p.server.workers, forward.EgressConfig{
-		WriteRTCP: pc.WriteRTCP, Flush: flush, Sent: p.room.account.Sent, Now: p.server.config.Now,
+		WriteRTCP: pc.WriteRTCP, Flush: flush, Sent: sent, Now: p.server.config.Now,
 	})
 	in.handle = s.egress.HandleRTCP
 	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {

@@ -29,6 +29,7 @@ type visit struct {
 	at      location
 	now     time.Time
 	expires time.Time // zero: never
+	cdn     bool      // the request of a CDN
 }
 
 func (v *visit) expired(extra time.Duration) bool {
@@ -47,7 +48,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *mediahttp.Proble
 	case id != at.recordingID:
 		return mediahttp.NotFound()
 	}
-	v := &visit{w: w, r: r, at: at, now: s.config.Now(), expires: expires}
+	v := &visit{w: w, r: r, at: at, now: s.config.Now(), expires: expires, cdn: s.config.CDN(r)}
 	if at.kind == playlistFile && v.expired(0) {
 		return mediahttp.Expired()
 	}
@@ -105,7 +106,7 @@ func (s *Server) servePlaylist(v *visit, e *entry) *mediahttp.Problem {
 	w.WriteHeader(http.StatusOK)
 	if v.r.Method != http.MethodHead {
 		n, _ := w.Write(body) // an error means that the viewer has gone
-		s.bytesOut.Add(uint64(n))
+		s.count(v, n)
 	}
 	return nil
 }
@@ -146,9 +147,11 @@ func (s *Server) serveFile(v *visit, e *entry) *mediahttp.Problem {
 	} else {
 		o.Lifetime += 24 * time.Hour
 	}
-	w := &mediahttp.RangedWriter{ResponseWriter: &mediahttp.RollingWriter{ResponseWriter: v.w, Timeout: s.config.WriteTimeout}}
+	// The bytes of a long answer are counted as they are sent, so that a killed process loses few of them.
+	w := &mediahttp.RangedWriter{
+		ResponseWriter: &mediahttp.RollingWriter{ResponseWriter: v.w, Timeout: s.config.WriteTimeout}, Sent: func(n int) { s.count(v, n) },
+	}
 	err := s.config.Files.Serve(w, v.r, v.at.key(), o)
-	s.bytesOut.Add(uint64(w.Written))
 	switch {
 	case err == nil || v.r.Context().Err() != nil:
 		return nil
@@ -159,6 +162,16 @@ func (s *Server) serveFile(v *visit, e *entry) *mediahttp.Problem {
 	}
 	s.config.Log.ErrorContext(v.r.Context(), "recording's file can't be read", "key", v.at.key(), "error", err)
 	return unavailable()
+}
+
+// count adds bytes that were sent to a viewer or a CDN.
+func (s *Server) count(v *visit, n int) {
+	s.bytesOut.Add(uint64(n))
+	if v.cdn {
+		s.config.Meter.SentToCDN(v.at.recordingID, n)
+	} else {
+		s.config.Meter.Sent(v.at.recordingID, n)
+	}
 }
 
 func unavailable() *mediahttp.Problem {

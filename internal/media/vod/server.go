@@ -19,6 +19,7 @@ import (
 	"showfloor/internal/base/fairshare"
 	"showfloor/internal/base/netaddr"
 	"showfloor/internal/media/mediahttp"
+	"showfloor/internal/media/metering"
 )
 
 // ErrNotFound is returned by a Source for a recording that can't be played, and by Files for a
@@ -77,6 +78,11 @@ type Config struct {
 	// NetworkRequests is how many of them may be of one network (see netaddr.Network); 2000.
 	// Further ones are refused with 429.
 	NetworkRequests int
+	// Meter counts the bytes that are sent of recordings; nil counts nothing.
+	Meter *metering.Meter
+	// CDN reports whether a request comes from a CDN whose logs tell what viewers get, so that bytes to it are counted apart; by
+	// default no request does.
+	CDN func(r *http.Request) bool
 	// ClientIP returns a viewer's address; by default the remote address of the connection.
 	ClientIP func(r *http.Request) netip.Addr
 	// WriteTimeout is the time in which a viewer must read a playlist, or 256 KiB of a file; 30 s.
@@ -104,6 +110,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ClientIP == nil {
 		c.ClientIP = mediahttp.RemoteIP
+	}
+	if c.CDN == nil {
+		c.CDN = func(*http.Request) bool { return false }
 	}
 	if c.Now == nil {
 		c.Now = time.Now

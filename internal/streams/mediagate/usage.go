@@ -26,6 +26,9 @@ func (u Usage) Read() []usage.Interval {
 		add(usage.ParticipantMinutes, r.Participated)
 		add(usage.EgressBytes, r.BytesOut)
 		add(usage.IngressBytes, r.BytesIn)
+		add(usage.RoomBytes, r.BytesInRoom)
+		add(usage.CDNFillBytes, r.BytesToCDN)
+		add(usage.RestreamBytes, r.BytesRestreamed)
 	}
 	return list
 }

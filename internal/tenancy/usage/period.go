@@ -39,6 +39,10 @@ func month(now time.Time) (from, to time.Time) {
 	return from, from.AddDate(0, 1, 0)
 }
 
+// period returns the current period of tenants: the calendar month (UTC). All that shows a tenant's usage of the period takes its bounds
+// from here.
+func (s *Service) period() (from, to time.Time) { return month(s.now()) }
+
 // allowances are the included amounts, by plan and meter.
 type allowances map[string]map[Meter]db.PlanAllowance
 
@@ -70,13 +74,13 @@ func listAllowances(ctx context.Context, q *db.Queries) (allowances, error) {
 	return a, nil
 }
 
-// GetUsage returns a tenant's usage in this calendar month, with the amounts that its plan includes.
+// GetUsage returns a tenant's usage in the current period, with the amounts that its plan includes.
 func (s *Service) GetUsage(ctx context.Context, tenantID string) (Period, error) {
 	return s.usageOf(ctx, db.New(s.pool), tenantID)
 }
 
 func (s *Service) usageOf(ctx context.Context, q *db.Queries, tenantID string) (Period, error) {
-	from, to := month(s.now())
+	from, to := s.period()
 	plan, err := q.GetTenantTier(ctx, tenantID)
 	if err != nil {
 		return Period{}, fmt.Errorf("get plan: %w", err)

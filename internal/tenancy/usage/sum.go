@@ -13,14 +13,41 @@ import (
 // Amounts are sums by meter, in the unit of Interval.Amount. A missing meter is 0.
 type Amounts map[Meter]int64
 
-// Units returns a sum in the unit that the API shows: minutes, rounded up, for meters of minutes.
-func (a Amounts) Units(m Meter) int64 {
+// Units returns a sum in the unit that the API shows.
+func (a Amounts) Units(m Meter) int64 { return m.Units(a[m]) }
+
+// Amount is the sum of one meter, in the unit of Interval.Amount.
+type Amount struct {
+	Meter Meter
+	Value int64
+}
+
+// List returns the sums of meters that the API shows, in its order. Meters without usage are left out.
+func (a Amounts) List() (list []Amount) {
+	for _, m := range shown() {
+		if a[m] > 0 {
+			list = append(list, Amount{m, a[m]})
+		}
+	}
+	return list
+}
+
+// Units converts an amount to the unit that the API shows: minutes, rounded up, for meters of minutes.
+func (m Meter) Units(amount int64) int64 {
+	if m.Timed() {
+		return (amount + 59) / 60
+	}
+	return amount
+}
+
+// Timed reports whether a meter's amounts are seconds, which the API shows as minutes.
+func (m Meter) Timed() bool {
 	switch m {
 	case StreamMinutes, ViewerMinutes, ParticipantMinutes, RecordingMinutes, TranscodeMinutes:
-		return (a[m] + 59) / 60
-	case StorageBytes, EgressBytes, IngressBytes, Pushes:
+		return true
+	case StorageBytes, EgressBytes, IngressBytes, Pushes, CDNBytes, RoomBytes, CDNFillBytes, RestreamBytes:
 	}
-	return a[m]
+	return false
 }
 
 // Sum adds up a tenant's usage in the intervals that begin at or after from and before

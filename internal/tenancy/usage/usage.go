@@ -21,7 +21,8 @@ import (
 type Meter string
 
 // The meters. Meters of minutes are stored in seconds. IngressBytes is stored for operators and
-// has no name in the API. StorageBytes is a level, not a sum: RecordStorage stores it, and there are no intervals of it.
+// has no name in the API, like the last four. StorageBytes is a level, not a sum: RecordStorage stores it, and there are no intervals
+// of it.
 const (
 	StreamMinutes      Meter = "STREAM_MINUTES"
 	ViewerMinutes      Meter = "VIEWER_MINUTES"
@@ -32,6 +33,14 @@ const (
 	IngressBytes       Meter = "INGRESS_BYTES"
 	TranscodeMinutes   Meter = "TRANSCODE_MINUTES"
 	Pushes             Meter = "PUSHES"
+
+	// CDNBytes is the part of EgressBytes that CDNs sent according to their logs, and RoomBytes the part that was sent to
+	// participants of streams' rooms.
+	CDNBytes  Meter = "CDN_BYTES"
+	RoomBytes Meter = "ROOM_BYTES"
+	// CDNFillBytes were sent to CDNs, and RestreamBytes to other platforms. Neither is in EgressBytes.
+	CDNFillBytes  Meter = "CDN_FILL_BYTES"
+	RestreamBytes Meter = "RESTREAM_BYTES"
 )
 
 // Owner is the owner of a resource; ProjectID is empty for none.

@@ -1,0 +1,11 @@
+-- name: ListUsageOfResources :many
+-- A tenant's sums by resource over whole days.
+SELECT resource_id, meter, sum(amount)::bigint AS amount FROM usage_resource_days
+WHERE tenant_id = @tenant_id AND meter = ANY (@meters::text[]) AND day >= @since::timestamptz AND day < @until::timestamptz
+GROUP BY resource_id, meter ORDER BY resource_id, meter LIMIT @max_rows;
+
+-- name: DeleteUsageResourceDaysBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Covers all tenants, the oldest first.
+DELETE FROM usage_resource_days WHERE ctid = ANY (ARRAY(
+    SELECT d.ctid FROM usage_resource_days d WHERE d.day < @before::timestamptz ORDER BY d.day LIMIT @max_rows));
