@@ -445,6 +445,7 @@ func (a *Areas) openCommerce(c Config) {
 		SignupPlan: c.SignupPlan, Grace: c.BillingGrace, AutomaticTax: c.AutomaticTax, Log: c.Log, Now: billingClock(c),
 	})
 	a.Accounts.OnFounding(a.Subscriptions.StartTrialTx)
+	a.Usage.FollowPeriods(a.Subscriptions.CurrentPeriod)
 	a.Billing = billing.New(billing.Config{
 		Pool: c.Pool, Jobs: a.Inserter, Processor: c.Processor, Orders: a.Orders, Sellers: a.Sellers, Subscriptions: a.Subscriptions,
 		Log: c.Log, Now: c.Now,

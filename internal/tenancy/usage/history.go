@@ -96,7 +96,10 @@ type History struct {
 func (s *Service) GetUsageHistory(ctx context.Context, tenantID string, ask HistoryQuery) (History, error) {
 	q := db.New(s.pool)
 	h := History{By: ask.By, Totals: Amounts{}}
-	from, _ := s.period()
+	from, _, err := s.period(ctx, tenantID)
+	if err != nil {
+		return h, err
+	}
 	to := s.now()
 	if ask.From != nil {
 		from = *ask.From
@@ -104,7 +107,6 @@ func (s *Service) GetUsageHistory(ctx context.Context, tenantID string, ask Hist
 	if ask.To != nil {
 		to = *ask.To
 	}
-	var err error
 	if h.From, h.To, err = ask.By.span(from, to, s.now()); err != nil {
 		return h, err
 	}

@@ -39,9 +39,25 @@ func month(now time.Time) (from, to time.Time) {
 	return from, from.AddDate(0, 1, 0)
 }
 
-// period returns the current period of tenants: the calendar month (UTC). All that shows a tenant's usage of the period takes its bounds
-// from here.
-func (s *Service) period() (from, to time.Time) { return month(s.now()) }
+// Periods returns the period of a tenant's subscription that contains a time; ok is false without a subscription that runs.
+type Periods func(ctx context.Context, tenantID string, at time.Time) (from, to time.Time, ok bool, err error)
+
+// FollowPeriods sets the function that knows the periods of subscriptions. Call it before the service is used.
+func (s *Service) FollowPeriods(periods Periods) { s.periods = periods }
+
+// period returns a tenant's current period: that of its subscription, else the calendar month (UTC). All that shows, limits or bills
+// a tenant's usage of the period takes its bounds from here.
+func (s *Service) period(ctx context.Context, tenantID string) (from, to time.Time, err error) {
+	now := s.now()
+	if s.periods != nil {
+		from, to, ok, err := s.periods(ctx, tenantID, now)
+		if err != nil || ok {
+			return from, to, err
+		}
+	}
+	from, to = month(now)
+	return from, to, nil
+}
 
 // allowances are the included amounts, by plan and meter.
 type allowances map[string]map[Meter]db.PlanAllowance
@@ -80,7 +96,10 @@ func (s *Service) GetUsage(ctx context.Context, tenantID string) (Period, error)
 }
 
 func (s *Service) usageOf(ctx context.Context, q *db.Queries, tenantID string) (Period, error) {
-	from, to := s.period()
+	from, to, err := s.period(ctx, tenantID)
+	if err != nil {
+		return Period{}, err
+	}
 	plan, err := q.GetTenantTier(ctx, tenantID)
 	if err != nil {
 		return Period{}, fmt.Errorf("get plan: %w", err)

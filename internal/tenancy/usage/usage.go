@@ -92,6 +92,8 @@ type Service struct {
 	pool *pgxpool.Pool
 	keep time.Duration
 	now  func() time.Time
+	// periods knows the periods of subscriptions; nil for calendar months only.
+	periods Periods
 	// blocks caches the meters of tenants that are blocked.
 	blocks blocks
 }
