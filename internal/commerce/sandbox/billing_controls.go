@@ -119,6 +119,17 @@ func (s *Server) PayInvoiceWith(id, number string) (i Invoice, err error) {
 	return i, err
 }
 
+// EndDunning sets the status of a subscription whose last retry fails from now on: Unpaid or Canceled.
+func (s *Server) EndDunning(status string) error {
+	if status != Unpaid && status != Canceled {
+		return invalid("", "", "Dunning ends with unpaid or canceled.")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.config.DunningEnd = status
+	return nil
+}
+
 // CancelInPortal cancels a subscription at its period's end, or renews it, as the customer does in the portal.
 func (s *Server) CancelInPortal(subscriptionID string, cancel bool) (sub Subscription, err error) {
 	err = s.do(func(c *change) error {

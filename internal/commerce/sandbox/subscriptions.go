@@ -22,6 +22,7 @@ type Subscription struct {
 	CustomerID string            `json:"customerId"`
 	Status     string            `json:"status"`
 	Currency   string            `json:"currency"`
+	Text       string            `json:"description"`
 	Items      []Item            `json:"items"`
 	Metadata   map[string]string `json:"metadata"`
 	// SendsInvoice: the customer pays an invoice within DaysUntilDue days, and no card is charged.
@@ -262,7 +263,8 @@ func (c *change) renderSubscription(sub Subscription) object {
 		"cancellation_details": object{
 			"comment": nullable(sub.CancelComment), "feedback": nullable(sub.CancelFeedback), "reason": nullable(sub.CancelReason),
 		},
-		"default_payment_method": nullable(sub.DefaultCard), "default_source": nil, "description": nil, "discount": c.renderDiscount(sub),
+		"default_payment_method": nullable(sub.DefaultCard), "default_source": nil,
+		"description": nullable(sub.Text), "discount": c.renderDiscount(sub),
 		"items":          whole("/v1/subscription_items?subscription="+sub.ID, c.renderItems(sub, sub.Items)),
 		"latest_invoice": nullable(sub.InvoiceID), "pause_collection": pause, "pending_update": update, "pending_setup_intent": nil,
 		"schedule": nullable(sub.ScheduleID), "trial_start": nullable(sub.TrialStart), "trial_end": nullable(sub.TrialEnd),

@@ -24,7 +24,7 @@ func updateSubscription(c *call) (any, error) {
 	c.readPause(&sub)
 	c.readCollection(&sub)
 	c.readTrialSettings(c.form, &sub)
-	sub.Metadata = c.merged(sub.Metadata)
+	sub.Metadata, sub.Text = c.merged(sub.Metadata), c.textOr("description", sub.Text)
 	if c.has("cancel_at_period_end") || c.has("cancel_at") {
 		if sub.ScheduleID != "" {
 			c.fail(refuse("", "", "The subscription is managed by the subscription schedule `%s`, and updating any cancelation behavior "+
@@ -34,7 +34,7 @@ func updateSubscription(c *call) (any, error) {
 	}
 	c.readDetails(&sub)
 	c.readCoupon(&sub)
-	c.ignore("description", "off_session", "payment_settings")
+	c.ignore("off_session", "payment_settings")
 	if err := c.done(); err != nil {
 		return nil, err
 	}
