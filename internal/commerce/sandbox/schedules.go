@@ -229,7 +229,7 @@ func (c *change) enterPhase(sched Schedule, prorate string) error {
 		// At a period's end the renewal bills the new items; there is nothing to prorate.
 		old, main := c.mainPrice(sub.Items), c.mainPrice(items)
 		c.update(sub, func(sub *Subscription) {
-			sub.Items = items
+			sub.Items, sub.Closing = items, sub.Items
 			if old.Interval != main.Interval || old.Every != main.Every {
 				sub.Anchor = c.unix()
 			}

@@ -260,8 +260,7 @@ func (c *change) payUpdate(i Invoice, after Subscription, u subscriptionUpdate) 
 	i.OneShot = !i.SendsInvoice && (u.payment == "pending_if_incomplete" || u.payment == "default_incomplete")
 	c.set(billingRecord{Invoice: &i})
 	c.report("invoice.created", c.renderInvoice(i))
-	c.update(after, func(sub *Subscription) { sub.InvoiceID = i.ID })
-	after.InvoiceID = i.ID
+	start := c.update(after, func(sub *Subscription) { sub.InvoiceID = i.ID }).Status
 	i = c.finalize(i)
 	var failure error
 	open := i.Status == StatusOpen && !i.SendsInvoice
@@ -274,13 +273,17 @@ func (c *change) payUpdate(i Invoice, after Subscription, u subscriptionUpdate) 
 	case failure != nil && u.payment == "pending_if_incomplete":
 		c.update(after, func(sub *Subscription) {
 			sub.Pending = &PendingUpdate{
-				ExpiresAt: c.unix() + incompleteTime, InvoiceID: i.ID, Items: after.Items, Anchor: after.Anchor, PeriodStart: after.PeriodStart,
-				PeriodEnd: after.PeriodEnd, TrialEnd: after.TrialEnd,
+				ExpiresAt: c.unix() + incompleteTime, InvoiceID: i.ID, Items: after.Items, Restarts: after.PeriodStart != sub.PeriodStart,
+			}
+			if sub.Pending.Restarts {
+				sub.Pending.Anchor = after.Anchor
 			}
 		})
 		return nil
-	case failure != nil:
-		after.Status = c.subscriptions.rows[after.ID].Status
+	case failure != nil && after.Status == Active:
+		after.Status = PastDue
+	case after.Status == start:
+		after.Status = c.subscriptions.rows[after.ID].Status // the payment may have changed it
 	}
 	c.store(after)
 	return nil
@@ -307,7 +310,7 @@ func (c *change) endPending(sub Subscription, paid bool) {
 			return
 		}
 		sub.Items = p.Items
-		if p.PeriodStart != sub.PeriodStart {
+		if p.Restarts {
 			main := c.mainPrice(p.Items)
 			sub.Anchor, sub.PeriodStart, sub.PeriodEnd = c.unix(), c.unix(), main.after(c.unix(), 1)
 			if sub.Status == Trialing {
