@@ -286,6 +286,11 @@ func TestCancellationsAndPauses(t *testing.T) {
 	require.NotEqual(t, sandbox.StatusOpen, r.latest(t, second.ID).Status)
 	require.NoError(t, r.Advance(month))
 	require.Empty(t, r.subscription(t, second.ID).Pause)
+	noted, err := r.api.Subscriptions.Update(third.ID, &stripe.SubscriptionParams{Metadata: map[string]string{"reason": "price"}})
+	require.NoError(t, err, "the metadata of an ended subscription can change")
+	require.Equal(t, stripe.SubscriptionStatusCanceled, noted.Status)
+	_, err = r.changePrice(t, third.ID, price.ID, func(p *stripe.SubscriptionParams) { p.Items[0].Quantity = new(int64(2)) })
+	refused(t, err, 400, "")
 	require.Equal(t, sandbox.Paid, r.latest(t, second.ID).Status)
 
 	list := func(status string) int {

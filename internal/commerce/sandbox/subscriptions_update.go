@@ -39,7 +39,7 @@ func updateSubscription(c *call) (any, error) {
 		return nil, err
 	}
 	switch {
-	case sub.ended() && len(u.items) == len(before.Items) && u.trialEnd == 0 && !u.anchorNow:
+	case sub.ended() && slices.EqualFunc(u.items, before.Items, sameItem) && u.trialEnd == 0 && !u.anchorNow:
 		// Only the metadata and the details of an ended subscription may change.
 		ended := before
 		ended.Metadata, ended.CancelComment, ended.CancelFeedback = sub.Metadata, sub.CancelComment, sub.CancelFeedback
@@ -77,7 +77,7 @@ func (c *call) readUpdate(sub Subscription) subscriptionUpdate {
 			u.trialEnd = -1
 		}
 	}
-	if u.at < sub.PeriodStart || u.at > sub.PeriodEnd {
+	if c.has("proration_date") && (u.at < sub.PeriodStart || u.at > sub.PeriodEnd) {
 		c.fail(invalid("", "proration_date", "Invalid `proration_date`: must be within the current period."))
 	}
 	if u.payment == "pending_if_incomplete" {
