@@ -93,7 +93,7 @@ func (c *change) missed(i Invoice, ends bool) {
 	if sub.Status == Active && (sub.InvoiceID == i.ID || i.Overdue) {
 		sub = c.update(sub, func(sub *Subscription) { sub.Status = PastDue })
 	}
-	if !ends || sub.Status == Active { // a later invoice is paid
+	if !ends || sub.Status != PastDue { // a later invoice is paid, or a trial has begun
 		return
 	}
 	if c.dunningEnd == Canceled {

@@ -60,6 +60,8 @@ func createSchedule(c *call) (any, error) {
 		return nil, none("subscription", id, "from_subscription")
 	case sub.ended():
 		return nil, refuse("", "from_subscription", "You cannot migrate a subscription that is already canceled.")
+	case sub.Status == Paused:
+		return nil, refuse("", "from_subscription", "You cannot migrate a subscription that is paused: it has no current period.")
 	case sub.ScheduleID != "":
 		return nil, refuse("", "from_subscription", "You cannot migrate a subscription that is already attached to a schedule: `%s`",
 			sub.ScheduleID)
