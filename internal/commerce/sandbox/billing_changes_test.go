@@ -138,6 +138,44 @@ func TestAnUpdateWaitsForItsPayment(t *testing.T) {
 	require.Equal(t, sandbox.Active, r.subscription(t, sub.ID).Status)
 }
 
+func TestAPendingUpdateOutlivesItsPeriod(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	product := r.product(t, "Pro")
+	small, large := r.plan(t, product, 3000, "month"), r.plan(t, product, 9000, "month")
+	customer := r.customer(t, sandbox.CardPays)
+	sub := r.subscribe(t, customer, small.ID, nil)
+	require.NoError(t, r.AdvanceTo(time.Unix(sub.CurrentPeriodEnd-3600, 0)))
+	_, err := r.UseCard(customer, sandbox.CardAuthenticates)
+	require.NoError(t, err)
+	_, err = r.changePrice(t, sub.ID, large.ID, func(p *stripe.SubscriptionParams) {
+		p.Items[0].Quantity = new(int64(100))
+		p.ProrationBehavior, p.PaymentBehavior = new("always_invoice"), new("pending_if_incomplete")
+	})
+	require.NoError(t, err)
+	waiting := r.latest(t, sub.ID)
+	_, err = r.UseCard(customer, sandbox.CardPays)
+	require.NoError(t, err)
+	require.NoError(t, r.Advance(2*time.Hour))
+	renewed := r.subscription(t, sub.ID)
+	require.Equal(t, sub.CurrentPeriodEnd, renewed.PeriodStart)
+	_, err = r.PayInvoice(waiting.ID)
+	require.NoError(t, err)
+	require.Equal(t, renewed.PeriodEnd, r.subscription(t, sub.ID).PeriodEnd, "the payment doesn't restart the period")
+	require.Equal(t, large.ID, r.subscription(t, sub.ID).Items[0].PriceID)
+
+	_, err = r.UseCard(customer, sandbox.CardFailsLater)
+	require.NoError(t, err)
+	require.NoError(t, r.AdvanceTo(time.Unix(renewed.PeriodEnd, 0)))
+	require.Equal(t, sandbox.PastDue, r.subscription(t, sub.ID).Status)
+	_, err = r.UseCard(customer, sandbox.CardPays)
+	require.NoError(t, err)
+	yearly := r.plan(t, product, 9000000, "year")
+	_, err = r.changePrice(t, sub.ID, yearly.ID, nil)
+	require.NoError(t, err)
+	require.Equal(t, sandbox.Active, r.subscription(t, sub.ID).Status, "the latest invoice is paid")
+}
+
 func TestTheFirstPaymentFails(t *testing.T) {
 	t.Parallel()
 	r := start(t, nil)
@@ -248,6 +286,11 @@ func TestCancellationsAndPauses(t *testing.T) {
 	require.NotEqual(t, sandbox.StatusOpen, r.latest(t, second.ID).Status)
 	require.NoError(t, r.Advance(month))
 	require.Empty(t, r.subscription(t, second.ID).Pause)
+	noted, err := r.api.Subscriptions.Update(third.ID, &stripe.SubscriptionParams{Metadata: map[string]string{"reason": "price"}})
+	require.NoError(t, err, "the metadata of an ended subscription can change")
+	require.Equal(t, stripe.SubscriptionStatusCanceled, noted.Status)
+	_, err = r.changePrice(t, third.ID, price.ID, func(p *stripe.SubscriptionParams) { p.Items[0].Quantity = new(int64(2)) })
+	refused(t, err, 400, "")
 	require.Equal(t, sandbox.Paid, r.latest(t, second.ID).Status)
 
 	list := func(status string) int {

@@ -53,7 +53,7 @@ func (s *Server) Schedules() (list []Schedule) {
 func (s *Server) CompleteCheckout(sessionID, card string) (Session, error) {
 	return s.onSession(sessionID, func(c *change, x Session) (Session, error) {
 		if x.Plan == nil {
-			return c.pay(x, "buyer@example.test", false)
+			return x, refuse("", "", "This page starts no subscription.")
 		}
 		return c.subscribe(x, buyer{email: "buyer@example.test", card: card, country: "DE"})
 	})
@@ -117,6 +117,17 @@ func (s *Server) PayInvoiceWith(id, number string) (i Invoice, err error) {
 		err = failure
 	}
 	return i, err
+}
+
+// EndDunning sets the status of a subscription whose last retry fails from now on: Unpaid or Canceled.
+func (s *Server) EndDunning(status string) error {
+	if status != Unpaid && status != Canceled {
+		return invalid("", "", "Dunning ends with unpaid or canceled.")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.config.DunningEnd = status
+	return nil
 }
 
 // CancelInPortal cancels a subscription at its period's end, or renews it, as the customer does in the portal.

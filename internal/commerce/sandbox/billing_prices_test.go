@@ -139,6 +139,30 @@ func TestMetersBillTheClosedPeriod(t *testing.T) {
 	require.Equal(t, sandbox.Paid, i.Status)
 	require.Equal(t, int64(150), i.Lines[0].Quantity)
 	require.Equal(t, int64(1000+300), i.PaidCents)
+	dearer, err := r.api.Prices.New(&stripe.PriceParams{
+		Product: new(product), Currency: new("usd"), UnitAmount: new(int64(5)),
+		Recurring: &stripe.PriceRecurringParams{Interval: new("month"), UsageType: new("metered"), Meter: new(meter.ID)},
+	})
+	require.NoError(t, err)
+	sched, err := r.api.SubscriptionSchedules.New(&stripe.SubscriptionScheduleParams{FromSubscription: new(sub.ID)})
+	require.NoError(t, err)
+	first := sched.Phases[0]
+	phase := func(usage string, end int64) *stripe.SubscriptionSchedulePhaseParams {
+		p := &stripe.SubscriptionSchedulePhaseParams{Items: []*stripe.SubscriptionSchedulePhaseItemParams{
+			{Price: new(first.Items[0].Price.ID), Quantity: new(int64(1))}, {Price: new(usage)},
+		}}
+		if end > 0 {
+			p.StartDate, p.EndDate = new(first.StartDate), new(end)
+		}
+		return p
+	}
+	_, err = r.api.SubscriptionSchedules.Update(sched.ID, &stripe.SubscriptionScheduleParams{
+		Phases: []*stripe.SubscriptionSchedulePhaseParams{phase(usage.ID, first.EndDate), phase(dearer.ID, 0)},
+	})
+	require.NoError(t, err)
+	require.NoError(t, r.AdvanceTo(time.Unix(first.EndDate+3600, 0)))
+	require.Equal(t, int64(1000+2*7), r.latest(t, sub.ID).PaidCents, "the closed period has the price of its own phase")
+	require.Equal(t, dearer.ID, r.subscription(t, sub.ID).Items[1].PriceID)
 	list := r.api.BillingMeterEventSummaries.List(&stripe.BillingMeterEventSummaryListParams{
 		ID: new(meter.ID), Customer: new(customer), StartTime: new(sub.CurrentPeriodStart), EndTime: new(end.Unix() + 24*3600), ValueGroupingWindow: new("day"),
 	})

@@ -166,7 +166,10 @@ func TestAYearWithALeapDay(t *testing.T) {
 func TestFailedChargesAreRepeated(t *testing.T) {
 	t.Parallel()
 	for end, want := range map[string]string{"": sandbox.Unpaid, sandbox.Canceled: sandbox.Canceled} {
-		r := start(t, func(c *sandbox.Config) { c.DunningEnd = end })
+		r := start(t, nil)
+		if end != "" {
+			require.NoError(t, r.EndDunning(end))
+		}
 		price := r.plan(t, r.product(t, "Pro"), 2000, "month")
 		customer := r.customer(t, sandbox.CardPays)
 		sub := r.subscribe(t, customer, price.ID, nil)

@@ -69,7 +69,7 @@ func (w *walker) step(t *testing.T) {
 		sandbox.CardPays, sandbox.CardPays, sandbox.CardPays, sandbox.CardFailsLater, sandbox.CardAuthenticates, sandbox.CardAuthenticatesOnce,
 	}
 	subs := w.Subscriptions()
-	choice := w.random.IntN(12)
+	choice := w.random.IntN(16)
 	if len(subs) == 0 {
 		choice = 0
 	}
@@ -78,6 +78,9 @@ func (w *walker) step(t *testing.T) {
 		p := &stripe.SubscriptionParams{Customer: new(pick(w, w.customers)), Items: []*stripe.SubscriptionItemsParams{{Price: new(pick(w, w.prices))}}}
 		if w.random.IntN(2) == 0 {
 			p.TrialPeriodDays = new(int64(1 + w.random.IntN(30)))
+			p.TrialSettings = &stripe.SubscriptionTrialSettingsParams{EndBehavior: &stripe.SubscriptionTrialSettingsEndBehaviorParams{
+				MissingPaymentMethod: new(pick(w, []string{"create_invoice", "cancel", "pause"})),
+			}}
 		}
 		_, _ = w.api.Subscriptions.New(p)
 	case 1, 2:
@@ -100,9 +103,48 @@ func (w *walker) step(t *testing.T) {
 		if w.random.IntN(4) == 0 {
 			_, _ = w.api.Subscriptions.Cancel(pick(w, subs).ID, &stripe.SubscriptionCancelParams{Prorate: new(true), InvoiceNow: new(w.random.IntN(2) == 0)})
 		}
+	case 8:
+		w.restart(pick(w, subs))
+	case 9:
+		w.pause(pick(w, subs))
+	case 10:
+		if w.random.IntN(3) == 0 {
+			require.NoError(t, w.RemoveCards(pick(w, w.customers)))
+		}
 	default:
 		require.NoError(t, w.Advance(time.Duration(w.random.Int64N(int64(6*24*time.Hour)))))
 	}
+}
+
+// restart moves the anchor or the trial of a subscription.
+func (w *walker) restart(sub sandbox.Subscription) {
+	p := &stripe.SubscriptionParams{ProrationBehavior: new(pick(w, []string{"create_prorations", "always_invoice", "none"}))}
+	switch w.random.IntN(3) {
+	case 0:
+		p.BillingCycleAnchorNow = new(true)
+	case 1:
+		p.TrialEndNow = new(true)
+	default:
+		p.TrialEnd = new(w.Now().Unix() + 3600*w.random.Int64N(1000) + 60)
+	}
+	_, _ = w.api.Subscriptions.Update(sub.ID, p)
+}
+
+// pause stops the collection of a subscription's invoices, or continues it; and resumes a paused subscription.
+func (w *walker) pause(sub sandbox.Subscription) {
+	if sub.Status == sandbox.Paused {
+		_, _ = w.api.Subscriptions.Resume(sub.ID, &stripe.SubscriptionResumeParams{BillingCycleAnchor: new(pick(w, []string{"now", "unchanged"}))})
+		return
+	}
+	p := &stripe.SubscriptionParams{}
+	if sub.Pause != "" {
+		p.AddExtra("pause_collection", "")
+	} else {
+		p.PauseCollection = &stripe.SubscriptionPauseCollectionParams{
+			Behavior: new(pick(w, []string{"void", "keep_as_draft", "mark_uncollectible"})), ResumesAt: new(w.Now().Unix() + 40*24*3600),
+		}
+	}
+	_, _ = w.api.Subscriptions.Update(sub.ID, p)
 }
 
 // schedule plans another price for a subscription's next period.

@@ -15,6 +15,7 @@ type CheckoutPlan struct {
 	TrialEnd    int64             `json:"trialEnd"`
 	WithoutCard string            `json:"withoutCard"`
 	Metadata    map[string]string `json:"metadata"`
+	Text        string            `json:"description"`
 	// CardIfRequired: the page asks for a card only if there is something to pay now.
 	CardIfRequired bool `json:"cardIfRequired"`
 	AllowCodes     bool `json:"allowCodes"`
@@ -73,7 +74,8 @@ func (c *call) readPlan(x Session) {
 	} else if p.TrialEnd > 0 && p.TrialEnd < c.unix()+leastTrial {
 		f.fail(invalid("", f.key("trial_end"), "The `trial_end` date has to be at least 2 days in the future."))
 	}
-	f.ignore("description", "proration_behavior", "billing_cycle_anchor")
+	p.Text = f.text("description")
+	f.ignore("proration_behavior")
 }
 
 // readPlanLines reads line_items: recurring prices, and one-time prices for the first invoice.
@@ -256,7 +258,7 @@ func (c *change) subscribe(x Session, b buyer) (Session, error) {
 		}
 		card, sub.DefaultCard = &made, made.ID
 	}
-	sub.Metadata, sub.WithoutCard, sub.Tax = x.Plan.Metadata, x.Plan.WithoutCard, x.Plan.Tax
+	sub.Metadata, sub.Text, sub.WithoutCard, sub.Tax = x.Plan.Metadata, x.Plan.Text, x.Plan.WithoutCard, x.Plan.Tax
 	sub.CouponID, sub.CodeID = x.CouponID, x.Plan.CodeID
 	sub.Items = slices.Clone(x.Plan.Items)
 	for n := range sub.Items {

@@ -90,10 +90,10 @@ func (c *change) missed(i Invoice, ends bool) {
 	if !known || i.OneShot || sub.ended() {
 		return
 	}
-	if sub.Status == Active {
+	if sub.Status == Active && (sub.InvoiceID == i.ID || i.Overdue) {
 		sub = c.update(sub, func(sub *Subscription) { sub.Status = PastDue })
 	}
-	if !ends {
+	if !ends || sub.Status != PastDue { // a later invoice is paid, or a trial has begun
 		return
 	}
 	if c.dunningEnd == Canceled {

@@ -5,6 +5,12 @@ import "slices"
 
 // pay pays a page. If later is set, the payment is processing until settle ends it.
 func (c *change) pay(x Session, email string, later bool) (Session, error) {
+	if x.Plan != nil {
+		if later {
+			return x, refuse("", "", "A subscription is paid by card only.")
+		}
+		return c.subscribe(x, buyer{email: email, card: CardPays, country: "DE"})
+	}
 	switch x.Status {
 	case StatusComplete:
 		return x, refuse("", "", "This page has been paid already.")

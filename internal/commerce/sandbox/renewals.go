@@ -123,21 +123,25 @@ func (c *change) renew(sub Subscription) {
 	if trial && !sub.SendsInvoice && c.cardOf(sub) == "" && c.endTrialWithoutCard(sub) {
 		return
 	}
-	start, end := sub.PeriodStart, sub.PeriodEnd
+	start, end, closed := sub.PeriodStart, sub.PeriodEnd, sub
+	if sub.Closing != nil {
+		closed.Items = sub.Closing
+	}
 	sub = c.update(sub, func(sub *Subscription) {
 		if trial {
 			sub.Anchor, sub.Status = end, Active
 		}
+		sub.Closing = nil
 		sub.PeriodStart, sub.PeriodEnd = end, c.mainPrice(sub.Items).nextAfter(sub.Anchor, end)
 	})
 	i := c.newInvoice(sub.CustomerID, &sub, "subscription_cycle")
 	i.PeriodStart, i.PeriodEnd = start, end
 	if !trial {
-		i.Lines = c.usageLines(sub, start, end)
+		i.Lines = c.usageLines(closed, start, end)
 	}
 	i.Lines = append(i.Lines, c.takePending(&i, sub.CustomerID, sub.ID)...)
 	i.Lines = append(i.Lines, c.periodLines(sub)...)
-	c.issue(i, !trial && c.hasMetered(sub.Items))
+	c.issue(i, !trial && c.hasMetered(closed.Items))
 }
 
 // endTrialWithoutCard cancels or pauses a subscription whose trial ends without a card. It reports whether it did.

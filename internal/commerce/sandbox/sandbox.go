@@ -3,6 +3,8 @@
 // calls, with hosted pages to click through and signed callbacks. With it, the
 // same client code runs on an empty machine, and tests can make the processor
 // slow, lose answers or be away. It moves no money and refuses to run in production.
+// For the platform's own account it has Billing too: customers, subscriptions and
+// invoices, with a clock that Advance moves.
 //
 //	box, err := sandbox.Open(sandbox.Config{URL: url, Key: "sk_test_x", Secret: "whsec_a", ConnectSecret: "whsec_b"})
 //	http.Serve(listener, box) // its API is at "/api", its dashboard at "/"
@@ -88,8 +90,12 @@ func Open(c Config) (*Server, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.DunningEnd == "" {
+	switch c.DunningEnd {
+	case "":
 		c.DunningEnd = Unpaid
+	case Unpaid, Canceled:
+	default:
+		return nil, errors.New("dunning of the sandbox ends with unpaid or canceled")
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

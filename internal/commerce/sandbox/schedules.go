@@ -60,6 +60,8 @@ func createSchedule(c *call) (any, error) {
 		return nil, none("subscription", id, "from_subscription")
 	case sub.ended():
 		return nil, refuse("", "from_subscription", "You cannot migrate a subscription that is already canceled.")
+	case sub.Status == Paused:
+		return nil, refuse("", "from_subscription", "You cannot migrate a subscription that is paused: it has no current period.")
 	case sub.ScheduleID != "":
 		return nil, refuse("", "from_subscription", "You cannot migrate a subscription that is already attached to a schedule: `%s`",
 			sub.ScheduleID)
@@ -229,7 +231,7 @@ func (c *change) enterPhase(sched Schedule, prorate string) error {
 		// At a period's end the renewal bills the new items; there is nothing to prorate.
 		old, main := c.mainPrice(sub.Items), c.mainPrice(items)
 		c.update(sub, func(sub *Subscription) {
-			sub.Items = items
+			sub.Items, sub.Closing = items, sub.Items
 			if old.Interval != main.Interval || old.Every != main.Every {
 				sub.Anchor = c.unix()
 			}

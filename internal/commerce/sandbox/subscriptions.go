@@ -22,6 +22,7 @@ type Subscription struct {
 	CustomerID string            `json:"customerId"`
 	Status     string            `json:"status"`
 	Currency   string            `json:"currency"`
+	Text       string            `json:"description"`
 	Items      []Item            `json:"items"`
 	Metadata   map[string]string `json:"metadata"`
 	// SendsInvoice: the customer pays an invoice within DaysUntilDue days, and no card is charged.
@@ -50,8 +51,10 @@ type Subscription struct {
 	Pause     string `json:"pause"`
 	ResumesAt int64  `json:"resumesAt"`
 	// ExpiresAt is when an incomplete subscription ends.
-	ExpiresAt  int64  `json:"expiresAt"`
-	InvoiceID  string `json:"invoiceId"`
+	ExpiresAt int64  `json:"expiresAt"`
+	InvoiceID string `json:"invoiceId"`
+	// Closing are the items of the period that ends now, if a schedule has replaced them: the renewal bills their usage.
+	Closing    []Item `json:"closing,omitempty"`
 	ScheduleID string `json:"scheduleId"`
 	// CouponID is the discount until DiscountEnd; 0 forever.
 	CouponID      string         `json:"couponId"`
@@ -63,13 +66,12 @@ type Subscription struct {
 
 // PendingUpdate is a change of a subscription that waits for the payment of its invoice.
 type PendingUpdate struct {
-	ExpiresAt   int64  `json:"expiresAt"`
-	InvoiceID   string `json:"invoiceId"`
-	Items       []Item `json:"items"`
-	Anchor      int64  `json:"anchor"`
-	PeriodStart int64  `json:"periodStart"`
-	PeriodEnd   int64  `json:"periodEnd"`
-	TrialEnd    int64  `json:"trialEnd"`
+	ExpiresAt int64  `json:"expiresAt"`
+	InvoiceID string `json:"invoiceId"`
+	Items     []Item `json:"items"`
+	// Restarts: a new period begins with the payment.
+	Restarts bool  `json:"restarts"`
+	Anchor   int64 `json:"anchor"`
 }
 
 // States of a Subscription. Unpaid and Paid are among the payment's states.
@@ -249,7 +251,7 @@ func (c *change) renderSubscription(sub Subscription) object {
 	}
 	if sub.Pending != nil {
 		update = object{
-			"expires_at": sub.Pending.ExpiresAt, "billing_cycle_anchor": nullable(sub.Pending.Anchor), "trial_end": nullable(sub.Pending.TrialEnd),
+			"expires_at": sub.Pending.ExpiresAt, "billing_cycle_anchor": nullable(sub.Pending.Anchor), "trial_end": nil,
 			"subscription_items": c.renderItems(sub, sub.Pending.Items), "trial_from_plan": nil,
 		}
 	}
@@ -262,7 +264,8 @@ func (c *change) renderSubscription(sub Subscription) object {
 		"cancellation_details": object{
 			"comment": nullable(sub.CancelComment), "feedback": nullable(sub.CancelFeedback), "reason": nullable(sub.CancelReason),
 		},
-		"default_payment_method": nullable(sub.DefaultCard), "default_source": nil, "description": nil, "discount": c.renderDiscount(sub),
+		"default_payment_method": nullable(sub.DefaultCard), "default_source": nil,
+		"description": nullable(sub.Text), "discount": c.renderDiscount(sub),
 		"items":          whole("/v1/subscription_items?subscription="+sub.ID, c.renderItems(sub, sub.Items)),
 		"latest_invoice": nullable(sub.InvoiceID), "pause_collection": pause, "pending_update": update, "pending_setup_intent": nil,
 		"schedule": nullable(sub.ScheduleID), "trial_start": nullable(sub.TrialStart), "trial_end": nullable(sub.TrialEnd),

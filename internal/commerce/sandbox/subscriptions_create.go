@@ -58,14 +58,14 @@ func createSubscription(c *call) (any, error) {
 	c.readCollection(&sub)
 	sub.TrialEnd = c.readTrial(c.form, c.unix())
 	c.readTrialSettings(c.form, &sub)
-	sub.Metadata = c.metadata()
+	sub.Metadata, sub.Text = c.metadata(), c.text("description")
 	c.readCancellation(&sub)
 	c.readCoupon(&sub)
 	behavior := c.oneOf("payment_behavior", "allow_incomplete", "default_incomplete", "error_if_incomplete", "pending_if_incomplete")
 	for _, f := range c.list("items") {
 		sub.Items = append(sub.Items, c.readItem(f))
 	}
-	c.ignore("description", "off_session", "payment_settings", "proration_behavior", "currency")
+	c.ignore("off_session", "payment_settings", "proration_behavior", "currency")
 	if err := c.done(); err != nil {
 		return nil, err
 	}

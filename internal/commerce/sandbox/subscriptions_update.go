@@ -24,7 +24,7 @@ func updateSubscription(c *call) (any, error) {
 	c.readPause(&sub)
 	c.readCollection(&sub)
 	c.readTrialSettings(c.form, &sub)
-	sub.Metadata = c.merged(sub.Metadata)
+	sub.Metadata, sub.Text = c.merged(sub.Metadata), c.textOr("description", sub.Text)
 	if c.has("cancel_at_period_end") || c.has("cancel_at") {
 		if sub.ScheduleID != "" {
 			c.fail(refuse("", "", "The subscription is managed by the subscription schedule `%s`, and updating any cancelation behavior "+
@@ -34,12 +34,12 @@ func updateSubscription(c *call) (any, error) {
 	}
 	c.readDetails(&sub)
 	c.readCoupon(&sub)
-	c.ignore("description", "off_session", "payment_settings")
+	c.ignore("off_session", "payment_settings")
 	if err := c.done(); err != nil {
 		return nil, err
 	}
 	switch {
-	case sub.ended() && len(u.items) == len(before.Items) && u.trialEnd == 0 && !u.anchorNow:
+	case sub.ended() && slices.EqualFunc(u.items, before.Items, sameItem) && u.trialEnd == 0 && !u.anchorNow:
 		// Only the metadata and the details of an ended subscription may change.
 		ended := before
 		ended.Metadata, ended.CancelComment, ended.CancelFeedback = sub.Metadata, sub.CancelComment, sub.CancelFeedback
@@ -77,7 +77,7 @@ func (c *call) readUpdate(sub Subscription) subscriptionUpdate {
 			u.trialEnd = -1
 		}
 	}
-	if u.at < sub.PeriodStart || u.at > sub.PeriodEnd {
+	if c.has("proration_date") && (u.at < sub.PeriodStart || u.at > sub.PeriodEnd) {
 		c.fail(invalid("", "proration_date", "Invalid `proration_date`: must be within the current period."))
 	}
 	if u.payment == "pending_if_incomplete" {
@@ -260,8 +260,7 @@ func (c *change) payUpdate(i Invoice, after Subscription, u subscriptionUpdate) 
 	i.OneShot = !i.SendsInvoice && (u.payment == "pending_if_incomplete" || u.payment == "default_incomplete")
 	c.set(billingRecord{Invoice: &i})
 	c.report("invoice.created", c.renderInvoice(i))
-	c.update(after, func(sub *Subscription) { sub.InvoiceID = i.ID })
-	after.InvoiceID = i.ID
+	start := c.update(after, func(sub *Subscription) { sub.InvoiceID = i.ID }).Status
 	i = c.finalize(i)
 	var failure error
 	open := i.Status == StatusOpen && !i.SendsInvoice
@@ -274,13 +273,17 @@ func (c *change) payUpdate(i Invoice, after Subscription, u subscriptionUpdate) 
 	case failure != nil && u.payment == "pending_if_incomplete":
 		c.update(after, func(sub *Subscription) {
 			sub.Pending = &PendingUpdate{
-				ExpiresAt: c.unix() + incompleteTime, InvoiceID: i.ID, Items: after.Items, Anchor: after.Anchor, PeriodStart: after.PeriodStart,
-				PeriodEnd: after.PeriodEnd, TrialEnd: after.TrialEnd,
+				ExpiresAt: c.unix() + incompleteTime, InvoiceID: i.ID, Items: after.Items, Restarts: after.PeriodStart != sub.PeriodStart,
+			}
+			if sub.Pending.Restarts {
+				sub.Pending.Anchor = after.Anchor
 			}
 		})
 		return nil
-	case failure != nil:
-		after.Status = c.subscriptions.rows[after.ID].Status
+	case failure != nil && after.Status == Active:
+		after.Status = PastDue
+	case after.Status == start:
+		after.Status = c.subscriptions.rows[after.ID].Status // the payment may have changed it
 	}
 	c.store(after)
 	return nil
@@ -307,7 +310,7 @@ func (c *change) endPending(sub Subscription, paid bool) {
 			return
 		}
 		sub.Items = p.Items
-		if p.PeriodStart != sub.PeriodStart {
+		if p.Restarts {
 			main := c.mainPrice(p.Items)
 			sub.Anchor, sub.PeriodStart, sub.PeriodEnd = c.unix(), c.unix(), main.after(c.unix(), 1)
 			if sub.Status == Trialing {
