@@ -41,7 +41,7 @@ func TestCDNLogsCountOnceForTheirTenant(t *testing.T) {
 	recordingID := id.New(id.Recording)
 	_, err := s.Pool.Exec(t.Context(), `INSERT INTO recordings (id, tenant_id, stream_id, source, status, broadcast_at, started_at, ended_at, node,
 		wanted_at, duration_ms, size_bytes, created_at, updated_at)
-		VALUES ($1, $2, $3, 'builtin', 'READY', now(), now(), now(), '', now(), 4000, 1000, now(), now())`, recordingID, owner.TenantID, streamID)
+		VALUES ($1, $2, $3, 'builtin', 'READY', $4, $4, $4, '', $4, 4000, 1000, $4, $4)`, recordingID, owner.TenantID, streamID, s.Clock.Now())
 	require.NoError(t, err)
 	now := s.Clock.Now().UTC()
 	recorded := "/vod/" + s.Playback.SignRecording(recordingID, now) + "/" + recordingID + "/video.m3u8"
@@ -58,9 +58,9 @@ func TestCDNLogsCountOnceForTheirTenant(t *testing.T) {
 	// Another CDN has ids of its own.
 	root.Call(t, "POST", importPath, cdnLog("edge-us", cdnRow("1", now, livePath(s, streamID), 200, 10))).Into(t, 201, &done)
 	require.Equal(t, api.CdnLogImportResult{Received: 1, Imported: 1, Bytes: 10}, done)
-	require.Equal(t, "bandwidth.import_cdn_logs bandwidth.import_cdn_logs bandwidth.import_cdn_logs", actions(t, root, "action=bandwidth.*"))
+	require.Len(t, strings.Fields(actions(t, root, "action=bandwidth.import_cdn_logs")), 3)
 
-	// What the tenant sees, what operators see, and the overview agree.
+	// The reports of the tenant and of operators agree.
 	var u api.BillingUsage
 	owner.Call(t, "GET", "/v1/me/billing/usage", nil).Into(t, 200, &u)
 	use, _ := meters(t, u.Meters)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func TestUsageHistory(t *testing.T) {
 		for _, r := range h.Rows {
 			exact := "-"
 			if !r.Seconds.IsNull() {
-				exact = fmt.Sprint(r.Seconds.MustGet())
+				exact = strconv.FormatInt(r.Seconds.MustGet(), 10)
 			}
 			at := r.StartsAt.Format("02T15")
 			if !r.ResourceID.IsNull() {

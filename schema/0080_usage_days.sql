@@ -53,7 +53,7 @@ END $$;
 CREATE TRIGGER usage_intervals_sum AFTER INSERT ON usage_intervals
     REFERENCING NEW TABLE AS created FOR EACH STATEMENT EXECUTE FUNCTION usage_intervals_sum();
 
--- What was used before. The lock of CREATE TRIGGER keeps writers away until the commit, so nothing is missed. Sums of hours whose
+-- The usage before this migration. The lock of CREATE TRIGGER keeps writers away until the commit, so nothing is missed. Sums of hours whose
 -- intervals are deleted already get the kind that most of their meter has.
 INSERT INTO usage_resource_days (tenant_id, meter, day, resource_id, amount)
 SELECT tenant_id, meter, date_trunc('day', from_at, 'UTC'), resource_id, sum(amount) FROM usage_intervals GROUP BY 1, 2, 3, 4;

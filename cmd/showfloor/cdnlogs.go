@@ -16,7 +16,7 @@ import (
 
 // importLogsCommand imports log files of CDNs.
 type importLogsCommand struct {
-	Format string   `required:"" enum:"cloudfront,combined,cloudflare,bunny,akamai" help:"The files' format: cloudfront, combined (nginx, Fastly), cloudflare, bunny or akamai."`
+	Format string   `required:"" enum:"cloudfront,combined,cloudflare,bunny,akamai" help:"One of ${enum}; nginx: combined."`
 	Source string   `required:"" help:"Your name for the CDN, for the audit log: lower-case letters, digits and hyphens."`
 	Files  []string `arg:"" help:"Log files, also with gzip; - for standard input."`
 }
@@ -83,7 +83,8 @@ func (c importLogsCommand) importFile(ctx context.Context, e environment, b *ban
 		fmt.Fprintf(e.out, "%s: imported before, skipped\n", name)
 		return nil
 	}
-	fmt.Fprintf(e.out, "%s: %d requests, %d bad lines, %d bytes of tenants, %d of none\n", name, log.Rows, log.Bad, done.Bytes, done.Unattributed)
+	fmt.Fprintf(e.out, "%s: %d requests, %d bad lines, %d bytes of tenants, %d of none\n",
+		name, log.Rows, log.Bad, done.Bytes, done.Unattributed)
 	return nil
 }
 

@@ -22,9 +22,9 @@ const cdnHeader = "X-Cdn-Secret"
 // shortestCDNSecret is the length of the shortest CDN_SECRET.
 const shortestCDNSecret = 16
 
-// readCDN parses them.
+// readCDN parses them. TRUSTED_PROXIES must be parsed before.
 func (c *config) readCDN() error {
-	c.cdn.secret, c.cdn.trusted = c.CDNSecret, &c.http.TrustedProxies
+	c.cdn.secret, c.cdn.trusted = c.CDNSecret, c.http.TrustedProxies
 	if c.CDNSecret != "" && len(c.CDNSecret) < shortestCDNSecret {
 		return errors.New("CDN_SECRET: needs at least 16 characters; openssl rand -hex 16 makes one")
 	}
@@ -35,9 +35,8 @@ func (c *config) readCDN() error {
 
 // cdns recognizes requests of CDNs.
 type cdns struct {
-	networks netaddr.Proxies
-	trusted  *netaddr.Proxies
-	secret   string
+	networks, trusted netaddr.Proxies
+	secret            string
 }
 
 // Sent reports whether a CDN sent a request: with the secret, or from one of its addresses.
@@ -48,5 +47,5 @@ func (c cdns) Sent(r *http.Request) bool {
 			return true
 		}
 	}
-	return c.trusted != nil && c.networks.Passed(r, *c.trusted)
+	return c.networks.Passed(r, c.trusted)
 }

@@ -291,6 +291,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"RATE_LIMIT_CALLER", "fast", `RATE_LIMIT_CALLER: "fast" is not a rate; write 100/s:200 for 100 a second and 200 at once, with s, min or h, or off`},
 		{"RATE_LIMIT_GUESSES", "1/h:99", `RATE_LIMIT_GUESSES: "1/h:99": a bucket that is empty would take longer than 24h0m0s to fill`},
 		{"TRUSTED_PROXIES", "10.0.0.0/33", `TRUSTED_PROXIES: "10.0.0.0/33" is no address or network; write 10.0.0.0/8,2001:db8::1 or the like`},
+		{"CDN_ADDRESSES", "cdn.example", `CDN_ADDRESSES: "cdn.example" is no address or network; write 10.0.0.0/8,2001:db8::1 or the like`},
+		{"CDN_SECRET", "fifteen letters", `CDN_SECRET: needs at least 16 characters; openssl rand -hex 16 makes one`},
 		{"TRUSTED_PROXIES", "proxy", `TRUSTED_PROXIES: "proxy" is no address or network; write 10.0.0.0/8,2001:db8::1 or the like`},
 		{"STORAGE_URL", "s3://", "STORAGE_URL: the bucket's name, behind s3://, must have 3 to 63 lower-case letters, digits, dots and hyphens"},
 		{"STORAGE_URL", "/srv/files", "STORAGE_URL: must begin with file:// or s3://"},

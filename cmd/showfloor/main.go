@@ -22,7 +22,7 @@ type commands struct {
 	Migrate migrateCommand    `cmd:"" help:"Bring the database of DATABASE_URL up to date and exit."`
 	Admin   adminCommands     `cmd:"" help:"Create and remove admins of the platform. The server may be running or not."`
 	Keys    keyCommands       `cmd:"" help:"Replace and revoke the keys that sign tokens. The server may be running or not."`
-	Import  importLogsCommand `cmd:"" name:"import-cdn-logs" help:"Add the log files of a CDN to tenants' usage, each file once. The server may be running or not."`
+	Import  importLogsCommand `cmd:"" name:"import-cdn-logs" help:"Add a CDN's log files to tenants' usage. The server may be running or not."`
 	Demo    demoCommand       `cmd:"" help:"Go through one broadcast against a running server, step by step."`
 	Receive receiveCommand    `cmd:"" help:"Print the webhooks that arrive and check their signatures, to try them out."`
 	Todo    todoCommand       `cmd:"" help:"List the operations that are not built yet."`

@@ -57,8 +57,8 @@ func (s *server) openRecorder() error {
 	})
 	s.vod = vod.New(vod.Config{
 		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Source: s.recordGate, Files: s.recordGate,
-		MediaURL: s.config.MediaURL, Window: s.config.dvrWindow, ClientIP: s.clientIP, CDN: s.config.cdn.Sent, Meter: s.meter, NetworkRequests: s.config.hlsPerAddress,
-		Now: s.clock.Now, Log: s.log,
+		MediaURL: s.config.MediaURL, Window: s.config.dvrWindow, ClientIP: s.clientIP, CDN: s.config.cdn.Sent, Meter: s.meter,
+		NetworkRequests: s.config.hlsPerAddress, Now: s.clock.Now, Log: s.log,
 	})
 	return nil
 }

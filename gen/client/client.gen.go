@@ -222,7 +222,7 @@ type ClientInterface interface {
 	// counts.
 	//
 	// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
-	// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+	// of 400 or more count for no tenant, because the token in their path may be forged. For whole log files use the command
 	// `showfloor import-cdn-logs`; don't send the same requests both ways.
 	//
 	// Takes any type of body and a specified content type.
@@ -239,7 +239,7 @@ type ClientInterface interface {
 	// counts.
 	//
 	// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
-	// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+	// of 400 or more count for no tenant, because the token in their path may be forged. For whole log files use the command
 	// `showfloor import-cdn-logs`; don't send the same requests both ways.
 	//
 	// Takes a body of the `application/json` content type.
@@ -4818,7 +4818,7 @@ func (c *Client) GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEdito
 // counts.
 //
 // A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
-// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+// of 400 or more count for no tenant, because the token in their path may be forged. For whole log files use the command
 // `showfloor import-cdn-logs`; don't send the same requests both ways.
 //
 // Takes any type of body and a specified content type.
@@ -4845,7 +4845,7 @@ func (c *Client) ImportCdnLogsWithBody(ctx context.Context, contentType string, 
 // counts.
 //
 // A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
-// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+// of 400 or more count for no tenant, because the token in their path may be forged. For whole log files use the command
 // `showfloor import-cdn-logs`; don't send the same requests both ways.
 //
 // Takes a body of the `application/json` content type.
@@ -26661,7 +26661,7 @@ type ClientWithResponsesInterface interface {
 	// counts.
 	//
 	// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
-	// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+	// of 400 or more count for no tenant, because the token in their path may be forged. For whole log files use the command
 	// `showfloor import-cdn-logs`; don't send the same requests both ways.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -26678,7 +26678,7 @@ type ClientWithResponsesInterface interface {
 	// counts.
 	//
 	// A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
-	// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+	// of 400 or more count for no tenant, because the token in their path may be forged. For whole log files use the command
 	// `showfloor import-cdn-logs`; don't send the same requests both ways.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -45594,7 +45594,7 @@ func (c *ClientWithResponses) GetCurrentAdminWithResponse(ctx context.Context, r
 // counts.
 //
 // A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
-// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+// of 400 or more count for no tenant, because the token in their path may be forged. For whole log files use the command
 // `showfloor import-cdn-logs`; don't send the same requests both ways.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -45617,7 +45617,7 @@ func (c *ClientWithResponses) ImportCdnLogsWithBodyWithResponse(ctx context.Cont
 // counts.
 //
 // A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
-// of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+// of 400 or more count for no tenant, because the token in their path may be forged. For whole log files use the command
 // `showfloor import-cdn-logs`; don't send the same requests both ways.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

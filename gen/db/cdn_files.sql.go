@@ -20,6 +20,8 @@ type AdvanceCdnFileParams struct {
 	Hash []byte
 }
 
+// @sqlc-vet-disable tenant
+// Files belong to no tenant.
 func (q *Queries) AdvanceCdnFile(ctx context.Context, arg AdvanceCdnFileParams) error {
 	_, err := q.db.Exec(ctx, AdvanceCdnFile, arg.Done, arg.Now, arg.Hash)
 	return err
@@ -29,6 +31,8 @@ const FindCdnFile = `-- name: FindCdnFile :one
 SELECT hash, source, chunks, done, started_at, finished_at FROM cdn_files WHERE hash = $1
 `
 
+// @sqlc-vet-disable tenant
+// Files belong to no tenant.
 func (q *Queries) FindCdnFile(ctx context.Context, hash []byte) (CdnFile, error) {
 	row := q.db.QueryRow(ctx, FindCdnFile, hash)
 	var i CdnFile
@@ -47,6 +51,8 @@ const LockCdnFile = `-- name: LockCdnFile :one
 SELECT hash, source, chunks, done, started_at, finished_at FROM cdn_files WHERE hash = $1 FOR UPDATE
 `
 
+// @sqlc-vet-disable tenant
+// Files belong to no tenant.
 func (q *Queries) LockCdnFile(ctx context.Context, hash []byte) (CdnFile, error) {
 	row := q.db.QueryRow(ctx, LockCdnFile, hash)
 	var i CdnFile
@@ -72,6 +78,8 @@ type StartCdnFileParams struct {
 	Now    time.Time
 }
 
+// @sqlc-vet-disable tenant
+// Files belong to no tenant.
 // Without an effect if the file is known.
 func (q *Queries) StartCdnFile(ctx context.Context, arg StartCdnFileParams) error {
 	_, err := q.db.Exec(ctx, StartCdnFile,

@@ -20,6 +20,8 @@ type CreateCdnRequestsParams struct {
 	Now  time.Time
 }
 
+// @sqlc-vet-disable tenant
+// Rows belong to no tenant.
 // Returns the keys that are new. Takes them in one order, so two imports can't deadlock.
 func (q *Queries) CreateCdnRequests(ctx context.Context, arg CreateCdnRequestsParams) ([][]byte, error) {
 	rows, err := q.db.Query(ctx, CreateCdnRequests, arg.Keys, arg.Now)
@@ -51,6 +53,8 @@ type DeleteCdnRequestsBeforeParams struct {
 	MaxRows int32
 }
 
+// @sqlc-vet-disable tenant
+// Rows belong to no tenant.
 func (q *Queries) DeleteCdnRequestsBefore(ctx context.Context, arg DeleteCdnRequestsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteCdnRequestsBefore, arg.Before, arg.MaxRows)
 	if err != nil {

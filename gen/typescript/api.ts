@@ -174,7 +174,7 @@ export interface paths {
          *     counts.
          *
          *     A row counts as EGRESS_BYTES of the tenant whose stream or recording its path names, in the hour of `at`. Rows with a status
-         *     of 400 or more count for no tenant, because nobody has checked the token in their path. For whole log files use the command
+         *     of 400 or more count for no tenant, because the token in their path may be forged. For whole log files use the command
          *     `showfloor import-cdn-logs`; don't send the same requests both ways.
          */
         post: operations["importCdnLogs"];
@@ -20871,7 +20871,7 @@ export interface operations {
                 to?: string;
                 /** @description Only this meter; all by default. */
                 meter?: components["schemas"]["UsageMeter"];
-                /** @description What a row is for; a day by default. */
+                /** @description The kind of rows; day by default. */
                 by?: components["schemas"]["UsageHistoryBy"];
             };
             header?: never;

@@ -157,6 +157,6 @@ func TestAllSealedColumnsAreKnown(t *testing.T) {
 		// Columns of hashes and bodies.
 		"api_keys.key_hash", "ended_api_keys.key_hash", "streams.key_hash", "signup_forms.code_hash", "signup_tries.email_hash",
 		"password_links.token_hash", "invitations.token_hash", "known_networks.pair_hash", "usage_intervals.key", "captures.body", "utterances.sound", "idempotency_keys.fingerprint",
-		"recording_text_tracks.hash", "push_devices.token_hash",
+		"recording_text_tracks.hash", "push_devices.token_hash", "cdn_files.hash", "cdn_requests.key",
 	}, columns)
 }

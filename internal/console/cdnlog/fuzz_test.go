@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/console/cdnlog"
 )
 
-// fuzz feeds lines to a parser. Whatever a line holds, its row has sensible values.
+// fuzz feeds lines to a parser. The row of any line has sensible values.
 func fuzz(f *testing.F, format cdnlog.Format) {
 	f.Helper()
 	for l := range strings.Lines(example(format)) {

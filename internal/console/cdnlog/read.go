@@ -39,7 +39,7 @@ type Key struct {
 	// Hour is the start of the hour, in seconds since 1970.
 	Hour int64
 	// ResourceID is the id of a stream or recording. It is empty for rows that name none, and for rows with a status of 400 or more:
-	// their tokens may be forged, and nobody has checked them.
+	// their tokens may be forged, because this platform's servers have not accepted them.
 	ResourceID string
 }
 

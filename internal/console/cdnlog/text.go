@@ -82,7 +82,7 @@ func (c *cloudFront) head(line []byte) error {
 	return nil
 }
 
-// combined parses the common and the combined log format: %h %l %u [%t] "%r" %>s %b, and whatever follows. Anything may be in front of
+// combined parses the common and the combined log format: %h %l %u [%t] "%r" %>s %b, and any more fields. Anything may be in front of
 // the time, such as a syslog header.
 type combined struct{}
 

@@ -1,6 +1,7 @@
 package hls
 
 import (
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ func sum(list []metering.Reading) (all metering.Reading) {
 		all.Watched += r.Watched
 		all.BytesOut += r.BytesOut
 		all.BytesIn += r.BytesIn
+		all.BytesToCDN += r.BytesToCDN
 	}
 	return all
 }
@@ -118,4 +120,32 @@ func TestBytesOfAPublisherAreCounted(t *testing.T) {
 	require.Len(t, list, 1)
 	require.Equal(t, in, list[0].BytesIn)
 	require.NotEmpty(t, list[0].Quality)
+}
+
+// TestBytesToACDNAreCountedApart: also by a node that doesn't have the stream.
+func TestBytesToACDNAreCountedApart(t *testing.T) {
+	t.Parallel()
+	meter := metering.New(nil)
+	c := newCluster(t, 2, Config{Meter: meter, CDN: func(r *http.Request) bool { return r.Header.Get("Cdn") != "" }})
+	owner, edge := c.nodes[0], c.nodes[1]
+	p := owner.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	c.place("a", 0)
+	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+	owner.waitPlayable("a/p")
+	media := owner.media("a")
+	_ = owner.meter.Read()
+	direct := len(owner.do("GET", media).body)
+	filled := len(owner.do("GET", media, "Cdn", "1").body)
+	require.Positive(t, filled)
+	used := sum(owner.meter.Read())
+	require.EqualValues(t, direct, used.BytesOut)
+	require.EqualValues(t, filled, used.BytesToCDN)
+	require.Empty(t, meter.Read())
+
+	filled = len(edge.do("GET", edge.media("a"), "Cdn", "1").body)
+	list := meter.Read()
+	require.Len(t, list, 1)
+	require.Equal(t, "a", list[0].ResourceID)
+	require.EqualValues(t, filled, list[0].BytesToCDN)
+	require.Zero(t, list[0].BytesOut)
 }

@@ -38,7 +38,7 @@ const (
 	// participants of streams' rooms.
 	CDNBytes  Meter = "CDN_BYTES"
 	RoomBytes Meter = "ROOM_BYTES"
-	// CDNFillBytes were sent to CDNs, and RestreamBytes to other platforms. Neither is in EgressBytes.
+	// CDNFillBytes were sent to CDNs, and RestreamBytes to other platforms. They are not in EgressBytes.
 	CDNFillBytes  Meter = "CDN_FILL_BYTES"
 	RestreamBytes Meter = "RESTREAM_BYTES"
 )
