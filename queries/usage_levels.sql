@@ -11,3 +11,11 @@ ON CONFLICT (tenant_id, meter, hour) DO UPDATE SET highest = excluded.highest WH
 -- The highest levels of those tenants in whole hours, since one and before another one.
 SELECT tenant_id, meter, max(highest)::bigint AS highest FROM usage_levels
 WHERE tenant_id = ANY (@tenant_ids::text[]) AND hour >= @since::timestamptz AND hour < @until::timestamptz GROUP BY tenant_id, meter;
+
+-- name: ListUsingTenants :many
+-- @sqlc-vet-disable tenant
+-- The tenants after one that have used or stored something since an hour, in the order of their ids.
+SELECT u.tenant_id FROM (
+    SELECT h.tenant_id FROM usage_hours h WHERE h.hour >= @since::timestamptz AND h.tenant_id > @after::text
+    UNION SELECT l.tenant_id FROM usage_levels l WHERE l.hour >= @since::timestamptz AND l.tenant_id > @after::text
+) u ORDER BY u.tenant_id LIMIT @max_rows;

@@ -13,6 +13,7 @@ import (
 
 	"showfloor/internal/base/queue"
 	"showfloor/internal/base/secret"
+	"showfloor/internal/commerce/allowance"
 	"showfloor/internal/commerce/auction"
 	"showfloor/internal/commerce/billing"
 	"showfloor/internal/commerce/catalog"
@@ -227,6 +228,8 @@ type Areas struct {
 	Discounts  *discount.Service
 	Orders     *order.Service
 	Sellers    *seller.Service
+	// Allowances notifies tenants whose included usage runs out.
+	Allowances *allowance.Service
 	// Billing processes the webhooks of the payment processor.
 	Billing  *billing.Service
 	Auctions *auction.Service
@@ -425,6 +428,7 @@ func (a *Areas) openCommerce(c Config) {
 		Observe: c.ObserveOrder, Log: c.Log, Now: c.Now,
 	})
 	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Quotas: a.Quotas, Log: c.Log, Now: c.Now})
+	a.Allowances = allowance.New(allowance.Config{Pool: c.Pool, Usage: a.Usage, Events: a.Events, Mails: a.Mails, Now: c.Now})
 	a.Billing = billing.New(billing.Config{
 		Pool: c.Pool, Jobs: a.Inserter, Processor: c.Processor, Orders: a.Orders, Sellers: a.Sellers, Log: c.Log, Now: c.Now,
 	})
