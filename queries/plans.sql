@@ -46,7 +46,7 @@ WHERE processor_calls.minute <> excluded.minute OR processor_calls.calls < @most
 RETURNING calls;
 
 -- name: CountLimited :one
--- What a tenant has of each limited thing. Routes and participants are those of the stream, or open session, with the most.
+-- Counts a tenant's limited things. Routes and participants are those of the stream, or open session, with the most.
 SELECT
     (SELECT count(*) FROM team_members m WHERE m.tenant_id = @tenant_id AND (m.invite_expires_at IS NULL OR m.invite_expires_at > @now::timestamptz)) AS users,
     (SELECT count(*) FROM api_keys k WHERE k.tenant_id = @tenant_id AND k.revoked_at IS NULL

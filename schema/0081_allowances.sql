@@ -2,7 +2,7 @@
 -- +goose Up
 -- Each statement can run again after an interrupted migration.
 
--- What happens above the included usage of a meter. With CHARGE, each overage_units units that are begun cost
+-- overage is the consequence of usage above the included one. With CHARGE, each overage_units units that are begun cost
 -- overage_price_cents, in the plan's currency.
 ALTER TABLE plan_allowances
     ADD COLUMN IF NOT EXISTS overage text NOT NULL DEFAULT 'ALLOW' CHECK (overage IN ('BLOCK', 'ALLOW', 'CHARGE')),

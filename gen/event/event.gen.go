@@ -967,7 +967,9 @@ type PaymentMismatch struct {
 }
 
 // PlanOverage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
-// the meter; work that runs continues. ALLOW: nothing. CHARGE: the usage above is charged.
+// the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above is charged.
+//
+// Example: ALLOW
 type PlanOverage string
 
 // PlanTier A plan's tier.
@@ -2040,7 +2042,10 @@ type UsageThresholdData struct {
 	Meter UsageMeter `json:"meter"`
 
 	// Overage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
-	// the meter; work that runs continues. ALLOW: nothing. CHARGE: the usage above is charged.
+	// the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above is charged.
+	//
+	//
+	// Example: ALLOW
 	Overage PlanOverage `json:"overage"`
 
 	// Percent The threshold: 80 or 100.

@@ -425,7 +425,7 @@ func tableExceptions() []tableException {
 		},
 		{
 			pkg: "internal/tenancy/quota",
-			why: "what a tenant has of each limited thing is counted in one query, for the limits that it exceeds; the areas are above quota",
+			why: "one query counts a tenant's limited things, for the limits that it exceeds; the areas are above quota",
 			queries: map[string]string{
 				"api_keys": "CountLimited", "restream_routes": "CountLimited", "sessions": "CountLimited", "streams": "CountLimited",
 				"team_members": "CountLimited", "webhook_endpoints": "CountLimited",

@@ -138,7 +138,7 @@ func (s *SFU) clientError(ctx context.Context, e sfu.Entry, err error) error {
 		code = sfu.CodeUnauthenticated
 	case "token_expired":
 		code = sfu.CodeTokenExpired
-	case "session_full":
+	case "session_full", "plan_limit":
 		code = sfu.CodeSessionFull
 	case "tenant_suspended":
 		code = sfu.CodeSuspended
