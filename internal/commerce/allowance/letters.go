@@ -22,7 +22,8 @@ func letter(to db.User, tenant db.Tenant, p usage.Period, reached []threshold) m
 		Closing: []string{"A larger plan includes more. The usage of all meters is in your billing settings."},
 	}
 	for _, t := range reached {
-		l.Opening = append(l.Opening, fmt.Sprintf("%d %% of the %s: %d of %d. %s", t.percent, words(t.Meter), t.Used, *t.Included, consequence(t)))
+		line := fmt.Sprintf("%d %% of the %s: %d of %d. %s", t.percent, words(t.Meter), t.Used, *t.Included, consequence(t))
+		l.Opening = append(l.Opening, line)
 	}
 	return l
 }

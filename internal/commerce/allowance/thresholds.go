@@ -112,7 +112,8 @@ func (s *Service) announceTx(ctx context.Context, tx pgx.Tx, tenantID string, p 
 	var announced []threshold
 	for _, t := range reached {
 		n, err := q.CreateUsageThreshold(ctx, db.CreateUsageThresholdParams{
-			TenantID: tenantID, PeriodStart: p.From, Meter: string(t.Meter), Percent: int32(t.percent), Used: t.Used, Included: *t.Included, Now: now,
+			TenantID: tenantID, PeriodStart: p.From, Meter: string(t.Meter), Percent: int32(t.percent),
+			Used: t.Used, Included: *t.Included, Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("create threshold: %w", err)

@@ -3,7 +3,6 @@ package allowance_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -137,5 +136,5 @@ func TestACrashLosesNoThreshold(t *testing.T) {
 	require.Equal(t, []float64{100}, r.heard(t))
 	require.Equal(t, 1, r.mails(t))
 	text := r.LastMail(t, r.owner.Email).Text
-	require.True(t, strings.Contains(text, "100 % of the pushes: 10000 of 10000. More is not charged."), text)
+	require.Contains(t, text, "100 % of the pushes: 10000 of 10000. More is not charged.")
 }

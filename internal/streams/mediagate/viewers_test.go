@@ -15,6 +15,7 @@ import (
 	"showfloor/internal/media/hub"
 	"showfloor/internal/streams/mediagate"
 	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy/usage"
 	"showfloor/internal/testkit/apitest"
 	"showfloor/internal/testkit/dbtest"
 )
@@ -120,6 +121,26 @@ func TestViewersOfAllServersCount(t *testing.T) {
 	other.Clock.Advance(2 * time.Second)
 	require.NoError(t, r.Streams.ShareMedia(t.Context(), []string{r.id}))
 	require.Empty(t, other.Viewers.Admit(t.Context(), r.owner.TenantID, "a"))
+}
+
+// TestUsedUpMinutesBlockNewViewers checks the meters that viewers use, with the overage BLOCK.
+func TestUsedUpMinutesBlockNewViewers(t *testing.T) {
+	t.Parallel()
+	r, st := crowd(t)
+	st.AddViewers(1)
+	_, err := r.Pool.Exec(t.Context(), `UPDATE plan_allowances SET included = 1, overage = 'BLOCK' WHERE tier = 'FREE' AND meter = 'EGRESS_BYTES'`)
+	require.NoError(t, err)
+	now := r.Clock.Now()
+	_, err = r.Usage.Record(t.Context(), []usage.Interval{{
+		Owner: usage.Owner{TenantID: r.owner.TenantID}, Source: "test", ResourceID: r.id, Meter: usage.EgressBytes, From: now, To: now, Amount: 1,
+	}})
+	require.NoError(t, err)
+	r.Clock.Advance(usage.BlockAge)
+	const text = "the plan FREE includes 1 EGRESS_BYTES in a period, and they are used up; STARTER allows more"
+	require.Equal(t, text, r.Viewers.Admit(t.Context(), r.owner.TenantID, "a"))
+	err = r.Streams.IngestPlay(t.Context(), stream.Callback{ServerID: "srs", ClientID: "1", Stream: r.key})
+	require.True(t, problem.Is(err, "plan_limit"), "%v", err)
+	require.Equal(t, 1, r.Hub.Viewers(r.owner.TenantID), "the viewer who is there stays")
 }
 
 // TestALoweredLimitOfViewersStopsNewOnes checks that a lower limit removes no viewer.
