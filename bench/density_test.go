@@ -76,30 +76,47 @@ func (s *server) streamKeys(b *testing.B, n int) []string {
 // streams registers a tenant with n streams, and returns their keys and the tenant's token.
 func (s *server) streams(b *testing.B, n int, recorded bool) (keys []string, token string) {
 	b.Helper()
-	var account struct {
-		Token string `json:"token"`
-	}
-	s.post(b, "/v1/auth/register", "", map[string]string{
-		"tenantName": "Bench", "name": "Bench", "email": "bench@example.com", "password": "correct horse battery",
-	}, &account)
+	token = s.register(b)
 	keys = make([]string, n)
 	for i := range keys {
 		var made struct {
 			StreamKey string `json:"streamKey"`
 		}
-		s.post(b, "/v1/me/streams", account.Token,
+		s.post(b, "/v1/me/streams", token,
 			map[string]any{"name": fmt.Sprint("Stream ", i), "mode": "LOW_LATENCY", "recordingEnabled": recorded}, &made)
 		keys[i] = made.StreamKey
 	}
-	return keys, account.Token
+	return keys, token
+}
+
+// register registers a tenant on the plan ENTERPRISE, because the benchmarks exceed the limits of FREE, and returns its owner's token.
+func (s *server) register(b *testing.B) (token string) {
+	b.Helper()
+	var account, admin struct {
+		Token  string              `json:"token"`
+		Tenant struct{ ID string } `json:"tenant"`
+	}
+	s.post(b, "/v1/auth/register", "", map[string]string{
+		"tenantName": "Bench", "name": "Bench", "email": "bench@example.com", "password": "correct horse battery",
+	}, &account)
+	s.post(b, "/v1/admin/auth/login", "", map[string]string{"email": "admin@localhost", "password": benchAdminPassword}, &admin)
+	s.call(b, http.MethodPatch, "/v1/admin/tenants/"+account.Tenant.ID+"/plan", admin.Token, map[string]string{"plan": "ENTERPRISE"}, &struct{}{},
+		http.StatusOK)
+	return account.Token
 }
 
 // post makes an API call that creates a resource.
 func (s *server) post(b *testing.B, path, token string, in, out any) {
 	b.Helper()
+	s.call(b, http.MethodPost, path, token, in, out, http.StatusCreated)
+}
+
+// call makes an API call with a body.
+func (s *server) call(b *testing.B, method, path, token string, in, out any, status int) {
+	b.Helper()
 	body, err := json.Marshal(in)
 	require.NoError(b, err)
-	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, s.api+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(b.Context(), method, s.api+path, bytes.NewReader(body))
 	require.NoError(b, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -108,6 +125,6 @@ func (s *server) post(b *testing.B, path, token string, in, out any) {
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	require.NoError(b, err)
-	require.Equal(b, http.StatusCreated, resp.StatusCode, "%s", answer)
+	require.Equal(b, status, resp.StatusCode, "%s", answer)
 	require.NoError(b, json.Unmarshal(answer, out))
 }

@@ -36,23 +36,18 @@ func watchServer(b *testing.B, bin, clip string) (perViewer, parts float64, dela
 	const warm, measured = 4 * time.Second, 10 * time.Second
 	s := startServer(b, bin, publicDir(b), "HTTP_MAX_PER_ADDRESS=2000")
 	defer s.stop(b)
-	var account struct {
-		Token string `json:"token"`
-	}
-	s.post(b, "/v1/auth/register", "", map[string]string{
-		"tenantName": "Bench", "name": "Bench", "email": "bench@example.com", "password": "correct horse battery",
-	}, &account)
+	token := s.register(b)
 	var stream struct {
 		ID        string `json:"id"`
 		StreamKey string `json:"streamKey"`
 	}
-	s.post(b, "/v1/me/streams", account.Token, map[string]string{"name": "Show", "mode": "LOW_LATENCY"}, &stream)
+	s.post(b, "/v1/me/streams", token, map[string]string{"name": "Show", "mode": "LOW_LATENCY"}, &stream)
 	p := startPublishers(b, s.rtmp, []string{stream.StreamKey}, clip, 120)
 	defer p.stop()
 	var playback struct {
 		URL string `json:"url"`
 	}
-	s.post(b, "/v1/me/streams/"+stream.ID+"/playback-url", account.Token, map[string]int{}, &playback)
+	s.post(b, "/v1/me/streams/"+stream.ID+"/playback-url", token, map[string]int{}, &playback)
 	require.NotEmpty(b, playback.URL)
 	<-time.After(warm)
 	unwatched := cpuOver(b, s, measured)

@@ -109,13 +109,7 @@ type benchShow struct {
 // openShow signs a tenant up, and makes a stream, two products and tokens for a number of viewers.
 func openShow(b *testing.B, s *server, viewers int) *benchShow {
 	b.Helper()
-	var account struct {
-		Token string `json:"token"`
-	}
-	s.post(b, "/v1/auth/register", "", map[string]string{
-		"tenantName": "Bench", "name": "Bench", "email": "bench@example.com", "password": "correct horse battery",
-	}, &account)
-	sh := &benchShow{owner: account.Token, tokens: make([]string, viewers)}
+	sh := &benchShow{owner: s.register(b), tokens: make([]string, viewers)}
 	s.post(b, "/v1/me/streams", sh.owner, map[string]string{"name": "Show", "mode": "LOW_LATENCY"}, sh)
 	for i := range 2 {
 		var product struct {

@@ -93,6 +93,9 @@ type server struct {
 	took time.Duration
 }
 
+// benchAdminPassword is the password of each server's first admin.
+const benchAdminPassword = "correct horse battery"
+
 // startServer starts the binary on a data folder with additional settings, and waits until it
 // is ready.
 func startServer(b *testing.B, bin, dir string, settings ...string) *server {
@@ -103,7 +106,7 @@ func startServer(b *testing.B, bin, dir string, settings ...string) *server {
 	s.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "PG_BIN=" + os.Getenv("PG_BIN"), "DATA_DIR=" + dir,
 		"GOGC=" + os.Getenv("GOGC"), "HTTP_ADDR=" + ports[0], "PUBLIC_URL=" + s.api, "ADMIN_ADDR=" + ports[1], "RTMP_ADDR=" + ports[2],
-		"SFU_ADDR=127.0.0.1:0", "APP_ENV=development",
+		"SFU_ADDR=127.0.0.1:0", "APP_ENV=development", "ADMIN_PASSWORD=" + benchAdminPassword,
 	}
 	s.cmd.Env = append(s.cmd.Env, settings...)
 	s.cmd.Stderr = &s.log

@@ -89,6 +89,8 @@ func TestKillAtAnyTime(t *testing.T) {
 	pool := dbtest.New(t)
 	s := serve(t, set("DATABASE_URL", pool.Config().ConnString()))
 	a := signUp(t, s)
+	_, err := pool.Exec(t.Context(), "UPDATE tenants SET plan = 'ENTERPRISE'") // FREE allows two streams on air
+	require.NoError(t, err)
 	hooks := newSink(t, a, nil)
 
 	stop := make(chan struct{})

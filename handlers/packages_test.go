@@ -23,6 +23,7 @@ func TestPackagesOfATranscode(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner, other := s.Register(t), s.Register(t)
+	owner.SetPlan(t, "ENTERPRISE") // FREE allows two streams on air
 	source := transcodeOf(t, s, owner, "MP4", "COMPLETED")
 	at := "/v1/me/transcodes/" + source.ID + "/package"
 	for _, body := range []map[string]any{

@@ -144,6 +144,7 @@ func TestListsOfRecordings(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
+	owner.SetPlan(t, "ENTERPRISE") // FREE allows two streams on air
 	var made []string
 	for range 3 {
 		made = append([]string{record(t, s, owner, false).ID}, made...)

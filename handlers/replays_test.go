@@ -102,6 +102,7 @@ func TestPublicReplaysNeedNoToken(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
+	owner.SetPlan(t, "ENTERPRISE") // FREE allows two streams on air
 	r, plain, unfinished := tape(t, s, owner), record(t, s, owner, false), record(t, s, owner, true)
 	anonymous := s.With(t, "")
 	paths := []struct{ method, rest string }{{"GET", ""}, {"GET", "/chat"}, {"POST", "/guest-token"}}

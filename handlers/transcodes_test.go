@@ -34,6 +34,7 @@ func TestTranscodesOfARecording(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
+	owner.SetPlan(t, "ENTERPRISE") // FREE allows two streams on air
 	rec := recordLines(t, s, owner, 720)
 	at := "/v1/me/recordings/" + rec.ID + "/transcode"
 	for _, body := range []map[string]any{

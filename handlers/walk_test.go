@@ -20,6 +20,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	victim, attacker := s.Register(t), s.Register(t)
+	victim.SetPlan(t, "ENTERPRISE") // FREE allows two streams on air
 	ids := existingIDs(t, s, victim)
 	before := snapshot(t, s, victim.TenantID)
 	covered := 0

@@ -37,6 +37,8 @@ const (
 	rotationEvery  = time.Hour       // old signing keys
 	sumsEvery      = 5 * time.Minute // sums of closed hours
 	storageEvery   = 5 * time.Minute // bytes of recordings
+	// thresholdsEvery is the interval of the comparison of usage with what plans include.
+	thresholdsEvery = 5 * time.Minute
 )
 
 // Config of the workers.
@@ -143,6 +145,7 @@ func (c Config) River() *river.Config {
 		every(overdueEvery, EnqueueOverdueArgs{}),
 		every(rotationEvery, RotateKeysArgs{}),
 		every(storageEvery, MeasureStorageArgs{}),
+		every(thresholdsEvery, NotifyThresholdsArgs{}),
 	}
 	config.PeriodicJobs = slices.Concat(config.PeriodicJobs, sumJobs(), retentionJobs(c.Areas.Keepers()))
 	config.FetchCooldown, config.FetchPollInterval = 10*time.Millisecond, pollEvery
@@ -193,6 +196,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &runMediaJob{media: c.Areas.MediaJobs})
 	river.AddWorker(workers, &deleteMediaJobFiles{media: c.Areas.MediaJobs})
 	river.AddWorker(workers, &notifyMediaJob{media: c.Areas.MediaJobs, clock: clock})
+	river.AddWorker(workers, &notifyThresholds{allowances: c.Areas.Allowances, clock: clock})
 	river.AddWorker(workers, &upkeep{chores: chores(c.Areas, c.Pool)})
 	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers

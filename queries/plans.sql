@@ -51,7 +51,7 @@ RETURNING calls;
 UPDATE plans SET processor_product_id = coalesce(processor_product_id, @processor_product_id) WHERE tier = @tier RETURNING processor_product_id::text;
 
 -- name: CountLimited :one
--- What a tenant has of each limited thing. Routes and participants are those of the stream, or open session, with the most.
+-- Counts a tenant's limited things. Routes and participants are those of the stream, or open session, with the most.
 SELECT
     (SELECT count(*) FROM team_members m WHERE m.tenant_id = @tenant_id AND (m.invite_expires_at IS NULL OR m.invite_expires_at > @now::timestamptz)) AS users,
     (SELECT count(*) FROM api_keys k WHERE k.tenant_id = @tenant_id AND k.revoked_at IS NULL

@@ -122,5 +122,5 @@ SELECT (
     (SELECT coalesce(sum(m.viewers), 0) FROM stream_media m JOIN streams s ON s.id = m.stream_id AND s.node = m.node
         WHERE s.tenant_id = @tenant_id AND (s.status IN ('LIVE', 'RECONNECTING') OR s.publisher_id IS NOT NULL)
         AND m.node <> @node::text AND m.seen_at >= @since::timestamptz)
-    + (SELECT count(*) FROM plays p WHERE p.tenant_id = @tenant_id AND p.ended_at IS NULL)
+    + (SELECT count(*) FROM plays p WHERE p.tenant_id = @tenant_id AND p.ended_at IS NULL AND p.id <> @except_id::text)
 )::bigint;

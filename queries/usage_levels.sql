@@ -17,3 +17,11 @@ WHERE tenant_id = ANY (@tenant_ids::text[]) AND hour >= @since::timestamptz AND 
 SELECT date_trunc(@unit::text, hour, 'UTC')::timestamptz AS at, meter, max(highest)::bigint AS highest FROM usage_levels
 WHERE tenant_id = @tenant_id AND meter = ANY (@meters::text[]) AND hour >= @since::timestamptz AND hour < @until::timestamptz
 GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- name: ListUsingTenants :many
+-- @sqlc-vet-disable tenant
+-- The tenants after one that have used or stored something since an hour, in the order of their ids.
+SELECT u.tenant_id FROM (
+    SELECT h.tenant_id FROM usage_hours h WHERE h.hour >= @since::timestamptz AND h.tenant_id > @after::text
+    UNION SELECT l.tenant_id FROM usage_levels l WHERE l.hour >= @since::timestamptz AND l.tenant_id > @after::text
+) u ORDER BY u.tenant_id LIMIT @max_rows;

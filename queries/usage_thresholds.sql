@@ -5,10 +5,8 @@ VALUES (@tenant_id, @period_start, @meter, @percent, @used, @included, @now)
 ON CONFLICT (tenant_id, period_start, meter, percent) DO NOTHING;
 
 -- name: ListUsageThresholds :many
--- @sqlc-vet-disable tenant
--- The reported thresholds of several tenants in periods that began since a time.
-SELECT tenant_id, period_start, meter, percent FROM usage_thresholds
-WHERE tenant_id = ANY (@tenant_ids::text[]) AND period_start >= @since::timestamptz;
+-- The reported thresholds of a tenant's period.
+SELECT meter, percent FROM usage_thresholds WHERE tenant_id = @tenant_id AND period_start = @period_start;
 
 -- name: DeleteUsageThresholdsBefore :execrows
 -- @sqlc-vet-disable tenant

@@ -30,6 +30,10 @@ SELECT count(*) FROM users WHERE tenant_id = @tenant_id AND role = 'OWNER' AND s
 -- name: ListActiveOwners :many
 SELECT * FROM users WHERE tenant_id = @tenant_id AND role = 'OWNER' AND status = 'ACTIVE' ORDER BY id;
 
+-- name: ListAdministrators :many
+-- The active owners and administrators, for notices.
+SELECT * FROM users WHERE tenant_id = @tenant_id AND role IN ('OWNER', 'ADMIN') AND status = 'ACTIVE' ORDER BY id LIMIT @max_rows;
+
 -- name: SetUserRole :one
 -- Ends the user's tokens, which carry the old role.
 UPDATE users SET role = @role, token_version = token_version + 1, updated_at = @now

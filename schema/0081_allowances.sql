@@ -2,7 +2,7 @@
 -- +goose Up
 -- Each statement can run again after an interrupted migration.
 
--- What happens above the included usage of a meter. With CHARGE, each overage_units units that are begun cost
+-- overage is the consequence of usage above the included one. With CHARGE, each overage_units units that are begun cost
 -- overage_price_cents, in the plan's currency.
 ALTER TABLE plan_allowances
     ADD COLUMN IF NOT EXISTS overage text NOT NULL DEFAULT 'ALLOW' CHECK (overage IN ('BLOCK', 'ALLOW', 'CHARGE')),
@@ -13,7 +13,7 @@ ALTER TABLE plan_allowances
         (overage_price_cents IS NOT NULL) = (overage = 'CHARGE') AND (overage_units IS NOT NULL) = (overage = 'CHARGE'));
 
 -- Thresholds of the included usage that tenants were notified of, one row for each in a period. A row is written in the
--- transaction of its event and mails. Rows are deleted 100 days after the beginning of the period.
+-- transaction of its event and mails. Rows are deleted 400 days after the beginning of the period.
 CREATE TABLE IF NOT EXISTS usage_thresholds (
     tenant_id    text NOT NULL REFERENCES tenants (id),
     period_start timestamptz NOT NULL,
@@ -26,6 +26,9 @@ CREATE TABLE IF NOT EXISTS usage_thresholds (
 );
 CREATE INDEX IF NOT EXISTS usage_thresholds_period_idx ON usage_thresholds (period_start);
 
+-- For the tenants that have stored something lately.
+DROP INDEX CONCURRENTLY IF EXISTS usage_levels_hour_idx;
+CREATE INDEX CONCURRENTLY usage_levels_hour_idx ON usage_levels (hour);
 -- For the number of a tenant's streams on air or about to be, and of its players on SRS servers.
 DROP INDEX CONCURRENTLY IF EXISTS streams_publishing_idx;
 CREATE INDEX CONCURRENTLY streams_publishing_idx ON streams (tenant_id) WHERE status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL;

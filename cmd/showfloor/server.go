@@ -103,6 +103,7 @@ type server struct {
 	meter     *metering.Meter
 	collector *usage.Collector
 	reports   *mediagate.Reports
+	viewers   *mediagate.Viewers
 	rtmp      *rtmp.Server
 	http      net.Addr
 	https     net.Addr
@@ -286,7 +287,10 @@ func (s *server) openMedia(ctx context.Context) {
 	s.reports = mediagate.NewReports(ctx, s.log)
 	s.ladder = ladder.New(ladder.Config{Places: s.config.ladderWorkers, Log: s.log})
 	pictures := thumbnail.New() // not that of recordings: their storyboards would delay it
+	s.viewers = mediagate.NewViewers(
+		func() *stream.Service { return s.areas.Streams }, func() *hub.Hub { return s.hub }, s.clock.Now, s.log)
 	s.playlist = hls.New(hls.Config{
+		Viewers: s.viewers,
 		JPEG: func(ctx context.Context, u *hub.Unit) ([]byte, error) {
 			return pictures.Unit(ctx, u, liveThumbnailWidth)
 		},

@@ -19,7 +19,7 @@ const sfuPath = "/sfu"
 
 // openSFU creates the SFU without listening.
 func (s *server) openSFU() error {
-	gate := roomgate.NewSFU(s.areas.Sessions, s.log)
+	gate := roomgate.NewSFU(s.areas.Sessions, s.viewers, s.log)
 	s.broadcasts = roomgate.NewBroadcasts(roomgate.BroadcastsConfig{
 		Sessions: s.areas.Sessions, Hub: s.hub, Reports: s.reports, Most: s.config.areas.Broadcasts, Log: s.log,
 	})

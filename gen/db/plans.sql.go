@@ -37,7 +37,7 @@ type CountLimitedRow struct {
 	SessionCapacity  int64
 }
 
-// What a tenant has of each limited thing. Routes and participants are those of the stream, or open session, with the most.
+// Counts a tenant's limited things. Routes and participants are those of the stream, or open session, with the most.
 func (q *Queries) CountLimited(ctx context.Context, arg CountLimitedParams) (CountLimitedRow, error) {
 	row := q.db.QueryRow(ctx, CountLimited, arg.TenantID, arg.Now)
 	var i CountLimitedRow

@@ -16,7 +16,7 @@ SELECT (
     (SELECT coalesce(sum(m.viewers), 0) FROM stream_media m JOIN streams s ON s.id = m.stream_id AND s.node = m.node
         WHERE s.tenant_id = $1 AND (s.status IN ('LIVE', 'RECONNECTING') OR s.publisher_id IS NOT NULL)
         AND m.node <> $2::text AND m.seen_at >= $3::timestamptz)
-    + (SELECT count(*) FROM plays p WHERE p.tenant_id = $1 AND p.ended_at IS NULL)
+    + (SELECT count(*) FROM plays p WHERE p.tenant_id = $1 AND p.ended_at IS NULL AND p.id <> $4::text)
 )::bigint
 `
 
@@ -24,11 +24,17 @@ type CountOtherViewersParams struct {
 	TenantID string
 	Node     string
 	Since    time.Time
+	ExceptID string
 }
 
 // The viewers of the tenant's streams on other nodes and on SRS servers: as the nodes reported them last, and the players.
 func (q *Queries) CountOtherViewers(ctx context.Context, arg CountOtherViewersParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountOtherViewers, arg.TenantID, arg.Node, arg.Since)
+	row := q.db.QueryRow(ctx, CountOtherViewers,
+		arg.TenantID,
+		arg.Node,
+		arg.Since,
+		arg.ExceptID,
+	)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err

@@ -96,6 +96,41 @@ func (q *Queries) ListUsageLevelsOfTime(ctx context.Context, arg ListUsageLevels
 	return items, nil
 }
 
+const ListUsingTenants = `-- name: ListUsingTenants :many
+SELECT u.tenant_id FROM (
+    SELECT h.tenant_id FROM usage_hours h WHERE h.hour >= $1::timestamptz AND h.tenant_id > $2::text
+    UNION SELECT l.tenant_id FROM usage_levels l WHERE l.hour >= $1::timestamptz AND l.tenant_id > $2::text
+) u ORDER BY u.tenant_id LIMIT $3
+`
+
+type ListUsingTenantsParams struct {
+	Since   time.Time
+	After   string
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// The tenants after one that have used or stored something since an hour, in the order of their ids.
+func (q *Queries) ListUsingTenants(ctx context.Context, arg ListUsingTenantsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListUsingTenants, arg.Since, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var tenant_id string
+		if err := rows.Scan(&tenant_id); err != nil {
+			return nil, err
+		}
+		items = append(items, tenant_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const RaiseUsageLevels = `-- name: RaiseUsageLevels :exec
 INSERT INTO usage_levels (tenant_id, meter, hour, highest)
 SELECT n.tenant_id, $1, date_trunc('hour', $2::timestamptz, 'UTC'), n.level

@@ -65,26 +65,22 @@ func (q *Queries) DeleteUsageThresholdsBefore(ctx context.Context, arg DeleteUsa
 }
 
 const ListUsageThresholds = `-- name: ListUsageThresholds :many
-SELECT tenant_id, period_start, meter, percent FROM usage_thresholds
-WHERE tenant_id = ANY ($1::text[]) AND period_start >= $2::timestamptz
+SELECT meter, percent FROM usage_thresholds WHERE tenant_id = $1 AND period_start = $2
 `
 
 type ListUsageThresholdsParams struct {
-	TenantIds []string
-	Since     time.Time
+	TenantID    string
+	PeriodStart time.Time
 }
 
 type ListUsageThresholdsRow struct {
-	TenantID    string
-	PeriodStart time.Time
-	Meter       string
-	Percent     int32
+	Meter   string
+	Percent int32
 }
 
-// @sqlc-vet-disable tenant
-// The reported thresholds of several tenants in periods that began since a time.
+// The reported thresholds of a tenant's period.
 func (q *Queries) ListUsageThresholds(ctx context.Context, arg ListUsageThresholdsParams) ([]ListUsageThresholdsRow, error) {
-	rows, err := q.db.Query(ctx, ListUsageThresholds, arg.TenantIds, arg.Since)
+	rows, err := q.db.Query(ctx, ListUsageThresholds, arg.TenantID, arg.PeriodStart)
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +88,7 @@ func (q *Queries) ListUsageThresholds(ctx context.Context, arg ListUsageThreshol
 	items := []ListUsageThresholdsRow{}
 	for rows.Next() {
 		var i ListUsageThresholdsRow
-		if err := rows.Scan(
-			&i.TenantID,
-			&i.PeriodStart,
-			&i.Meter,
-			&i.Percent,
-		); err != nil {
+		if err := rows.Scan(&i.Meter, &i.Percent); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

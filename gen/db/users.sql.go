@@ -260,6 +260,48 @@ func (q *Queries) ListActiveOwners(ctx context.Context, tenantID string) ([]User
 	return items, nil
 }
 
+const ListAdministrators = `-- name: ListAdministrators :many
+SELECT id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at FROM users WHERE tenant_id = $1 AND role IN ('OWNER', 'ADMIN') AND status = 'ACTIVE' ORDER BY id LIMIT $2
+`
+
+type ListAdministratorsParams struct {
+	TenantID string
+	MaxRows  int32
+}
+
+// The active owners and administrators, for notices.
+func (q *Queries) ListAdministrators(ctx context.Context, arg ListAdministratorsParams) ([]User, error) {
+	rows, err := q.db.Query(ctx, ListAdministrators, arg.TenantID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []User{}
+	for rows.Next() {
+		var i User
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Email,
+			&i.Name,
+			&i.PasswordHash,
+			&i.Role,
+			&i.Status,
+			&i.TokenVersion,
+			&i.LastLoginAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListNewestUsers = `-- name: ListNewestUsers :many
 SELECT u.id FROM team_members u
 WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)

@@ -1121,7 +1121,9 @@ type PendingSubscriptionChange struct {
 }
 
 // PlanOverage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
-// the meter; work that runs continues. ALLOW: nothing. CHARGE: the usage above is charged.
+// the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above is charged.
+//
+// Example: ALLOW
 type PlanOverage string
 
 // PlanTier A plan's tier.
@@ -2325,7 +2327,10 @@ type UsageThresholdData struct {
 	Meter UsageMeter `json:"meter"`
 
 	// Overage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
-	// the meter; work that runs continues. ALLOW: nothing. CHARGE: the usage above is charged.
+	// the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above is charged.
+	//
+	//
+	// Example: ALLOW
 	Overage PlanOverage `json:"overage"`
 
 	// Percent The threshold: 80 or 100.

@@ -10727,7 +10727,7 @@ export interface components {
         OverLimit: {
             /**
              * Format: int64
-             * @description What the tenant has; of maxRestreamTargets and maxSessionCapacity the largest of a stream or session.
+             * @description The number that the tenant has; of maxRestreamTargets and maxSessionCapacity the largest of a stream or session.
              * @example 12
              */
             have: number;
@@ -11175,8 +11175,8 @@ export interface components {
         };
         /**
          * @description What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
-         *     the meter; work that runs continues. ALLOW: nothing. CHARGE: the usage above is charged.
-         * @default ALLOW
+         *     the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above is charged.
+         * @example ALLOW
          * @enum {string}
          */
         PlanOverage: "BLOCK" | "ALLOW" | "CHARGE";
@@ -11355,7 +11355,7 @@ export interface components {
          */
         ProblemLimit: {
             /**
-             * @description The limit's name in `PlanLimits`. `maxApiKeysPerDay` and `maxWebhookEndpointsPerDay` are the same on every plan.
+             * @description The limit's name in `PlanLimits`, or a UsageMeter that is used up. `maxApiKeysPerDay` and `maxWebhookEndpointsPerDay` are the same on every plan.
              * @example maxApiKeys
              */
             name: string;

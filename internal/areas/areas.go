@@ -13,6 +13,7 @@ import (
 
 	"showfloor/internal/base/queue"
 	"showfloor/internal/base/secret"
+	"showfloor/internal/commerce/allowance"
 	"showfloor/internal/commerce/auction"
 	"showfloor/internal/commerce/billing"
 	"showfloor/internal/commerce/catalog"
@@ -239,6 +240,8 @@ type Areas struct {
 	Discounts *discount.Service
 	Orders    *order.Service
 	Sellers   *seller.Service
+	// Allowances notifies tenants whose included usage runs out.
+	Allowances *allowance.Service
 	// Billing processes the webhooks of the payment processor.
 	Billing *billing.Service
 	// Subscriptions are the tenants' plans and invoices.
@@ -440,6 +443,7 @@ func (a *Areas) openCommerce(c Config) {
 		Observe: c.ObserveOrder, Log: c.Log, Now: c.Now,
 	})
 	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Quotas: a.Quotas, Log: c.Log, Now: c.Now})
+	a.Allowances = allowance.New(allowance.Config{Pool: c.Pool, Usage: a.Usage, Events: a.Events, Mails: a.Mails, Now: c.Now})
 	a.Subscriptions = subscription.New(subscription.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Accounts: a.Accounts, Orders: a.Orders, Quotas: a.Quotas, Usage: a.Usage,
 		SignupPlan: c.SignupPlan, Grace: c.BillingGrace, AutomaticTax: c.AutomaticTax, Log: c.Log, Now: billingClock(c),

@@ -1,6 +1,6 @@
 // Package commerce groups selling: tenants as sellers (seller), products and stock (catalog),
 // discount codes (discount), orders with their payments, refunds and disputes (order), auctions
-// (auction), and the payment processor (processor, billing, and sandbox for development).
+// (auction), the usage that plans include (allowance), and the payment processor (processor, billing, and sandbox for development).
 //
 //   - A hold is a number of units that an open checkout or auction keeps from others.
 //   - A checkout is a PENDING order with a payment page at the processor.

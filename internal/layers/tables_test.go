@@ -270,6 +270,14 @@ type tableException struct {
 func tableExceptions() []tableException {
 	return []tableException{
 		{
+			pkg: "internal/commerce/allowance",
+			why: "a tenant's lock orders its events, and its owners and administrators get mails",
+			queries: map[string]string{
+				"tenants": "LockTenant",
+				"users":   "ListAdministrators",
+			},
+		},
+		{
 			pkg: "internal/commerce/discount",
 			why: "the uses of a code are its orders; they are counted in the batch that locks the code",
 			queries: map[string]string{
@@ -427,7 +435,7 @@ func tableExceptions() []tableException {
 		},
 		{
 			pkg: "internal/tenancy/quota",
-			why: "what a tenant has of each limited thing is counted in one query, for the limits that it exceeds; the areas are above quota",
+			why: "one query counts a tenant's limited things, for the limits that it exceeds; the areas are above quota",
 			queries: map[string]string{
 				"api_keys": "CountLimited", "restream_routes": "CountLimited", "sessions": "CountLimited", "streams": "CountLimited",
 				"team_members": "CountLimited", "webhook_endpoints": "CountLimited",

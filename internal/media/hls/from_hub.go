@@ -57,6 +57,7 @@ func (s *Server) newMuxer(stream *hub.Stream) *muxer {
 		blocked: newWaiters(s.config.MaxBlocked), hinted: newWaiters(s.config.MaxBlocked),
 		viewers: s.newAudience(stream.AddViewers, stream.AddWatched),
 	}
+	m.viewers.places, m.viewers.tenantID = s.config.Viewers, stream.TenantID
 	m.state.Store(m.window.snapshot(0))
 	if s.config.NoRenditions {
 		return m

@@ -92,6 +92,11 @@ func (s *Server) serveIndex(v *visit) *mediahttp.Problem {
 	if !st.playable() {
 		return mediahttp.Refuse(http.StatusNotFound, "stream_not_live", "the stream ended before anything could be played")
 	}
+	if v.node { // the other node counts the viewer, but can't know the tenant's other viewers
+		if p := m.viewers.reserve(v.r.Context(), ""); p != nil {
+			return p
+		}
+	}
 	if p := s.begin(v, m.stream.Began, &m.viewers); p != nil {
 		return p
 	}

@@ -49,6 +49,8 @@ type Config struct {
 	// the sessions that they may begin within sessionsPeriod; 2000. Further sessions are refused
 	// with 429.
 	NetworkViewers int
+	// Viewers admits new viewers; nil admits all.
+	Viewers Viewers
 	// SuccessorWait is how long a request for a playlist from before a restart waits for its
 	// stream; 6 s, since players time out after ten.
 	SuccessorWait time.Duration
@@ -108,6 +110,16 @@ func (c Config) withDefaults() Config {
 		c.Log = slog.Default()
 	}
 	return c
+}
+
+// Viewers decides whether tenants may have more viewers. Its methods are called concurrently, for each new session and never
+// for a segment.
+type Viewers interface {
+	// Admit reserves a place for a new viewer until Count is called for it, or for some seconds. It returns why there is none;
+	// "" admits. viewer is "" for a viewer of another node, which counts it.
+	Admit(ctx context.Context, tenantID, viewer string) (refusal string)
+	// Count gives the viewer's reserved place back in the same moment as count adds the viewer to the stream.
+	Count(tenantID, viewer string, count func())
 }
 
 // Stats are gauges for monitoring.

@@ -1,10 +1,15 @@
 package hls
 
 import (
+	"context"
+	"net/http"
 	"net/netip"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"showfloor/internal/media/mediahttp"
 )
 
 // viewer is a player that loads playlists.
@@ -33,6 +38,9 @@ type audience struct {
 	// refused counts sessions that were refused because their network has too many.
 	refused *atomic.Uint64
 	report  func(delta int)
+	// places admits the viewers of tenantID; nil admits all.
+	places   Viewers
+	tenantID string
 	// watched adds the time from a player's last sign to the current one. Signs are the start and
 	// the end of each load, so a player's times add up to the time from its first sign to its
 	// last.
@@ -65,9 +73,29 @@ func (a *audience) enter(id uint64, network netip.Addr, now time.Time) {
 		v.open++
 	}
 	a.mu.Unlock()
-	if added {
+	switch {
+	case added && a.places != nil:
+		a.places.Count(a.tenantID, viewerName(id), func() { a.report(1) })
+	case added:
 		a.report(1)
 	}
+}
+
+// viewerName is the name of a viewer for Viewers.
+func viewerName(id uint64) string { return strconv.FormatUint(id, 36) }
+
+// reserve asks for a place for a new viewer of the tenant.
+func (a *audience) reserve(ctx context.Context, viewer string) *mediahttp.Problem {
+	if a.places == nil {
+		return nil
+	}
+	refusal := a.places.Admit(ctx, a.tenantID, viewer)
+	if refusal == "" {
+		return nil
+	}
+	p := mediahttp.Refuse(http.StatusForbidden, "plan_limit", refusal)
+	p.Passing = true
+	return p
 }
 
 // add counts a player unless a limit is reached; the caller holds mu.

@@ -104,6 +104,19 @@ func (h *Hub) Streams() []*Stream {
 	return list
 }
 
+// Viewers is the number of players of all streams of a tenant.
+func (h *Hub) Viewers(tenantID string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, s := range h.streams {
+		if s.TenantID == tenantID {
+			n += int(s.viewers.Load())
+		}
+	}
+	return n
+}
+
 // Traffic is the number of media bytes received and sent since the start.
 func (h *Hub) Traffic() (in, out uint64) { return h.bytesIn.Load(), h.bytesOut.Load() }
 

@@ -101,7 +101,7 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *ClientError) {
 			Code: CodeSessionFull, Message: "no place for a further viewer by WebRTC on this server, or for this tenant; play HLS",
 		}
 	}
-	g, err := s.config.Gate.Enter(ctx, Entry{Token: p.token, RoomID: e.roomID, ConnID: p.connID})
+	g, err := s.config.Gate.Enter(ctx, Entry{Token: p.token, RoomID: e.roomID, ConnID: p.connID, Watches: e.watches})
 	if err != nil {
 		s.removeWatcher(p)
 		if g.UserID != "" {

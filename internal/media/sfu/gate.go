@@ -66,6 +66,8 @@ type Entry struct {
 	Token, RoomID string
 	// ConnID identifies the connection, unique over restarts and processes.
 	ConnID string
+	// Watches is set for a watcher, see Config.MaxWatchers: a viewer that plays the stream by HLS until it has entered.
+	Watches bool
 }
 
 // Connection is a connection that a Gate admitted.

@@ -23,6 +23,8 @@ const (
 	RestreamEnded   = "restream.ended"
 	RestreamFailed  = "restream.failed"
 
+	UsageThreshold = "usage.threshold"
+
 	ProductUpserted       = "product.upserted"
 	ProductArchived       = "product.archived"
 	InventoryLow          = "inventory.low"

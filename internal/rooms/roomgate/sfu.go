@@ -12,6 +12,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/rooms/session"
+	"showfloor/internal/streams/mediagate"
 )
 
 const (
@@ -31,6 +32,7 @@ const (
 // is an sfu.Gate and a Follower.
 type SFU struct {
 	sessions *session.Service
+	viewers  *mediagate.Viewers
 	log      *slog.Logger
 	server   *sfu.Server
 	// turns are locks by room. They prevent an older grant from being applied after a
@@ -44,8 +46,9 @@ var (
 )
 
 // NewSFU makes the gate; Connect must be called before it is used.
-func NewSFU(sessions *session.Service, log *slog.Logger) *SFU {
-	return &SFU{sessions: sessions, log: log}
+// viewers admits the viewers of streams; nil admits all.
+func NewSFU(sessions *session.Service, viewers *mediagate.Viewers, log *slog.Logger) *SFU {
+	return &SFU{sessions: sessions, viewers: viewers, log: log}
 }
 
 // Connect sets the server whose gate this is.
@@ -80,7 +83,21 @@ func (s *SFU) Enter(ctx context.Context, e sfu.Entry) (sfu.Grant, error) {
 	if g.ConnID != e.ConnID {
 		return entered, &sfu.ClientError{Code: session.GoneReplaced}
 	}
-	return grantOf(g), nil
+	grant := grantOf(g)
+	if refusal := s.admitViewer(ctx, grant, e); refusal != "" {
+		return entered, &sfu.ClientError{Code: sfu.CodeSessionFull, Message: refusal}
+	}
+	return grant, nil
+}
+
+// admitViewer returns why a participant that can only watch a stream can't enter; "" if it can. A user who is in the room already
+// connects again and is no new viewer.
+func (s *SFU) admitViewer(ctx context.Context, g sfu.Grant, e sfu.Entry) string {
+	watches := g.Room.Kind == sfu.StreamRoom && g.Perms == (sfu.Perms{}) && !session.Moderates(g.Role)
+	if s.viewers == nil || !watches || slices.Contains(s.server.Users(e.RoomID), g.UserID) {
+		return ""
+	}
+	return s.viewers.AdmitPeer(ctx, g.TenantID, e.ConnID, e.Watches)
 }
 
 // possiblyEntered returns the participant whose entry may have committed although Enter
@@ -121,7 +138,7 @@ func (s *SFU) clientError(ctx context.Context, e sfu.Entry, err error) error {
 		code = sfu.CodeUnauthenticated
 	case "token_expired":
 		code = sfu.CodeTokenExpired
-	case "session_full":
+	case "session_full", "plan_limit":
 		code = sfu.CodeSessionFull
 	case "tenant_suspended":
 		code = sfu.CodeSuspended

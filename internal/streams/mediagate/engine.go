@@ -24,6 +24,9 @@ func (e Engine) Media(streamID string) (stream.Media, bool) {
 	}, true
 }
 
+// Viewers implements stream.Engine.
+func (e Engine) Viewers(tenantID string) int { return e.Hub.Viewers(tenantID) }
+
 // Seal implements stream.Engine.
 func (e Engine) Seal(streamID string) { e.Hub.Stop(streamID, hub.ErrStopped) }
 

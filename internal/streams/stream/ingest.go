@@ -84,18 +84,14 @@ func (s *Service) IngestUnpublish(ctx context.Context, c Callback) error {
 	return s.Unpublish(ctx, c.connection())
 }
 
-// IngestPlay counts a player on an SRS server.
+// IngestPlay counts a player on an SRS server. It refuses one beyond the plan's limit of viewers.
 func (s *Service) IngestPlay(ctx context.Context, c Callback) error {
 	q := db.New(s.config.Pool)
 	row, err := s.played(ctx, q, c)
 	if err != nil {
 		return err
 	}
-	err = q.CreatePlay(ctx, db.CreatePlayParams{ID: c.connection(), TenantID: row.TenantID, StreamID: row.ID, Now: s.config.Now()})
-	if err != nil {
-		return fmt.Errorf("create play: %w", err)
-	}
-	return nil
+	return s.play(ctx, row, c.connection())
 }
 
 // IngestStop ends the play that IngestPlay counted, also if its report arrives

@@ -90,45 +90,51 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		if g, err = s.grant(ctx, tx, row); err != nil {
 			return err
 		}
-		_, err = q.CreatePublisher(ctx, db.CreatePublisherParams{
-			ID: a.PublisherID, TenantID: row.TenantID, StreamID: row.ID, Source: a.Source,
-			Node: s.node(a.Source), RemoteIP: a.RemoteIP, Now: now,
-		})
-		if errors.Is(err, pgx.ErrNoRows) {
-			return repeated(ctx, q, a, row)
-		}
-		if err != nil {
-			return fmt.Errorf("create publisher: %w", err)
-		}
-		err = q.EndPublishers(ctx, db.EndPublishersParams{TenantID: row.TenantID, StreamID: row.ID, ExceptID: a.PublisherID, Now: &now})
-		if err != nil {
-			return fmt.Errorf("end replaced publishers: %w", err)
-		}
-		if err := s.notifyPreviousNode(ctx, q, row, s.node(a.Source)); err != nil {
-			return err
-		}
-		row.PublisherID, row.Node = &a.PublisherID, s.node(a.Source)
-		err = q.SetStreamPublisher(ctx, db.SetStreamPublisherParams{
-			TenantID: row.TenantID, ID: row.ID, PublisherID: row.PublisherID, Node: row.Node, Now: now,
-		})
-		if err != nil {
-			return fmt.Errorf("set publisher: %w", err)
-		}
-		if a.Source != SourceSRS {
-			return nil
-		}
-		if err := s.goLive(ctx, tx, row, a.PublisherID); err != nil {
-			return err
-		}
-		// An SRS server's publisher may replace one of this process, whose hub doesn't
-		// know about it otherwise.
-		s.config.Engine.Seal(row.ID)
-		return nil
+		return s.connect(ctx, tx, a, row)
 	})
 	if err == nil && refusal != nil {
 		return Grant{}, refusal
 	}
 	return g, err
+}
+
+// connect makes the attempt's connection the publisher of the locked stream, instead of the previous one.
+func (s *Service) connect(ctx context.Context, tx pgx.Tx, a Attempt, row db.Stream) error {
+	q, now := db.New(tx), s.config.Now()
+	_, err := q.CreatePublisher(ctx, db.CreatePublisherParams{
+		ID: a.PublisherID, TenantID: row.TenantID, StreamID: row.ID, Source: a.Source,
+		Node: s.node(a.Source), RemoteIP: a.RemoteIP, Now: now,
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return repeated(ctx, q, a, row)
+	}
+	if err != nil {
+		return fmt.Errorf("create publisher: %w", err)
+	}
+	err = q.EndPublishers(ctx, db.EndPublishersParams{TenantID: row.TenantID, StreamID: row.ID, ExceptID: a.PublisherID, Now: &now})
+	if err != nil {
+		return fmt.Errorf("end replaced publishers: %w", err)
+	}
+	if err := s.notifyPreviousNode(ctx, q, row, s.node(a.Source)); err != nil {
+		return err
+	}
+	row.PublisherID, row.Node = &a.PublisherID, s.node(a.Source)
+	err = q.SetStreamPublisher(ctx, db.SetStreamPublisherParams{
+		TenantID: row.TenantID, ID: row.ID, PublisherID: row.PublisherID, Node: row.Node, Now: now,
+	})
+	if err != nil {
+		return fmt.Errorf("set publisher: %w", err)
+	}
+	if a.Source != SourceSRS {
+		return nil
+	}
+	if err := s.goLive(ctx, tx, row, a.PublisherID); err != nil {
+		return err
+	}
+	// An SRS server's publisher may replace one of this process, whose hub doesn't
+	// know about it otherwise.
+	s.config.Engine.Seal(row.ID)
+	return nil
 }
 
 // checkPlan returns the refusal of a locked stream that would be one more on air than the plan of its tenant allows, or whose

@@ -11,6 +11,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/problem"
 	"showfloor/internal/base/queue"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/streams/playtoken"
@@ -23,6 +24,8 @@ type Engine interface {
 	// Media describes a stream's incoming media; false if the stream is not on air on
 	// this node.
 	Media(streamID string) (Media, bool)
+	// Viewers is the number of viewers of the tenant's streams on this node.
+	Viewers(tenantID string) int
 	// Seal closes the stream's playlists and disconnects its publisher. It returns
 	// when the last part is written, after some milliseconds, and may be called at any
 	// time.
@@ -57,10 +60,13 @@ type Restreams interface {
 type Quotas interface {
 	CheckTx(ctx context.Context, tx pgx.Tx, tenantID string, limit quota.Limit, wanted int64,
 		count func(ctx context.Context) (int64, error)) error
+	// Limit returns a limit of up to 10 seconds ago, and the refusal of one more.
+	Limit(ctx context.Context, tenantID string, limit quota.Limit) (value int64, refusal *problem.Error, err error)
 }
 
 // Usage refuses new work whose included usage is used up.
 type Usage interface {
+	CheckAllowance(ctx context.Context, tenantID string, meters ...usage.Meter) error
 	CheckAllowanceTx(ctx context.Context, tx pgx.Tx, tenantID string, meters ...usage.Meter) error
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/problem"
 )
 
 // Service checks and counts against the limits of plans.
@@ -62,6 +63,20 @@ func (*Service) LimitTx(ctx context.Context, tx pgx.Tx, tenantID string, limit L
 		return 0, fmt.Errorf("get plan: %w", err)
 	}
 	return limit.of(row.Plan), nil
+}
+
+// Limit returns the value of a limit in the tenant's plan of up to 10 seconds ago, and the refusal of one thing more.
+func (s *Service) Limit(ctx context.Context, tenantID string, limit Limit) (value int64, refusal *problem.Error, err error) {
+	p, err := s.planOf(ctx, tenantID)
+	if err != nil {
+		return 0, nil, err
+	}
+	plans, err := s.ListPlans(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	value = limit.of(p)
+	return value, exceeded(limit, p, plans, value+1), nil
 }
 
 // CheckValueTx refuses a value above a limit that other things of the tenant don't count for: 403 plan_limit.

@@ -9,7 +9,7 @@ import (
 	"showfloor/gen/db"
 )
 
-// What happens above the included usage of a meter.
+// Overages: the consequence of usage above the included one.
 const (
 	// Block refuses new work of the meter.
 	Block = "BLOCK"

@@ -120,6 +120,18 @@ func (s *Service) usageOf(ctx context.Context, q *db.Queries, tenantID string) (
 	return Period{Plan: plan, From: from, To: to, Readings: included.readings(plan, used)}, nil
 }
 
+// ListUsing returns the ids of at most limit tenants after one, in their order, that have used or stored something since a time,
+// or in the hour of it.
+func (s *Service) ListUsing(ctx context.Context, since time.Time, after string, limit int) ([]string, error) {
+	ids, err := db.New(s.pool).ListUsingTenants(ctx, db.ListUsingTenantsParams{
+		Since: since.UTC().Truncate(time.Hour), After: after, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list tenants with usage: %w", err)
+	}
+	return ids, nil
+}
+
 // TenantUsage is the usage of one of several tenants.
 type TenantUsage struct {
 	db.ListTopUsageRow

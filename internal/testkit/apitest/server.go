@@ -170,6 +170,8 @@ type Server struct {
 	Box     *secret.Box
 	Node    string
 	Hub     *hub.Hub
+	// Viewers admits viewers of streams.
+	Viewers *mediagate.Viewers
 	Meter   *metering.Meter
 	// SFU is the SFU, if Options.SFU is set.
 	SFU *sfu.Server
@@ -278,8 +280,9 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		s.Box, err = secret.NewBox([]byte(MasterKey))
 		must(t, err)
 	}
+	s.Viewers = mediagate.NewViewers(func() *stream.Service { return s.Streams }, func() *hub.Hub { return s.Hub }, now, o.Log)
 	playlist := hls.New(hls.Config{
-		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.Playback }), Log: o.Log, Now: now,
+		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.Playback }), Log: o.Log, Now: now, Viewers: s.Viewers,
 	})
 	s.Meter = metering.New(now)
 	s.Hub = hub.New(hub.Config{Outputs: []hub.Output{playlist}, Meter: s.Meter, Now: now})

@@ -19,7 +19,7 @@ func (s *Server) openSFU(t testing.TB, o Options) {
 	if !o.SFU {
 		return
 	}
-	gate := roomgate.NewSFU(s.Sessions, o.Log)
+	gate := roomgate.NewSFU(s.Sessions, s.Viewers, o.Log)
 	reports := mediagate.NewReports(context.WithoutCancel(t.Context()), o.Log)
 	reports.Connect(s.Streams, s.Hub)
 	t.Cleanup(reports.Close)

@@ -1,0 +1,160 @@
+package allowance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	eventdata "showfloor/gen/event"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/tenancy/mail"
+	"showfloor/internal/tenancy/usage"
+)
+
+const (
+	// lately is the time since which a tenant must have used something to be checked, and longAgo that time in the first minutes
+	// of each hour, for usage that was written late.
+	lately  = 2 * time.Hour
+	longAgo = 26 * time.Hour
+	// pageSize is how many tenants are read at a time.
+	pageSize = 1000
+	// maxRecipients is how many owners and administrators of a tenant get a mail.
+	maxRecipients = 50
+)
+
+// threshold is a meter that has reached a part of what the plan includes.
+type threshold struct {
+	usage.Reading
+
+	percent int
+	// announced is false for 80 % if 100 % is reached as well.
+	announced bool
+}
+
+// thresholds returns the thresholds that are reached in a period.
+func thresholds(p usage.Period) (list []threshold) {
+	for _, r := range p.Readings {
+		switch r.ReachedPercent() {
+		case 100:
+			list = append(list, threshold{r, 80, false}, threshold{r, 100, true})
+		case 80:
+			list = append(list, threshold{r, 80, true})
+		}
+	}
+	return list
+}
+
+// NotifyThresholds compares the usage of the tenants that have used something lately with what their plans include. Each threshold
+// is announced once in a period, in one transaction with the row that says so. It may run twice, also at the same time. A tenant
+// that fails doesn't stop the others.
+func (s *Service) NotifyThresholds(ctx context.Context) error {
+	now := s.config.Now()
+	since := now.Add(-lately)
+	if now.Minute() < 5 {
+		since = now.Add(-longAgo)
+	}
+	var errs []error
+	for after := ""; ; {
+		ids, err := s.config.Usage.ListUsing(ctx, since, after, pageSize)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, id := range ids {
+			if err := s.notify(ctx, id); err != nil {
+				errs = append(errs, fmt.Errorf("thresholds of %s: %w", id, err))
+			}
+			if ctx.Err() != nil {
+				return errors.Join(errs...)
+			}
+		}
+		if len(ids) < pageSize {
+			return errors.Join(errs...)
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+// notify announces the thresholds that a tenant has reached.
+func (s *Service) notify(ctx context.Context, tenantID string) error {
+	p, err := s.config.Usage.GetUsage(ctx, tenantID)
+	if err != nil {
+		return err
+	}
+	reached := thresholds(p)
+	if len(reached) == 0 {
+		return nil
+	}
+	known, err := db.New(s.config.Pool).ListUsageThresholds(ctx, db.ListUsageThresholdsParams{TenantID: tenantID, PeriodStart: p.From})
+	if err != nil {
+		return fmt.Errorf("list thresholds: %w", err)
+	}
+	if len(known) == len(reached) {
+		return nil
+	}
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error { return s.announceTx(ctx, tx, tenantID, p, reached) })
+}
+
+// announceTx writes the rows of the thresholds, and the events and mails of those that are new.
+func (s *Service) announceTx(ctx context.Context, tx pgx.Tx, tenantID string, p usage.Period, reached []threshold) error {
+	q, now := db.New(tx), s.config.Now()
+	// Two runs take turns, so that the events of a tenant keep their order.
+	tenant, err := q.LockTenant(ctx, tenantID)
+	if err != nil {
+		return fmt.Errorf("lock tenant: %w", err)
+	}
+	var events []event.Event
+	var announced []threshold
+	for _, t := range reached {
+		n, err := q.CreateUsageThreshold(ctx, db.CreateUsageThresholdParams{
+			TenantID: tenantID, PeriodStart: p.From, Meter: string(t.Meter), Percent: int32(t.percent),
+			Used: t.Used, Included: *t.Included, Now: now,
+		})
+		if err != nil {
+			return fmt.Errorf("create threshold: %w", err)
+		}
+		if n == 0 || !t.announced {
+			continue
+		}
+		announced = append(announced, t)
+		events = append(events, event.Event{
+			TenantID: tenantID, Name: event.UsageThreshold, Subject: tenantID, Data: eventdata.UsageThresholdData{
+				Meter: eventdata.UsageMeter(t.Meter), Percent: int32(t.percent), Used: t.Used, Included: *t.Included,
+				Overage: eventdata.PlanOverage(t.Overage), Plan: eventdata.PlanTier(p.Plan),
+				PeriodStart: timestamp.From(p.From), PeriodEnd: timestamp.From(p.To),
+			},
+		})
+	}
+	if len(announced) == 0 {
+		return nil
+	}
+	if err := s.config.Events.EmitManyTx(ctx, tx, events); err != nil {
+		return err
+	}
+	return s.mailTx(ctx, tx, tenant, p, announced)
+}
+
+// mailTx mails the tenant's owners and administrators.
+func (s *Service) mailTx(ctx context.Context, tx pgx.Tx, tenant db.Tenant, p usage.Period, announced []threshold) error {
+	if !s.config.Mails.Works() {
+		return nil
+	}
+	users, err := db.New(tx).ListAdministrators(ctx, db.ListAdministratorsParams{TenantID: tenant.ID, MaxRows: maxRecipients})
+	if err != nil {
+		return fmt.Errorf("list administrators: %w", err)
+	}
+	for _, u := range users {
+		if !mail.Deliverable(u.Email) {
+			continue // the event is sent all the same
+		}
+		if err := s.config.Mails.PostTx(ctx, tx, letter(u, tenant, p, announced)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
