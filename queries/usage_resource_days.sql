@@ -1,8 +1,8 @@
 -- name: ListUsageOfResources :many
--- A tenant's sums by resource over whole days.
+-- A tenant's sums by resource over whole days, in no order: sorting all rows by texts takes most of the time.
 SELECT resource_id, meter, sum(amount)::bigint AS amount FROM usage_resource_days
 WHERE tenant_id = @tenant_id AND meter = ANY (@meters::text[]) AND day >= @since::timestamptz AND day < @until::timestamptz
-GROUP BY resource_id, meter ORDER BY resource_id, meter LIMIT @max_rows;
+GROUP BY resource_id, meter LIMIT @max_rows;
 
 -- name: DeleteUsageResourceDaysBefore :execrows
 -- @sqlc-vet-disable tenant

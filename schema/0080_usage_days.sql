@@ -18,7 +18,7 @@ CREATE TABLE usage_days (
     kind      text NOT NULL,
     amount    bigint NOT NULL CHECK (amount > 0),
     PRIMARY KEY (tenant_id, meter, day, kind)
-);
+) WITH (fillfactor = 70); -- room for updates in the same page, which then leave the indexes alone
 -- For the traffic of all tenants.
 CREATE INDEX usage_days_day_idx ON usage_days (day);
 
@@ -30,7 +30,7 @@ CREATE TABLE usage_resource_days (
     resource_id text NOT NULL,
     amount      bigint NOT NULL CHECK (amount > 0),
     PRIMARY KEY (tenant_id, meter, day, resource_id)
-);
+) WITH (fillfactor = 70);
 -- For the retention.
 CREATE INDEX usage_resource_days_day_idx ON usage_resource_days (day);
 

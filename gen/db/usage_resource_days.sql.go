@@ -33,7 +33,7 @@ func (q *Queries) DeleteUsageResourceDaysBefore(ctx context.Context, arg DeleteU
 const ListUsageOfResources = `-- name: ListUsageOfResources :many
 SELECT resource_id, meter, sum(amount)::bigint AS amount FROM usage_resource_days
 WHERE tenant_id = $1 AND meter = ANY ($2::text[]) AND day >= $3::timestamptz AND day < $4::timestamptz
-GROUP BY resource_id, meter ORDER BY resource_id, meter LIMIT $5
+GROUP BY resource_id, meter LIMIT $5
 `
 
 type ListUsageOfResourcesParams struct {
@@ -50,7 +50,7 @@ type ListUsageOfResourcesRow struct {
 	Amount     int64
 }
 
-// A tenant's sums by resource over whole days.
+// A tenant's sums by resource over whole days, in no order: sorting all rows by texts takes most of the time.
 func (q *Queries) ListUsageOfResources(ctx context.Context, arg ListUsageOfResourcesParams) ([]ListUsageOfResourcesRow, error) {
 	rows, err := q.db.Query(ctx, ListUsageOfResources,
 		arg.TenantID,

@@ -76,6 +76,6 @@ func TestOldSumsOfResourcesAreDeleted(t *testing.T) {
 	}
 	require.NoError(t, s.DeleteOld(t.Context()))
 	hours, days, resources := amounts(t, pool, tenantID)
-	require.EqualValues(t, []int64{10, 10, 5}, []int64{hours, days, resources})
+	require.Equal(t, []int64{10, 10, 5}, []int64{hours, days, resources})
 	require.Zero(t, count(t, pool, tenantID))
 }
