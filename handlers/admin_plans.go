@@ -87,7 +87,7 @@ func toPlanPatch(b api.AdminPlanPatch) console.PlanPatch {
 	patch := console.PlanPatch{Reason: orEmpty(b.Reason), Apply: func(p *db.Plan) {
 		p.Name, p.Description = valueOr(b.Name, p.Name), valueOr(b.Description, p.Description)
 		p.PriceCents, p.TrialDays = valueOr(b.PriceCents, p.PriceCents), valueOr(small(b.TrialDays), p.TrialDays)
-		replace(&p.YearlyPriceCents, b.YearlyPriceCents, toPointer)
+		replace(&p.YearlyPriceCents, b.YearlyPriceCents, func(n int64) *int64 { return new(n) })
 		if b.Limits != nil {
 			applyLimits(p, *b.Limits)
 		}
@@ -111,11 +111,9 @@ func applyLimits(p *db.Plan, l api.PlanLimits) {
 	} {
 		replace(f.limit, f.given, func(n int) *int32 { return small(&n) })
 	}
-	replace(&p.MaxCaptureBytes, l.MaxCaptureBytes, toPointer)
-	replace(&p.MaxWrittenBytes, l.MaxWrittenBytes, toPointer)
+	replace(&p.MaxCaptureBytes, l.MaxCaptureBytes, func(n int64) *int64 { return new(n) })
+	replace(&p.MaxWrittenBytes, l.MaxWrittenBytes, func(n int64) *int64 { return new(n) })
 }
-
-func toPointer[T any](v T) *T { return &v }
 
 func toAllowanceRow(a api.PlanAllowance) db.PlanAllowance {
 	return db.PlanAllowance{

@@ -40,12 +40,6 @@ func limits(some map[string]any) map[string]any {
 	return all
 }
 
-// setLimits changes the limits of FREE.
-func setLimits(t *testing.T, admin *apitest.Caller, some map[string]any) {
-	t.Helper()
-	admin.Call(t, "PATCH", adminPlans+"/"+planOf(t, admin, api.PlanTierFREE).ID, map[string]any{"limits": limits(some)}).Is(t, 200)
-}
-
 // setAllowance makes one allowance the only one of FREE.
 func setAllowance(t *testing.T, admin *apitest.Caller, meter string, included int, overage string) {
 	t.Helper()

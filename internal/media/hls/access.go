@@ -98,7 +98,8 @@ func (x session) in(broadcast time.Time) bool {
 }
 
 // begin gives the visit a session in a broadcast, unless it has one. It refuses when the viewer's
-// network has too many viewers in this audience, or the stream's tenant as many as its plan allows. Requests of other nodes get no session: the other
+// network has too many viewers in this audience, or the stream's tenant as many as its plan allows.
+// Requests of other nodes get no session: the other
 // node knows the viewer.
 func (s *Server) begin(v *visit, broadcast time.Time, in *audience) *mediahttp.Problem {
 	if v.node || v.session.in(broadcast) || v.room && v.session.token != "" {
