@@ -247,6 +247,9 @@ func (s *server) openAreas(ctx context.Context) error {
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 		ObserveMediaJob: s.metrics.observeMediaJob, RestreamProber: s.restreamGate, ObservePush: s.metrics.observePush,
 	}
+	if s.sandbox != nil {
+		config.BillingNow = s.sandbox.Now // people can move it forward
+	}
 	if !s.assets.Pictures.Works() {
 		config.Broadcasts = 0 // they need ffmpeg, too
 	}
