@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ func BenchmarkPlanLimits(b *testing.B) {
 	const admissions = 100_000
 	start := time.Now()
 	for range admissions {
-		require.Empty(b, viewers.Admit(b.Context(), a.owner.Tenant.ID, ""))
+		require.Empty(b, viewers.Admit(b.Context(), a.owner.Tenant.ID, "", netip.Addr{}))
 	}
 	took := time.Since(start)
 	b.ReportMetric(0, "ns/op")

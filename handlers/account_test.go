@@ -37,7 +37,7 @@ func TestRegisterMakesATenantWithItsOwner(t *testing.T) {
 	require.Equal(t, http.StatusCreated, resp.StatusCode())
 	l := resp.JSON201
 	require.Equal(t, "Acme Live", l.Tenant.Name)
-	require.Equal(t, api.TenantStatusTRIAL, l.Tenant.Status)
+	require.Equal(t, api.TenantStatusACTIVE, l.Tenant.Status)
 	require.Equal(t, api.PlanTierFREE, l.Tenant.Plan)
 	require.False(t, l.Tenant.ChargesEnabled)
 	require.Equal(t, api.UserRoleOWNER, l.User.Role)

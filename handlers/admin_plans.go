@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"math"
 	"strings"
 
 	"github.com/oapi-codegen/nullable"
@@ -11,6 +12,7 @@ import (
 	"showfloor/handlers/request"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/console"
+	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/usage"
 )
 
@@ -82,6 +84,33 @@ func (s *Server) GetAdminPlanDistribution(
 		}),
 	}, nil
 }
+
+// GetAdminPlanMixReport returns the share of each plan, with its revenue and usage.
+func (s *Server) GetAdminPlanMixReport(ctx context.Context, _ api.GetAdminPlanMixReportRequestObject) (api.GetAdminPlanMixReportResponseObject, error) {
+	mix, err := s.areas.Console.GetPlanMix(ctx)
+	if err != nil {
+		return nil, err
+	}
+	recurring, err := s.areas.Subscriptions.RecurringByPlan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := api.GetAdminPlanMixReport200JSONResponse{At: timestamp.From(mix.At)}
+	for _, e := range mix.Plans {
+		out.Plans = append(out.Plans, api.PlanMixEntry{
+			Plan: api.PlanTier(e.Tier), Percent: float32(e.Percent), MonthlyRecurring: toCurrencyAmounts(recurring[e.Tier]),
+			MinutesLive: inMinutes(e.SecondsLive), MinutesWatched: inMinutes(e.SecondsWatched),
+			Tenants: api.TenantStatusCounts{
+				Total: int(e.Total()), Trial: int(e.Tenants[tenancy.Trial]), Active: int(e.Tenants[tenancy.Active]),
+				PastDue: int(e.Tenants[tenancy.PastDue]), Suspended: int(e.Tenants[tenancy.Suspended]), Cancelled: int(e.Tenants[tenancy.Cancelled]),
+			},
+		})
+	}
+	return out, nil
+}
+
+// inMinutes returns minutes with one decimal.
+func inMinutes(seconds int64) float32 { return float32(math.Round(float64(seconds)/6) / 10) }
 
 func toPlanPatch(b api.AdminPlanPatch) console.PlanPatch {
 	patch := console.PlanPatch{Reason: orEmpty(b.Reason), Apply: func(p *db.Plan) {

@@ -70,7 +70,7 @@ func TestAdminsListAndChangePlans(t *testing.T) {
 		"limits": limits(map[string]any{"maxUsers": 30, "maxCaptureBytes": nil}),
 		"allowances": []any{
 			map[string]any{"meter": "PUSHES", "included": 5},
-			map[string]any{"meter": "STREAM_MINUTES", "included": 10, "overage": "CHARGE", "overagePriceCents": 50, "overageUnits": 60},
+			map[string]any{"meter": "STREAM_MINUTES", "included": 10, "overage": "BLOCK"},
 		},
 	})
 	r.Into(t, 200, &after)
@@ -80,7 +80,7 @@ func TestAdminsListAndChangePlans(t *testing.T) {
 	require.True(t, after.Limits.MaxCaptureBytes.IsNull(), "null removes an optional limit")
 	require.Equal(t, before.Limits.MaxProcessorCalls, after.Limits.MaxProcessorCalls, "an absent one keeps its value")
 	require.Equal(t, api.PlanAllowances{
-		{Meter: "STREAM_MINUTES", Included: 10, Overage: new(api.PlanOverageCHARGE), OveragePriceCents: new(int64(50)), OverageUnits: new(int64(60))},
+		{Meter: "STREAM_MINUTES", Included: 10, Overage: new(api.PlanOverageBLOCK)},
 		{Meter: "PUSHES", Included: 5, Overage: new(api.PlanOverageALLOW)},
 	}, after.Allowances)
 	require.Equal(t, after, planOf(t, admin, api.PlanTierPRO))
@@ -99,7 +99,7 @@ func TestAdminsListAndChangePlans(t *testing.T) {
 	require.Empty(t, after.Allowances)
 }
 
-func TestAnAllowancesPriceIsComplete(t *testing.T) {
+func TestAllowancesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
 	admin := s.Admin(t, platform.SuperAdmin)
@@ -110,9 +110,8 @@ func TestAnAllowancesPriceIsComplete(t *testing.T) {
 		return []any{a}
 	}
 	for field, list := range map[string][]any{
-		"allowances[1].meter":             append(one(nil), one(nil)...),
-		"allowances[0].overagePriceCents": one(map[string]any{"overage": "CHARGE", "overageUnits": 5}),
-		"allowances[0].overageUnits":      one(map[string]any{"overage": "CHARGE", "overagePriceCents": 5}),
+		"allowances[1].meter":   append(one(nil), one(nil)...),
+		"allowances[0].overage": one(map[string]any{"overage": "CHARGE", "overageUnits": 5, "overagePriceCents": 5}),
 	} {
 		bad := admin.Call(t, "PATCH", adminPlans+"/"+p.ID, map[string]any{"allowances": list}).Problem(t, 400, "invalid_input")
 		require.Len(t, bad.Errors, 1)

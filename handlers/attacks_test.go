@@ -180,7 +180,7 @@ func TestRegistrationIgnoresUnknownFields(t *testing.T) {
 	s.With(t, "").Call(t, "POST", "/v1/auth/register", form).Into(t, 201, &l)
 	require.NotEqual(t, victim.TenantID, l.Tenant.ID)
 	require.Equal(t, api.UserRoleOWNER, l.User.Role)
-	require.Equal(t, api.TenantStatusTRIAL, l.Tenant.Status)
+	require.Equal(t, api.TenantStatusACTIVE, l.Tenant.Status)
 	require.Equal(t, api.PlanTierFREE, l.Tenant.Plan)
 	require.False(t, l.Tenant.ChargesEnabled)
 	require.NotEqual(t, "user_mine", l.User.ID)

@@ -14,6 +14,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/outflow/event"
+	"showfloor/internal/base/id"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/testkit/apitest"
@@ -69,6 +70,12 @@ func TestListsPage(t *testing.T) {
 		notice := map[string]any{"projectId": "launch", "userIds": []string{"ada"}, "title": "We are live", "body": ""}
 		owner.Call(t, "POST", pushPath+"notify", notice).Is(t, 201)
 	}
+	for i := range n {
+		_, err := s.Pool.Exec(t.Context(), `INSERT INTO invoices (id, tenant_id, processor_invoice_id, status, currency, subtotal_cents, tax_cents,
+			total_cents, paid_cents, due_cents, refunded_cents, failed_attempts, period_start, period_end, lines, created_at, updated_at)
+			VALUES ($1, $2, $1, 'PAID', 'USD', 1, 0, 1, 1, 0, 0, 0, now(), now(), '[]', now(), now())`, id.New(id.Invoice), owner.TenantID)
+		require.NoError(t, err, i)
+	}
 	other.Stream(t, nil)
 	other.Webhook(t, "http://127.0.0.1:1/")
 	other.Product(t, nil)
@@ -90,6 +97,7 @@ func TestListsPage(t *testing.T) {
 		"listRestreamTargets":   targetsPath,
 		"listRestreamRoutes":    restreamPath + shop,
 		"listPushNotifications": pushPath + "notifications",
+		"listBillingInvoices":   "/v1/me/billing/invoices",
 		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}
 	// These lists have tests of their own that follow the pages: members and participants have no ids and another order, and

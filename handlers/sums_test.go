@@ -164,9 +164,9 @@ func TestKeptNumbersFollowTheRows(t *testing.T) {
 			require.NoError(t, s.Analytics.AddRowCounts(t.Context()))
 		}
 	}
-	check("/v1/admin/tenants?status=TRIAL", 2)
+	check("/v1/admin/tenants?status=ACTIVE", 2)
 	root.Call(t, "POST", "/v1/admin/tenants/"+other.TenantID+"/suspend", map[string]any{"reason": "test"}).Is(t, 201)
-	check("/v1/admin/tenants?status=TRIAL", 1)
+	check("/v1/admin/tenants?status=ACTIVE", 1)
 	check("/v1/admin/tenants?status=SUSPENDED&plan=FREE", 1)
 	root.Call(t, "POST", "/v1/admin/tenants/"+other.TenantID+"/unsuspend", map[string]any{"reason": "test"}).Is(t, 201)
 	check("/v1/admin/tenants?status=SUSPENDED&plan=FREE", 0)

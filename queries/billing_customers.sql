@@ -30,14 +30,15 @@ UPDATE billing_customers SET granted_plan = @granted_plan, updated_at = @now WHE
 
 -- name: SetAway :exec
 -- A person goes to a hosted page. checkout_id stays as it is if the page isn't a checkout.
-UPDATE billing_customers SET checkout_id = coalesce(sqlc.narg('checkout_id'), checkout_id), away_until = @away_until::timestamptz, updated_at = @now
+UPDATE billing_customers SET checkout_id = coalesce(sqlc.narg('checkout_id'), checkout_id), away_until = greatest(away_until, @away_until::timestamptz), updated_at = @now
 WHERE tenant_id = @tenant_id;
 
 -- name: ListStaleBillingCustomers :many
 -- @sqlc-vet-disable tenant
 -- Covers all tenants: those whose state was last read before a time, and that have a subscription which hasn't ended, or a page
--- that may be open. The longest unread first.
+-- that may be open, or was open at the last reading. The longest unread first.
 SELECT c.tenant_id FROM billing_customers c
 WHERE c.processor_customer_id IS NOT NULL AND (c.read_at IS NULL OR c.read_at < @read_before::timestamptz)
-  AND (c.away_until > @now::timestamptz OR EXISTS (SELECT FROM subscriptions s WHERE s.tenant_id = c.tenant_id AND s.status <> 'CANCELED'))
+  AND (c.away_until > @now::timestamptz OR c.read_at IS NULL OR c.read_at < c.away_until
+    OR EXISTS (SELECT FROM subscriptions s WHERE s.tenant_id = c.tenant_id AND s.status <> 'CANCELED'))
 ORDER BY c.read_at NULLS FIRST LIMIT @max_rows;

@@ -109,3 +109,9 @@ SELECT status FROM tenants WHERE id = @id FOR SHARE;
 -- @sqlc-vet-disable tenant
 -- The id is the tenant, which is suspended.
 UPDATE tenants SET status_before_suspension = @status, updated_at = @now WHERE id = @id AND status = 'SUSPENDED';
+
+-- name: CountTenantsByPlanAndStatus :many
+-- @sqlc-vet-disable tenant
+-- For the platform's operators. The key is the status and the plan.
+SELECT split_part(c.key, '/', 2)::text AS plan, split_part(c.key, '/', 1)::text AS status, sum(c.n)::bigint AS n
+FROM row_numbers c WHERE c.scope = 'tenants' GROUP BY 1, 2;

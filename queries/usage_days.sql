@@ -30,3 +30,9 @@ FROM (
     ) s
 ) u JOIN tenants t ON t.id = u.tenant_id
 ORDER BY u.sent + u.delivered DESC, u.tenant_id LIMIT @max_rows;
+
+-- name: SumUsageByPlan :many
+-- @sqlc-vet-disable tenant
+-- The usage of all tenants since a day by their present plan, for the platform's operators.
+SELECT t.plan, d.meter, sum(d.amount)::bigint AS amount FROM usage_days d JOIN tenants t ON t.id = d.tenant_id
+WHERE d.day >= @since::timestamptz AND d.meter = ANY (@meters::text[]) GROUP BY 1, 2;

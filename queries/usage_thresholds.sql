@@ -2,11 +2,11 @@
 -- No row if the threshold was reported before.
 INSERT INTO usage_thresholds (tenant_id, period_start, meter, percent, used, included, created_at)
 VALUES (@tenant_id, @period_start, @meter, @percent, @used, @included, @now)
-ON CONFLICT (tenant_id, period_start, meter, percent) DO NOTHING;
+ON CONFLICT (tenant_id, period_start, meter, percent, included) DO NOTHING;
 
 -- name: ListUsageThresholds :many
 -- The reported thresholds of a tenant's period.
-SELECT meter, percent FROM usage_thresholds WHERE tenant_id = @tenant_id AND period_start = @period_start;
+SELECT meter, percent, included FROM usage_thresholds WHERE tenant_id = @tenant_id AND period_start = @period_start;
 
 -- name: DeleteUsageThresholdsBefore :execrows
 -- @sqlc-vet-disable tenant

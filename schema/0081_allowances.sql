@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS usage_thresholds (
     used         bigint NOT NULL,
     included     bigint NOT NULL,
     created_at   timestamptz NOT NULL,
-    PRIMARY KEY (tenant_id, period_start, meter, percent)
+    PRIMARY KEY (tenant_id, period_start, meter, percent, included)
 );
 CREATE INDEX IF NOT EXISTS usage_thresholds_period_idx ON usage_thresholds (period_start);
 

@@ -80,7 +80,8 @@ func (q *Queries) GetBillingCustomer(ctx context.Context, tenantID string) (Bill
 const ListStaleBillingCustomers = `-- name: ListStaleBillingCustomers :many
 SELECT c.tenant_id FROM billing_customers c
 WHERE c.processor_customer_id IS NOT NULL AND (c.read_at IS NULL OR c.read_at < $1::timestamptz)
-  AND (c.away_until > $2::timestamptz OR EXISTS (SELECT FROM subscriptions s WHERE s.tenant_id = c.tenant_id AND s.status <> 'CANCELED'))
+  AND (c.away_until > $2::timestamptz OR c.read_at IS NULL OR c.read_at < c.away_until
+    OR EXISTS (SELECT FROM subscriptions s WHERE s.tenant_id = c.tenant_id AND s.status <> 'CANCELED'))
 ORDER BY c.read_at NULLS FIRST LIMIT $3
 `
 
@@ -92,7 +93,7 @@ type ListStaleBillingCustomersParams struct {
 
 // @sqlc-vet-disable tenant
 // Covers all tenants: those whose state was last read before a time, and that have a subscription which hasn't ended, or a page
-// that may be open. The longest unread first.
+// that may be open, or was open at the last reading. The longest unread first.
 func (q *Queries) ListStaleBillingCustomers(ctx context.Context, arg ListStaleBillingCustomersParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListStaleBillingCustomers, arg.ReadBefore, arg.Now, arg.MaxRows)
 	if err != nil {
@@ -136,7 +137,7 @@ func (q *Queries) LockBillingCustomer(ctx context.Context, tenantID string) (Bil
 }
 
 const SetAway = `-- name: SetAway :exec
-UPDATE billing_customers SET checkout_id = coalesce($1, checkout_id), away_until = $2::timestamptz, updated_at = $3
+UPDATE billing_customers SET checkout_id = coalesce($1, checkout_id), away_until = greatest(away_until, $2::timestamptz), updated_at = $3
 WHERE tenant_id = $4
 `
 

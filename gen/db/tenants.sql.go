@@ -89,6 +89,39 @@ func (q *Queries) CountTenantsByPlan(ctx context.Context) ([]CountTenantsByPlanR
 	return items, nil
 }
 
+const CountTenantsByPlanAndStatus = `-- name: CountTenantsByPlanAndStatus :many
+SELECT split_part(c.key, '/', 2)::text AS plan, split_part(c.key, '/', 1)::text AS status, sum(c.n)::bigint AS n
+FROM row_numbers c WHERE c.scope = 'tenants' GROUP BY 1, 2
+`
+
+type CountTenantsByPlanAndStatusRow struct {
+	Plan   string
+	Status string
+	N      int64
+}
+
+// @sqlc-vet-disable tenant
+// For the platform's operators. The key is the status and the plan.
+func (q *Queries) CountTenantsByPlanAndStatus(ctx context.Context) ([]CountTenantsByPlanAndStatusRow, error) {
+	rows, err := q.db.Query(ctx, CountTenantsByPlanAndStatus)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountTenantsByPlanAndStatusRow{}
+	for rows.Next() {
+		var i CountTenantsByPlanAndStatusRow
+		if err := rows.Scan(&i.Plan, &i.Status, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const CreateTenant = `-- name: CreateTenant :one
 INSERT INTO tenants (id, name, created_at, updated_at) VALUES ($1, $2, $3, $3) RETURNING id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension, logo_url, primary_color, accent_color, embed_origins
 `

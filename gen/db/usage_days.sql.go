@@ -165,3 +165,41 @@ func (q *Queries) ListUsageOfDays(ctx context.Context, arg ListUsageOfDaysParams
 	}
 	return items, nil
 }
+
+const SumUsageByPlan = `-- name: SumUsageByPlan :many
+SELECT t.plan, d.meter, sum(d.amount)::bigint AS amount FROM usage_days d JOIN tenants t ON t.id = d.tenant_id
+WHERE d.day >= $1::timestamptz AND d.meter = ANY ($2::text[]) GROUP BY 1, 2
+`
+
+type SumUsageByPlanParams struct {
+	Since  time.Time
+	Meters []string
+}
+
+type SumUsageByPlanRow struct {
+	Plan   string
+	Meter  string
+	Amount int64
+}
+
+// @sqlc-vet-disable tenant
+// The usage of all tenants since a day by their present plan, for the platform's operators.
+func (q *Queries) SumUsageByPlan(ctx context.Context, arg SumUsageByPlanParams) ([]SumUsageByPlanRow, error) {
+	rows, err := q.db.Query(ctx, SumUsageByPlan, arg.Since, arg.Meters)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SumUsageByPlanRow{}
+	for rows.Next() {
+		var i SumUsageByPlanRow
+		if err := rows.Scan(&i.Plan, &i.Meter, &i.Amount); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

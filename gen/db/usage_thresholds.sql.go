@@ -13,7 +13,7 @@ import (
 const CreateUsageThreshold = `-- name: CreateUsageThreshold :execrows
 INSERT INTO usage_thresholds (tenant_id, period_start, meter, percent, used, included, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT (tenant_id, period_start, meter, percent) DO NOTHING
+ON CONFLICT (tenant_id, period_start, meter, percent, included) DO NOTHING
 `
 
 type CreateUsageThresholdParams struct {
@@ -65,7 +65,7 @@ func (q *Queries) DeleteUsageThresholdsBefore(ctx context.Context, arg DeleteUsa
 }
 
 const ListUsageThresholds = `-- name: ListUsageThresholds :many
-SELECT meter, percent FROM usage_thresholds WHERE tenant_id = $1 AND period_start = $2
+SELECT meter, percent, included FROM usage_thresholds WHERE tenant_id = $1 AND period_start = $2
 `
 
 type ListUsageThresholdsParams struct {
@@ -74,8 +74,9 @@ type ListUsageThresholdsParams struct {
 }
 
 type ListUsageThresholdsRow struct {
-	Meter   string
-	Percent int32
+	Meter    string
+	Percent  int32
+	Included int64
 }
 
 // The reported thresholds of a tenant's period.
@@ -88,7 +89,7 @@ func (q *Queries) ListUsageThresholds(ctx context.Context, arg ListUsageThreshol
 	items := []ListUsageThresholdsRow{}
 	for rows.Next() {
 		var i ListUsageThresholdsRow
-		if err := rows.Scan(&i.Meter, &i.Percent); err != nil {
+		if err := rows.Scan(&i.Meter, &i.Percent, &i.Included); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -1121,7 +1121,8 @@ type PendingSubscriptionChange struct {
 }
 
 // PlanOverage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
-// the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above is charged.
+// the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above
+// is charged; it isn't available yet, and a plan with it is refused with 400.
 //
 // Example: ALLOW
 type PlanOverage string
@@ -2327,7 +2328,8 @@ type UsageThresholdData struct {
 	Meter UsageMeter `json:"meter"`
 
 	// Overage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
-	// the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above is charged.
+	// the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above
+	// is charged; it isn't available yet, and a plan with it is refused with 400.
 	//
 	//
 	// Example: ALLOW

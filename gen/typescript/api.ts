@@ -11175,7 +11175,8 @@ export interface components {
         };
         /**
          * @description What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
-         *     the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above is charged.
+         *     the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above
+         *     is charged; it isn't available yet, and a plan with it is refused with 400.
          * @example ALLOW
          * @enum {string}
          */

@@ -448,7 +448,7 @@ func tableExceptions() []tableException {
 				"plans":    "ListPlans",
 				"sessions": "ListUsageOwners",
 				"streams":  "ListUsageOwners",
-				"tenants":  "GetTenantTier ListTopUsage",
+				"tenants":  "GetTenantTier ListTopUsage SumUsageByPlan",
 			},
 		},
 	}

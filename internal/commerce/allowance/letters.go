@@ -40,8 +40,6 @@ func consequence(t threshold) string {
 	switch t.Overage {
 	case usage.Block:
 		return begin + ", new work of this kind is refused; work that runs continues."
-	case usage.Charge:
-		return begin + ", more is charged."
 	}
 	return "More is not charged."
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -94,7 +95,7 @@ func (s *Service) notify(ctx context.Context, tenantID string) error {
 	if err != nil {
 		return fmt.Errorf("list thresholds: %w", err)
 	}
-	if len(known) == len(reached) {
+	if len(known) > 0 && allKnown(reached, known) {
 		return nil
 	}
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error { return s.announceTx(ctx, tx, tenantID, p, reached) })
@@ -157,4 +158,18 @@ func (s *Service) mailTx(ctx context.Context, tx pgx.Tx, tenant db.Tenant, p usa
 		}
 	}
 	return nil
+}
+
+// allKnown reports whether each threshold that is reached was announced for the same included amount. A larger plan includes more,
+// and its thresholds are announced again.
+func allKnown(reached []threshold, known []db.ListUsageThresholdsRow) bool {
+	for _, t := range reached {
+		same := func(k db.ListUsageThresholdsRow) bool {
+			return k.Meter == string(t.Meter) && int(k.Percent) == t.percent && k.Included == *t.Included
+		}
+		if !slices.ContainsFunc(known, same) {
+			return false
+		}
+	}
+	return true
 }

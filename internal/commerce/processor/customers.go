@@ -2,7 +2,9 @@ package processor
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 
 	"github.com/stripe/stripe-go/v76"
 )
@@ -10,7 +12,7 @@ import (
 // CreateCustomer creates the tenant as a customer of the platform's own account. Repeated calls within a day create only one.
 func (c *Client) CreateCustomer(ctx context.Context, tenantID, name, email string) (customerID string, err error) {
 	asked := &stripe.CustomerParams{
-		Params: params(ctx, "", "customer-"+tenantID), Name: new(name), Metadata: map[string]string{metaTenant: tenantID},
+		Params: params(ctx, "", keyOf("customer-"+tenantID, name, email)), Name: new(name), Metadata: map[string]string{metaTenant: tenantID},
 	}
 	if email != "" {
 		asked.Email = new(email)
@@ -25,7 +27,7 @@ func (c *Client) CreateCustomer(ctx context.Context, tenantID, name, email strin
 // CreatePlanProduct creates the product of a plan. Repeated calls within a day create only one.
 func (c *Client) CreatePlanProduct(ctx context.Context, tier, name string) (productID string, err error) {
 	made, err := c.api.Products.New(&stripe.ProductParams{
-		Params: params(ctx, "", "plan-"+tier), Name: new(name), Metadata: map[string]string{metaPlan: tier},
+		Params: params(ctx, "", keyOf("plan-"+tier, name)), Name: new(name), Metadata: map[string]string{metaPlan: tier},
 	})
 	if err := c.failed(ctx, "create product of plan", err, made.ID != ""); err != nil {
 		return "", err
@@ -38,21 +40,23 @@ type CustomerState struct {
 	// Subscriptions and Invoices are newest first: all subscriptions of the last 100, and the last 100 invoices.
 	Subscriptions []Subscription
 	Invoices      []Invoice
+	// Complete: the customer has no further subscriptions.
+	Complete bool
 }
 
-// ReadCustomer reads the customer's subscriptions and invoices. A customer that doesn't exist (any more) has none.
+// ReadCustomer reads the customer's subscriptions and invoices. A customer that the account doesn't have is a *Refusal: then the key
+// may be that of another account.
 func (c *Client) ReadCustomer(ctx context.Context, customerID string) (s CustomerState, err error) {
-	if s.Subscriptions, err = c.listSubscriptions(ctx, customerID); err != nil {
-		return s, withoutCustomer(err)
+	if s.Subscriptions, s.Complete, err = c.listSubscriptions(ctx, customerID); err != nil {
+		return s, err
 	}
 	s.Invoices, err = c.listInvoices(ctx, customerID)
-	return s, withoutCustomer(err)
+	return s, err
 }
 
-// withoutCustomer returns nil for the refusal that there is no such customer.
-func withoutCustomer(err error) error {
-	if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Code == string(stripe.ErrorCodeResourceMissing) {
-		return nil
-	}
-	return err
+// keyOf returns an idempotency key for an object with these values. With other values it is another key, because the processor
+// refuses a key that comes with other values for a day.
+func keyOf(name string, values ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(values, "\x00")))
+	return name + "-" + hex.EncodeToString(sum[:8])
 }

@@ -40,6 +40,7 @@ func (c *Client) listInvoices(ctx context.Context, customerID string) ([]Invoice
 	asked := &stripe.InvoiceListParams{ListParams: listParams(ctx, ""), Customer: new(customerID)}
 	asked.Single = true
 	asked.AddExpand("data.charge")
+	asked.AddExpand("data.payment_intent")
 	list := c.api.Invoices.List(asked)
 	var all []Invoice
 	for list.Next() {
@@ -55,7 +56,8 @@ func invoice(i *stripe.Invoice) Invoice {
 		FailedAttempts: int(i.AttemptCount), PeriodStart: moment(i.PeriodStart), PeriodEnd: moment(i.PeriodEnd),
 		CreatedAt: moment(i.Created), DueAt: moment(i.DueDate), HostedURL: i.HostedInvoiceURL, PDFURL: i.InvoicePDF,
 	}
-	if i.Status == stripe.InvoiceStatusPaid { // the last attempt succeeded
+	running := i.PaymentIntent != nil && i.PaymentIntent.Status == stripe.PaymentIntentStatusProcessing
+	if i.Status == stripe.InvoiceStatusPaid || running { // the last attempt didn't fail
 		out.FailedAttempts = max(0, out.FailedAttempts-1)
 	}
 	if i.Subscription != nil {

@@ -100,13 +100,13 @@ func TestCallsAboutPlansAreOfTheDocument(t *testing.T) {
 			return c.PauseCollection(ctx, "sub_1")
 		}, url.Values{"pause_collection[behavior]": {"void"}}},
 		{"resume", "POST /v1/subscriptions/sub_1", func(ctx context.Context, c *processor.Client) error {
-			return c.ResumeSubscription(ctx, sub)
+			return c.ResumeSubscription(ctx, sub, true)
 		}, url.Values{"pause_collection": {""}, "billing_cycle_anchor": {"now"}, "proration_behavior": {"none"}}},
 		{"resume a trial", "POST /v1/subscriptions/sub_1", func(ctx context.Context, c *processor.Client) error {
-			return c.ResumeSubscription(ctx, trialing)
+			return c.ResumeSubscription(ctx, trialing, true)
 		}, url.Values{"pause_collection": {""}, "proration_behavior": {"none"}}},
 		{"resume after a trial", "POST /v1/subscriptions/sub_1/resume", func(ctx context.Context, c *processor.Client) error {
-			return c.ResumeSubscription(ctx, paused)
+			return c.ResumeSubscription(ctx, paused, true)
 		}, url.Values{"billing_cycle_anchor": {"now"}, "proration_behavior": {"none"}}},
 		{"extend a trial", "POST /v1/subscriptions/sub_1", func(ctx context.Context, c *processor.Client) error {
 			return c.SetTrialEnd(ctx, "sub_1", at)
@@ -115,11 +115,11 @@ func TestCallsAboutPlansAreOfTheDocument(t *testing.T) {
 			return c.SendInvoices(ctx, sub, pro, 14)
 		}, with(price, "proration_behavior", "create_prorations", "collection_method", "send_invoice", "days_until_due", "14")},
 		{"book by invoices", "POST /v1/subscriptions", func(ctx context.Context, c *processor.Client) error {
-			return c.CreateInvoicedSubscription(ctx, "key", "cus_1", "ten_1", pro, 14)
+			return c.CreateInvoicedSubscription(ctx, "key", "cus_1", "ten_1", pro, 14, true)
 		}, url.Values{
 			"customer": {"cus_1"}, "metadata[tenant_id]": {"ten_1"}, "collection_method": {"send_invoice"}, "days_until_due": {"14"},
 			"items[0][price_data][product]": {"prod_1"}, "items[0][price_data][currency]": {"usd"}, "items[0][price_data][unit_amount]": {"9900"},
-			"items[0][price_data][recurring][interval]": {"year"},
+			"items[0][price_data][recurring][interval]": {"year"}, "automatic_tax[enabled]": {"true"},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

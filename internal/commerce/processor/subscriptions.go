@@ -42,6 +42,8 @@ type Subscription struct {
 	Next *ScheduledChange
 	// UpdateAwaitsPayment: a change of the price takes effect when its invoice is paid.
 	UpdateAwaitsPayment bool
+	// CouponID is the discount of the subscription; empty if there is none.
+	CouponID string
 	// PaymentURL is the page of the newest invoice if that is open; otherwise empty.
 	PaymentURL string
 }
@@ -54,17 +56,17 @@ type ScheduledChange struct {
 	At     time.Time
 }
 
-func (c *Client) listSubscriptions(ctx context.Context, customerID string) ([]Subscription, error) {
+func (c *Client) listSubscriptions(ctx context.Context, customerID string) (all []Subscription, complete bool, err error) {
 	asked := &stripe.SubscriptionListParams{ListParams: listParams(ctx, ""), Customer: new(customerID), Status: new("all")}
 	asked.Single = true
 	asked.AddExpand("data.schedule")
 	asked.AddExpand("data.latest_invoice")
 	list := c.api.Subscriptions.List(asked)
-	var all []Subscription
 	for list.Next() {
 		all = append(all, subscription(list.Subscription()))
 	}
-	return all, c.failed(ctx, "list subscriptions", list.Err(), list.SubscriptionList().Data != nil)
+	err = c.failed(ctx, "list subscriptions", list.Err(), list.SubscriptionList().Data != nil)
+	return all, err == nil && !list.SubscriptionList().HasMore, err
 }
 
 func subscription(s *stripe.Subscription) Subscription {
@@ -85,6 +87,9 @@ func subscription(s *stripe.Subscription) Subscription {
 	}
 	if s.LatestInvoice != nil && s.LatestInvoice.Status == stripe.InvoiceStatusOpen {
 		out.PaymentURL = s.LatestInvoice.HostedInvoiceURL
+	}
+	if s.Discount != nil && s.Discount.Coupon != nil {
+		out.CouponID = s.Discount.Coupon.ID
 	}
 	if s.Schedule != nil && s.Schedule.ID != "" {
 		out.ScheduleID = s.Schedule.ID
@@ -183,10 +188,14 @@ func (c *Client) SchedulePrice(ctx context.Context, s Subscription, plan string,
 		id = made.ID
 	}
 	phase := func(p Price) *stripe.SubscriptionSchedulePhaseParams {
-		return &stripe.SubscriptionSchedulePhaseParams{
+		asked := &stripe.SubscriptionSchedulePhaseParams{
 			Items:             []*stripe.SubscriptionSchedulePhaseItemParams{{PriceData: p.params(), Quantity: new(int64(1))}},
 			ProrationBehavior: new("none"),
 		}
+		if s.CouponID != "" { // or the phases would have no discount
+			asked.Coupon = new(s.CouponID)
+		}
+		return asked
 	}
 	now, next := phase(s.Price), phase(to)
 	now.StartDate, now.EndDate, next.Iterations = new(s.PeriodStart.Unix()), new(s.PeriodEnd.Unix()), new(int64(1))
@@ -229,8 +238,8 @@ func (c *Client) PauseCollection(ctx context.Context, subscriptionID string) err
 	})
 }
 
-// ResumeSubscription continues a paused subscription with a new period that begins now.
-func (c *Client) ResumeSubscription(ctx context.Context, s Subscription) error {
+// ResumeSubscription continues a paused subscription: with a new period that begins now, or else in its present one, which is paid.
+func (c *Client) ResumeSubscription(ctx context.Context, s Subscription, newPeriod bool) error {
 	if s.Status == string(stripe.SubscriptionStatusPaused) {
 		got, err := c.api.Subscriptions.Resume(s.ID, &stripe.SubscriptionResumeParams{
 			Params: params(ctx, "", ""), BillingCycleAnchor: new("now"), ProrationBehavior: new("none"),
@@ -239,10 +248,9 @@ func (c *Client) ResumeSubscription(ctx context.Context, s Subscription) error {
 	}
 	asked := &stripe.SubscriptionParams{ProrationBehavior: new("none")}
 	asked.AddExtra("pause_collection", "") // the library can't send an empty value for it
-	if s.Status == string(stripe.SubscriptionStatusTrialing) {
-		return c.updateSubscription(ctx, "resume subscription", s.ID, asked)
+	if newPeriod && s.Status != string(stripe.SubscriptionStatusTrialing) {
+		asked.BillingCycleAnchorNow = new(true)
 	}
-	asked.BillingCycleAnchorNow = new(true)
 	return c.updateSubscription(ctx, "resume subscription", s.ID, asked)
 }
 
@@ -263,13 +271,18 @@ func (c *Client) SendInvoices(ctx context.Context, s Subscription, to Price, day
 	})
 }
 
-// CreateInvoicedSubscription creates a subscription that is paid by invoices. Repeated calls with the same key within a day create
-// only one.
-func (c *Client) CreateInvoicedSubscription(ctx context.Context, key, customerID, tenantID string, p Price, daysUntilDue int) error {
+// CreateInvoicedSubscription creates a subscription that is paid by invoices, with taxes if they are computed. Repeated calls with the
+// same key within a day create only one.
+func (c *Client) CreateInvoicedSubscription(
+	ctx context.Context, key, customerID, tenantID string, p Price, daysUntilDue int, automaticTax bool,
+) error {
 	asked := &stripe.SubscriptionParams{
 		Params: params(ctx, "", key), Customer: new(customerID), Metadata: map[string]string{metaTenant: tenantID},
 		Items:            []*stripe.SubscriptionItemsParams{{PriceData: p.params()}},
 		CollectionMethod: new(string(stripe.SubscriptionCollectionMethodSendInvoice)), DaysUntilDue: new(int64(daysUntilDue)),
+	}
+	if automaticTax {
+		asked.AutomaticTax = &stripe.SubscriptionAutomaticTaxParams{Enabled: new(true)}
 	}
 	made, err := c.api.Subscriptions.New(asked)
 	return c.failed(ctx, "create subscription", err, made.ID != "")

@@ -101,13 +101,18 @@ func (s *Service) ResumeSubscription(ctx context.Context, actor audit.Actor, id 
 		if err != nil {
 			return err
 		}
+		if !ending && statusOf(theirs) != Paused {
+			return nil // it was resumed already
+		}
 		if err := s.record(ctx, actor, row, "subscription.resume", "", map[string]any{"status": Active}); err != nil {
 			return err
 		}
 		if ending {
 			return s.config.Processor.SetCancelAtPeriodEnd(ctx, theirs.ID, false)
 		}
-		return s.config.Processor.ResumeSubscription(ctx, theirs)
+		// A period that began while it was paused isn't paid; the one before is.
+		unpaid := row.PausedAt == nil || !theirs.PeriodStart.Before(*row.PausedAt)
+		return s.config.Processor.ResumeSubscription(ctx, theirs, unpaid)
 	})
 }
 
@@ -129,10 +134,11 @@ func (s *Service) CancelSubscription(ctx context.Context, actor audit.Actor, id 
 		if err != nil {
 			return err
 		}
-		if err := s.record(ctx, actor, row, "subscription.cancel", "", map[string]any{"cancelAtPeriodEnd": row.Status == Active}); err != nil {
+		status := statusOf(theirs)
+		if err := s.record(ctx, actor, row, "subscription.cancel", "", map[string]any{"cancelAtPeriodEnd": status == Active}); err != nil {
 			return err
 		}
-		if row.Status != Active {
+		if status != Active {
 			return s.config.Processor.CancelSubscription(ctx, theirs.ID, false)
 		}
 		return s.cancelAtProcessor(ctx, theirs, true)
@@ -151,6 +157,10 @@ func (s *Service) ExtendTrial(ctx context.Context, actor audit.Actor, id string,
 		}
 		if row.ProcessorSubscriptionID == nil {
 			return s.changeTrial(ctx, actor, row, "subscription.extend_trial", reason, func(_ *changes, t *db.Subscription) error {
+				until := t.TrialEndsAt.AddDate(0, 0, days)
+				if until.Sub(t.CreatedAt) > maxTrial {
+					return problem.BadField("days", "a trial may last at most 180 days in all")
+				}
 				t.TrialEndsAt, t.PeriodEnd, t.TrialReminded = &until, until, false
 				return nil
 			})
@@ -252,7 +262,7 @@ func (s *Service) ChangeTenantPlan(ctx context.Context, actor audit.Actor, tenan
 	}
 	row := current(list)
 	switch {
-	case row != nil && row.ProcessorSubscriptionID != nil && runs(row.Status):
+	case row != nil && row.ProcessorSubscriptionID != nil && (runs(row.Status) || to.Plan == free && row.Status != Canceled):
 		if to.PriceCents == nil && row.Plan == to.Plan && (to.Interval == nil || row.BillingInterval == *to.Interval) {
 			return s.grantFree(ctx, actor, tenantID, to)
 		}
@@ -275,7 +285,7 @@ func (s *Service) grantFree(ctx context.Context, actor audit.Actor, tenantID str
 		if err := q.EnsureBillingCustomer(ctx, db.EnsureBillingCustomerParams{TenantID: tenantID, Now: now}); err != nil {
 			return fmt.Errorf("ensure billing customer: %w", err)
 		}
-		_, err := s.changeTx(ctx, tx, tenantID, func(c *changes) error {
+		return s.changeTx(ctx, tx, tenantID, func(c *changes) error {
 			for _, row := range c.list {
 				if row.ProcessorSubscriptionID != nil || row.Status != Trialing || row.Plan == to.Plan {
 					continue
@@ -295,7 +305,6 @@ func (s *Service) grantFree(ctx context.Context, actor audit.Actor, tenantID str
 			}
 			return c.setPlan(ctx, actor, to.Plan, to.Reason)
 		})
-		return err
 	})
 }
 
@@ -310,7 +319,7 @@ func (s *Service) move(ctx context.Context, actor audit.Actor, row db.Subscripti
 		return err
 	}
 	if to.Plan == free {
-		return s.config.Processor.CancelSubscription(ctx, theirs.ID, true)
+		return s.config.Processor.CancelSubscription(ctx, theirs.ID, isPaid(theirs))
 	}
 	interval := row.BillingInterval
 	if to.Interval != nil {
@@ -319,6 +328,9 @@ func (s *Service) move(ctx context.Context, actor audit.Actor, row db.Subscripti
 	plan, err := s.plan(ctx, to.Plan)
 	if err != nil {
 		return err
+	}
+	if to.PriceCents != nil { // the agreed price replaces the plan's, which may have none for a year
+		plan.YearlyPriceCents = to.PriceCents
 	}
 	price, err := s.priceOf(ctx, plan, interval)
 	if err != nil {
@@ -331,7 +343,7 @@ func (s *Service) move(ctx context.Context, actor audit.Actor, row db.Subscripti
 		price.UnitCents = *to.PriceCents
 		return s.config.Processor.SendInvoices(ctx, theirs, price, to.DaysUntilDue)
 	}
-	return s.config.Processor.ChangePrice(ctx, theirs, price, settlementOf(statusOf(theirs)))
+	return s.config.Processor.ChangePrice(ctx, theirs, price, settlementOf(theirs))
 }
 
 // invoiceTenant begins a subscription at an agreed price.
@@ -348,6 +360,7 @@ func (s *Service) invoiceTenant(ctx context.Context, actor audit.Actor, tenantID
 	if err != nil {
 		return err
 	}
+	plan.YearlyPriceCents = to.PriceCents
 	price, err := s.priceOf(ctx, plan, interval)
 	if err != nil {
 		return err
@@ -359,5 +372,5 @@ func (s *Service) invoiceTenant(ctx context.Context, actor audit.Actor, tenantID
 	}
 	// A repetition finds the subscription of the first attempt: its reading number is the same until a reading was applied.
 	key := fmt.Sprintf("invoiced-%s-%d", tenantID, customer.ReadApplied)
-	return s.config.Processor.CreateInvoicedSubscription(ctx, key, *customer.ProcessorCustomerID, tenantID, price, to.DaysUntilDue)
+	return s.config.Processor.CreateInvoicedSubscription(ctx, key, *customer.ProcessorCustomerID, tenantID, price, to.DaysUntilDue, s.config.AutomaticTax)
 }

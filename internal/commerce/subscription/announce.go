@@ -37,6 +37,20 @@ func auditView(s db.Subscription) map[string]any {
 	}
 }
 
+// announceGraceEnd writes the event and mails that an UNPAID tenant has the limits of FREE from now on.
+func (c *changes) announceGraceEnd(ctx context.Context, s db.Subscription) error {
+	err := c.config.Events.EmitTx(ctx, c.tx, event.Event{
+		TenantID: s.TenantID, Name: event.SubscriptionUpdated, Subject: s.ID, Data: eventdata.SubscriptionUpdatedData{TenantSubscription: Shown(s)},
+	})
+	if err != nil {
+		return err
+	}
+	return c.mailOwners(ctx, notice{kind: "limits_ended", subject: "The limits of the plan Free apply now", opening: []string{
+		fmt.Sprintf("your plan %s is still unpaid, so the limits of the plan Free apply now. Nothing is deleted. With the payment, your plan is back.",
+			c.planName(s.Plan)),
+	}, link: paymentLink(s.PaymentURL)})
+}
+
 // announceInvoice writes the events of an invoice's change: it was paid, or an attempt to collect its payment failed.
 func (c *changes) announceInvoice(ctx context.Context, before *db.Invoice, after db.Invoice) error {
 	if before == nil {

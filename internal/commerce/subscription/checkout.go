@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ func (s *Service) CreateBillingCheckout(ctx context.Context, c tenancy.Caller, b
 		return processor.PaymentPage{}, fmt.Errorf("list subscriptions: %w", err)
 	}
 	if now := current(list); now != nil && now.ProcessorSubscriptionID != nil && now.Status != Canceled && now.Status != Incomplete {
-		return processor.PaymentPage{}, problem.Conflicting("a subscription to %s is %s; change it instead of booking another one", now.Plan, now.Status)
+		return processor.PaymentPage{}, problem.Conflicting("a subscription to %s is %s: change it, or end it before you book another one", now.Plan, now.Status)
 	}
 	price, err := s.priceOf(ctx, plan, b.Interval)
 	if err != nil {
@@ -80,15 +81,17 @@ func (s *Service) CreateBillingCheckout(ctx context.Context, c tenancy.Caller, b
 	return made, s.keepPage(ctx, c, made)
 }
 
-// trialOf returns the trial of a new subscription: the rest of a trial that runs, or that of the plan if it is the tenant's first
-// subscription to it.
+// trialOf returns the trial of a new subscription: the rest of a trial that runs, or that of the plan if the tenant had no trial
+// before. A change of plan within a trial would otherwise bring one trial after the other.
 func trialOf(list []db.Subscription, plan db.Plan, now time.Time) (days int, end time.Time) {
 	for _, s := range list {
 		if s.Status == Trialing && s.TrialEndsAt != nil && s.TrialEndsAt.Sub(now) >= minTrialLeft {
 			return 0, *s.TrialEndsAt
 		}
 	}
-	if slices.ContainsFunc(list, func(s db.Subscription) bool { return s.Plan == plan.Tier && s.Status != Incomplete }) {
+	if slices.ContainsFunc(list, func(s db.Subscription) bool {
+		return s.TrialEndsAt != nil || s.Plan == plan.Tier && s.Status != Incomplete
+	}) {
 		return 0, time.Time{}
 	}
 	return int(plan.TrialDays), time.Time{}
@@ -130,7 +133,10 @@ func forSale(p db.Plan) bool {
 // priceOf returns the plan's price at the processor. It creates the plan's product first if there is none.
 func (s *Service) priceOf(ctx context.Context, p db.Plan, interval string) (processor.Price, error) {
 	price := processor.Price{UnitCents: p.PriceCents, Currency: strings.ToLower(p.Currency), Yearly: interval == Year}
-	if price.Yearly && p.YearlyPriceCents != nil {
+	if price.Yearly {
+		if p.YearlyPriceCents == nil {
+			return price, problem.BadField("interval", "the plan %s has no price for a year", p.Tier)
+		}
 		price.UnitCents = *p.YearlyPriceCents
 	}
 	if p.ProcessorProductID != nil {
@@ -238,7 +244,10 @@ func (s *Service) refused(ctx context.Context, tenantID string, err error) error
 		return err
 	}
 	s.config.Log.ErrorContext(ctx, "the processor refused a request about a plan", "error", refusal, "tenantId", tenantID)
-	return problem.Conflicting("the payment processor refused this: %s", refusal.Message)
+	if refusal.Status == http.StatusPaymentRequired { // about the card; other texts are for developers
+		return problem.Conflicting("the payment failed: %s", refusal.Message)
+	}
+	return problem.Conflicting("the payment processor refused this; ask the operator of this server, whose log says why")
 }
 
 // portal names the settings of a portal in processor_objects.

@@ -43,7 +43,12 @@ func copySubscription(before *db.Subscription, tenantID, plan string, p processo
 	if p.ByInvoice {
 		s.Collection = Invoice
 	}
-	s.PriceCents, s.Currency = p.UnitCents, strings.ToUpper(p.Currency)
+	if p.Currency != "" { // without an item of a plan, the last price stays
+		s.PriceCents, s.Currency = p.UnitCents, strings.ToUpper(p.Currency)
+	}
+	if s.TrialReminded && s.TrialEndsAt != nil && p.TrialEnd.After(*s.TrialEndsAt) {
+		s.TrialReminded = false
+	}
 	s.PeriodStart, s.PeriodEnd, s.TrialEndsAt = p.PeriodStart, p.PeriodEnd, optional(p.TrialEnd)
 	s.CancelAtPeriodEnd, s.CanceledAt = p.CancelAtPeriodEnd, optional(p.CanceledAt)
 	s.PausedAt = since(s.PausedAt, s.Status == Paused, now)
@@ -88,17 +93,32 @@ func optional(t time.Time) *time.Time {
 	return &t
 }
 
-// sameSubscription reports whether two rows differ at most in their time of change.
+// sameSubscription reports whether two rows differ at most in their time of change and in the page's URL, which is another one each
+// time it is read.
 func sameSubscription(a, b db.Subscription) bool {
 	a.UpdatedAt, b.UpdatedAt = time.Time{}, time.Time{}
+	a.PaymentURL, b.PaymentURL = presence(a.PaymentURL), presence(b.PaymentURL)
 	return sameRow(a, b)
 }
 
 // sameInvoice does the same for invoices.
 func sameInvoice(a, b db.Invoice) bool {
 	a.UpdatedAt, b.UpdatedAt = time.Time{}, time.Time{}
+	a.HostedURL, b.HostedURL = presence(a.HostedURL), presence(b.HostedURL)
+	a.PdfURL, b.PdfURL = presence(a.PdfURL), presence(b.PdfURL)
 	return sameRow(a, b)
 }
+
+// presence keeps of a text only that there is one.
+func presence(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	return new("")
+}
+
+// sameText reports whether two optional texts are equal.
+func sameText(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
 // sameRow compares all fields, and times by the moment: rows that were read have times in another location.
 func sameRow[T any](a, b T) bool {

@@ -34,6 +34,11 @@ func (c *changes) grantPlan(ctx context.Context, s db.Subscription) error {
 		return fmt.Errorf("set granted plan: %w", err)
 	}
 	c.customer.GrantedPlan = &plan
+	if s.Status == Unpaid && plan == free {
+		if err := c.announceGraceEnd(ctx, s); err != nil {
+			return err
+		}
+	}
 	return c.setPlan(ctx, audit.System(component), plan, "subscription "+s.ID+" is "+s.Status)
 }
 
@@ -49,7 +54,7 @@ func (c *changes) setPlan(ctx context.Context, actor audit.Actor, plan, reason s
 		Actor: actor, TenantID: c.tenant.ID, Action: "tenant.change_plan", Entity: "tenant", EntityID: c.tenant.ID, Reason: reason,
 		Before: map[string]any{"plan": c.tenant.Plan}, After: map[string]any{"plan": plan},
 	})
-	c.tenant.Plan = plan
+	c.tenant.Plan, c.newPlan = plan, true
 	return err
 }
 

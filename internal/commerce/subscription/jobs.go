@@ -2,12 +2,13 @@ package subscription
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
+	"showfloor/gen/db"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/queue"
 	"showfloor/internal/commerce/processor"
@@ -40,11 +41,32 @@ func (CancelDuplicateArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: processor.Queue, MaxAttempts: 25, UniqueOpts: queue.Unfinished()}
 }
 
-// CancelDuplicate ends the subscription, credits its unused part, and copies the result. It may run twice.
+// CancelDuplicate ends the subscription if a newer one still runs, credits its unused part if that is paid, and copies the result. It
+// may run twice.
 func (s *Service) CancelDuplicate(ctx context.Context, a CancelDuplicateArgs) error {
-	err := s.config.Processor.CancelSubscription(ctx, a.ProcessorSubscriptionID, true)
-	if _, refused := errors.AsType[*processor.Refusal](err); err != nil && !refused { // refused: it has ended already
+	customer, err := db.New(s.config.Pool).GetBillingCustomer(ctx, a.TenantID)
+	if err != nil {
+		return fmt.Errorf("get billing customer: %w", err)
+	}
+	if customer.ProcessorCustomerID == nil {
+		return nil
+	}
+	state, err := s.config.Processor.ReadCustomer(ctx, *customer.ProcessorCustomerID)
+	if err != nil {
 		return err
+	}
+	i := slices.IndexFunc(state.Subscriptions, func(p processor.Subscription) bool { return p.ID == a.ProcessorSubscriptionID })
+	if i < 0 || !runs(statusOf(state.Subscriptions[i])) {
+		return nil
+	}
+	old := state.Subscriptions[i]
+	newer := func(p processor.Subscription) bool {
+		return runs(statusOf(p)) && p.ID != old.ID && (p.CreatedAt.After(old.CreatedAt) || p.CreatedAt.Equal(old.CreatedAt) && p.ID > old.ID)
+	}
+	if slices.ContainsFunc(state.Subscriptions, newer) {
+		if err := s.config.Processor.CancelSubscription(ctx, old.ID, isPaid(old)); err != nil {
+			return err
+		}
 	}
 	return s.SyncTenant(ctx, a.TenantID)
 }

@@ -82,7 +82,7 @@ func (c *changes) bookMoney(ctx context.Context, before *db.Invoice, after db.In
 		}{kindFailure, after.TotalCents, c.now})
 	}
 	for _, e := range entries {
-		if e.cents <= 0 {
+		if e.cents == 0 { // less than before is a reversal, such as a refund that failed
 			continue
 		}
 		err := c.book(ctx, db.CreateRevenueEntryParams{

@@ -89,15 +89,19 @@ func (c *changes) statusNotice(name, before string, after db.Subscription) (noti
 		}}, true
 	case after.Status == Active && before == Trialing:
 		return notice{kind: "trial_paid", subject: "Your trial has ended, and " + name + " continues", opening: []string{
-			fmt.Sprintf("your trial of %s has ended, and its first payment has arrived. The next period begins on %s.", name, day(after.PeriodEnd)),
+			fmt.Sprintf("your trial of %s has ended, and the first payment is being collected. The next period begins on %s.", name, day(after.PeriodEnd)),
 		}}, true
+	case after.Status == PastDue && after.Collection == Invoice:
+		return notice{kind: "overdue", subject: "An invoice for your plan is overdue", opening: []string{
+			fmt.Sprintf("the invoice for your plan %s is overdue. Please pay it.", name),
+		}, link: paymentLink(after.PaymentURL)}, true
 	case after.Status == Active:
 		return notice{kind: "recovered", subject: "Your plan " + name + " is active again", opening: []string{
 			fmt.Sprintf("the plan %s is active, with all its limits.", name),
 		}}, true
 	case after.Status == Unpaid:
 		return notice{kind: "unpaid", subject: "Your plan " + name + " is unpaid", opening: []string{
-			fmt.Sprintf("several attempts to collect the payment for %s have failed. If it isn't paid by %s, the limits of the plan Free apply.",
+			fmt.Sprintf("several attempts to collect the payment for %s have failed. If it isn't paid, the limits of the plan Free apply from %s on.",
 				name, day(c.now.Add(c.config.Grace))),
 			"Nothing is deleted. Streams that are on air continue.",
 		}, link: paymentLink(after.PaymentURL)}, true
@@ -109,13 +113,19 @@ func (c *changes) statusNotice(name, before string, after db.Subscription) (noti
 		return notice{kind: "paused", subject: "Your subscription is paused", opening: []string{
 			fmt.Sprintf("your subscription to %s is paused. Nothing is charged, and the limits of the plan Free apply.", name),
 		}}, true
-	case after.Status == Canceled && before != "" && before != Incomplete && !(after.ProcessorSubscriptionID == nil && before == Trialing):
+	case after.Status == Canceled && before != "" && before != Incomplete && !c.hasAnother(after):
 		return notice{kind: "ended", subject: "Your subscription to " + name + " has ended", opening: []string{
 			fmt.Sprintf("your subscription to %s has ended. The limits of the plan Free apply now. Nothing is deleted.", name),
 		}}, true
 	default:
 		return notice{}, false
 	}
+}
+
+// hasAnother reports whether another subscription gives the tenant its plan.
+func (c *changes) hasAnother(s db.Subscription) bool {
+	now := current(c.list)
+	return now != nil && now.ID != s.ID && runs(now.Status)
 }
 
 // trialReminder is for a trial that ends soon.
@@ -138,7 +148,7 @@ func (c *changes) afterTrial(s db.Subscription) string {
 func failedLetter(i db.Invoice) notice {
 	return notice{kind: "payment_failed", subject: "A payment for your plan failed", opening: []string{
 		fmt.Sprintf("the payment of %s for your plan failed, or must be confirmed by you.", amount(i.DueCents, i.Currency)),
-		"It is tried again in the next days. To be sure, pay here, or change your card in the billing portal.",
+		"Pay here, or change your card in the billing portal. Failed charges of a running plan are repeated in the next days.",
 	}, link: paymentLink(i.HostedURL)}
 }
 

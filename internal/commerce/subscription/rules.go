@@ -143,10 +143,15 @@ const maxTrial = 180 * 24 * time.Hour
 // reminder is how long before its end a trial is mentioned in a mail.
 const reminder = 3 * 24 * time.Hour
 
-// settlementOf returns how an admin's change of plan is paid.
-func settlementOf(status string) processor.Settlement {
-	if status == Trialing {
+// settlementOf returns how an admin's change of plan is paid. A period that isn't paid has nothing to settle.
+func settlementOf(p processor.Subscription) processor.Settlement {
+	if !isPaid(p) {
 		return processor.PayNothing
 	}
 	return processor.PayWithNext
+}
+
+// isPaid reports whether the present period of a subscription is paid, so that its unused part can be credited.
+func isPaid(p processor.Subscription) bool {
+	return p.Status == "active" && p.PaymentURL == "" && !p.CollectionPaused
 }

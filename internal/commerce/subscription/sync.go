@@ -72,54 +72,67 @@ type changes struct {
 	list []db.Subscription
 	// newStatus: the tenant's status has changed.
 	newStatus bool
+	// newPlan: the tenant's plan has changed.
+	newPlan bool
 }
 
 // change runs do with the tenant locked. Afterwards it does what is due by the clock, and gives the tenant the plan and status
 // that follow from its subscriptions. A tenant that was never a customer has no effect.
 func (s *Service) change(ctx context.Context, tenantID string, do func(c *changes) error) error {
-	var newStatus bool
-	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
-		newStatus, err = s.changeTx(ctx, tx, tenantID, do)
-		return err
-	})
-	if newStatus {
-		s.config.Accounts.ForgetCallers() // they know it
-	}
-	return err
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) { return s.changeTx(ctx, tx, tenantID, do) })
 }
 
-func (s *Service) changeTx(ctx context.Context, tx pgx.Tx, tenantID string, do func(c *changes) error) (newStatus bool, err error) {
+func (s *Service) changeTx(ctx context.Context, tx pgx.Tx, tenantID string, do func(c *changes) error) (err error) {
 	c := &changes{Service: s, tx: tx, q: db.New(tx), now: s.config.Now().UTC().Truncate(time.Microsecond)}
 	if c.tenant, err = c.q.LockTenant(ctx, tenantID); err != nil {
-		return false, fmt.Errorf("lock tenant: %w", err)
+		return fmt.Errorf("lock tenant: %w", err)
 	}
 	c.customer, err = c.q.LockBillingCustomer(ctx, tenantID)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return false, nil
+		return nil
 	case err != nil:
-		return false, fmt.Errorf("lock billing customer: %w", err)
+		return fmt.Errorf("lock billing customer: %w", err)
 	}
 	if c.plans, err = c.q.ListPlans(ctx); err != nil {
-		return false, fmt.Errorf("list plans: %w", err)
+		return fmt.Errorf("list plans: %w", err)
 	}
 	if c.list, err = c.q.ListSubscriptionsOfTenant(ctx, tenantID); err != nil {
-		return false, fmt.Errorf("list subscriptions: %w", err)
+		return fmt.Errorf("list subscriptions: %w", err)
 	}
 	if err := do(c); err != nil {
-		return false, err
+		return err
 	}
 	if err := c.settleTrials(ctx); err != nil {
-		return false, err
+		return err
 	}
-	err = c.grant(ctx)
-	return c.newStatus, err
+	if err := c.grant(ctx); err != nil {
+		return err
+	}
+	postgres.AfterCommit(tx, c.forget)
+	return nil
+}
+
+// forget removes what this process has cached about the tenant's status and plan. Other processes remember it for up to 10 seconds.
+func (c *changes) forget() {
+	if c.newStatus {
+		c.config.Accounts.ForgetCallers()
+	}
+	if c.newPlan {
+		c.config.Quotas.ForgetPlans()
+		c.config.Usage.ForgetBlocks()
+	}
 }
 
 // copyState copies subscriptions and invoices, the oldest first.
 func (c *changes) copyState(ctx context.Context, state processor.CustomerState) error {
 	for _, p := range slices.Backward(state.Subscriptions) {
 		if err := c.copySubscription(ctx, p); err != nil {
+			return err
+		}
+	}
+	if state.Complete {
+		if err := c.endVanished(ctx, state.Subscriptions); err != nil {
 			return err
 		}
 	}
@@ -149,6 +162,26 @@ func (c *changes) copySubscription(ctx context.Context, p processor.Subscription
 		plan = before.Plan
 	}
 	return c.put(ctx, before, copySubscription(before, c.tenant.ID, plan, p, c.now))
+}
+
+// endVanished ends subscriptions that the processor has no more.
+func (c *changes) endVanished(ctx context.Context, theirs []processor.Subscription) error {
+	for _, s := range slices.Clone(c.list) {
+		known := s.ProcessorSubscriptionID == nil || s.Status == Canceled || slices.ContainsFunc(theirs, func(p processor.Subscription) bool {
+			return p.ID == *s.ProcessorSubscriptionID
+		})
+		if known {
+			continue
+		}
+		c.config.Log.ErrorContext(ctx, "the processor doesn't know a subscription any more; it ends",
+			"tenantId", c.tenant.ID, "subscriptionId", s.ID, "processorSubscriptionId", *s.ProcessorSubscriptionID)
+		ended := s
+		ended.Status, ended.CanceledAt, ended.PausedAt, ended.UnpaidAt, ended.MonthlyCents, ended.UpdatedAt = Canceled, &c.now, nil, nil, 0, c.now
+		if err := c.put(ctx, &s, ended); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // planOf returns the plan with a product; empty if there is none.
@@ -202,6 +235,12 @@ func (c *changes) cancelDuplicates(ctx context.Context) error {
 // put stores a subscription: before is its present row, nil for a new one. Without a change it does nothing.
 func (c *changes) put(ctx context.Context, before *db.Subscription, after db.Subscription) error {
 	if before != nil && sameSubscription(*before, after) {
+		if sameText(before.PaymentURL, after.PaymentURL) {
+			return nil
+		}
+		if err := c.q.UpdateSubscription(ctx, updateParams(after)); err != nil {
+			return fmt.Errorf("update page of subscription: %w", err)
+		}
 		return nil
 	}
 	if before == nil {
@@ -255,7 +294,8 @@ func (c *changes) copyInvoices(ctx context.Context, list []processor.Invoice) er
 		}
 		after, err := copyInvoice(before, c.tenant.ID, c.subscriptionOf(p), p, c.now)
 		if err != nil {
-			return err
+			c.config.Log.ErrorContext(ctx, "an invoice of the processor can't be copied, and is ignored", "tenantId", c.tenant.ID, "error", err)
+			continue
 		}
 		if err := c.putInvoice(ctx, before, after); err != nil {
 			return err
@@ -281,6 +321,12 @@ func (c *changes) putInvoice(ctx context.Context, before *db.Invoice, after db.I
 			return fmt.Errorf("create invoice: %w", err)
 		}
 	case sameInvoice(*before, after):
+		if after.Status != Open || sameText(before.HostedURL, after.HostedURL) {
+			return nil
+		}
+		if err := c.q.UpdateInvoice(ctx, invoiceParams(after)); err != nil {
+			return fmt.Errorf("update page of invoice: %w", err)
+		}
 		return nil
 	default:
 		if err := c.q.UpdateInvoice(ctx, invoiceParams(after)); err != nil {

@@ -23,7 +23,7 @@ func (s *Service) StartTrialTx(ctx context.Context, tx pgx.Tx, tenantID string) 
 	if err := q.EnsureBillingCustomer(ctx, db.EnsureBillingCustomerParams{TenantID: tenantID, Now: now}); err != nil {
 		return fmt.Errorf("ensure billing customer: %w", err)
 	}
-	_, err := s.changeTx(ctx, tx, tenantID, func(c *changes) error {
+	return s.changeTx(ctx, tx, tenantID, func(c *changes) error {
 		i := slices.IndexFunc(c.plans, func(p db.Plan) bool { return p.Tier == s.config.SignupPlan })
 		if i < 0 || !c.plans[i].Active || c.plans[i].TrialDays == 0 {
 			return nil
@@ -36,7 +36,6 @@ func (s *Service) StartTrialTx(ctx context.Context, tx pgx.Tx, tenantID string) 
 			CreatedAt: c.now, UpdatedAt: c.now,
 		})
 	})
-	return err
 }
 
 // settleTrials ends trials without payment details whose time is over, and mails a reminder before the end of each trial.

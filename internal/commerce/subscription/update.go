@@ -84,6 +84,21 @@ func (s *Service) atProcessor(ctx context.Context, row db.Subscription) (process
 	return state.Subscriptions[i], nil
 }
 
+// asAtProcessor returns the row of a subscription as it will be after the next copy.
+func (s *Service) asAtProcessor(ctx context.Context, row db.Subscription, theirs processor.Subscription) (db.Subscription, error) {
+	plans, err := db.New(s.config.Pool).ListPlans(ctx)
+	if err != nil {
+		return row, fmt.Errorf("list plans: %w", err)
+	}
+	plan := row.Plan
+	for _, p := range plans {
+		if p.ProcessorProductID != nil && *p.ProcessorProductID == theirs.ProductID {
+			plan = p.Tier
+		}
+	}
+	return copySubscription(&row, row.TenantID, plan, theirs, s.config.Now()), nil
+}
+
 func (s *Service) getCurrent(ctx context.Context, tenantID string) (db.Subscription, error) {
 	list, err := db.New(s.config.Pool).ListSubscriptionsOfTenant(ctx, tenantID)
 	if err != nil {
@@ -98,8 +113,11 @@ func (s *Service) getCurrent(ctx context.Context, tenantID string) (db.Subscript
 
 // book changes plan or interval.
 func (s *Service) book(ctx context.Context, c tenancy.Caller, row db.Subscription, theirs processor.Subscription, u Update) error {
-	status := statusOf(theirs)
-	plan, interval := row.Plan, row.BillingInterval
+	row, err := s.asAtProcessor(ctx, row, theirs)
+	if err != nil {
+		return err
+	}
+	status, plan, interval := row.Status, row.Plan, row.BillingInterval
 	if u.Plan != nil {
 		plan = *u.Plan
 	}
@@ -108,21 +126,24 @@ func (s *Service) book(ctx context.Context, c tenancy.Caller, row db.Subscriptio
 	}
 	switch {
 	case status != Trialing && status != Active:
-		return problem.Conflicting("the subscription is %s; pay its open invoice before you change the plan", status)
+		return problem.Conflicting("the plan of a subscription that is %s can't be changed; pay what is open, or end it and book again", status)
+	case theirs.ByInvoice:
+		return problem.Conflicting("this subscription has an agreed price and is paid by invoices; ask the operator of this server to change it")
 	case theirs.UpdateAwaitsPayment:
 		return problem.Conflicting("an earlier change awaits its payment; complete or let it expire first")
 	case theirs.CancelAtPeriodEnd:
 		return problem.Conflicting("the subscription ends with its period; withdraw the cancellation first")
 	}
+	same := plan == row.Plan && interval == row.BillingInterval
+	p, err := s.planForSale(ctx, plan, interval)
+	if err != nil && !same {
+		return err
+	}
 	if err := s.record(ctx, c.Actor(), row, "subscription.book", "", map[string]any{"plan": plan, "interval": interval}); err != nil {
 		return err
 	}
-	if plan == row.Plan && interval == row.BillingInterval {
+	if same {
 		return s.config.Processor.ReleaseSchedule(ctx, theirs)
-	}
-	p, err := s.planForSale(ctx, plan, interval)
-	if err != nil {
-		return err
 	}
 	price, err := s.priceOf(ctx, p, interval)
 	if err != nil {

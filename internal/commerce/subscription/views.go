@@ -74,7 +74,7 @@ func (s *Service) refresh(ctx context.Context, tenantID string) error {
 		return fmt.Errorf("get billing customer: %w", err)
 	}
 	now := s.config.Now()
-	if customer.AwayUntil == nil || now.After(*customer.AwayUntil) || customer.ReadAt != nil && now.Sub(*customer.ReadAt).Abs() < freshFor {
+	if customer.AwayUntil == nil || customer.ReadAt != nil && customer.ReadAt.After(*customer.AwayUntil) || customer.ReadAt != nil && now.Sub(*customer.ReadAt).Abs() < freshFor {
 		return nil
 	}
 	_, err, _ = s.reads.Do(tenantID, func() (any, error) {
@@ -130,10 +130,10 @@ func (s *Service) ListBillingPlans(ctx context.Context, c tenancy.Caller) ([]Off
 	return offers, nil
 }
 
-// CurrentPeriod returns the period in which the tenant's usage counts, at a time: the month of the subscription that contains it.
+// CurrentPeriod returns the period in which the tenant's usage counts at a time (usage.Periods): the month of the subscription that contains it.
 // Without a subscription that runs, ok is false.
-func (s *Service) CurrentPeriod(ctx context.Context, tenantID string, at time.Time) (from, to time.Time, ok bool, err error) {
-	list, err := db.New(s.config.Pool).ListSubscriptionsOfTenant(ctx, tenantID)
+func (*Service) CurrentPeriod(ctx context.Context, through db.DBTX, tenantID string, at time.Time) (from, to time.Time, ok bool, err error) {
+	list, err := db.New(through).ListSubscriptionsOfTenant(ctx, tenantID)
 	if err != nil {
 		return from, to, false, fmt.Errorf("list subscriptions: %w", err)
 	}
@@ -146,13 +146,14 @@ func (s *Service) CurrentPeriod(ctx context.Context, tenantID string, at time.Ti
 }
 
 // monthOf returns the month within a period that contains a time. Months begin on the day of the period's start, or on the last day
-// of a shorter month. A time outside of the period counts for its first or last month.
+// of a shorter month. A time before the period counts for its first month. After its end the months go on: the next period has
+// begun, and isn't known yet.
 func monthOf(start, end, at time.Time) (from, to time.Time) {
 	from = start
 	for n := 1; ; n++ {
 		to = addMonths(start, n)
-		if !to.Before(end) {
-			return from, end
+		if from.Before(end) && to.After(end) {
+			to = end
 		}
 		if at.Before(to) {
 			return from, to

@@ -97,10 +97,8 @@ func (x session) in(broadcast time.Time) bool {
 	return x.token != "" && !x.began.Before(broadcast.Truncate(time.Second))
 }
 
-// begin gives the visit a session in a broadcast, unless it has one. It refuses when the viewer's
-// network has too many viewers in this audience, or the stream's tenant as many as its plan allows.
-// Requests of other nodes get no session: the other
-// node knows the viewer.
+// begin gives the visit a session in a broadcast, unless it has one. It refuses when the viewer's network has too many viewers in this
+// audience, or the stream's tenant as many as its plan allows. Requests of other nodes get no session: the other node knows the viewer.
 func (s *Server) begin(v *visit, broadcast time.Time, in *audience) *mediahttp.Problem {
 	if v.node || v.session.in(broadcast) || v.room && v.session.token != "" {
 		return nil
@@ -111,7 +109,7 @@ func (s *Server) begin(v *visit, broadcast time.Time, in *audience) *mediahttp.P
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	viewer := binary.BigEndian.Uint64(id[:])
-	if p := in.reserve(v.r.Context(), viewerName(viewer)); p != nil {
+	if p := in.reserve(v.r.Context(), viewerName(viewer), s.network(v.r)); p != nil {
 		return p
 	}
 	v.session.viewer, v.session.began = viewer, s.config.Now()

@@ -2,6 +2,7 @@ package hls
 
 import (
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -93,7 +94,7 @@ func (s *Server) serveIndex(v *visit) *mediahttp.Problem {
 		return mediahttp.Refuse(http.StatusNotFound, "stream_not_live", "the stream ended before anything could be played")
 	}
 	if v.node { // the other node counts the viewer, but can't know the tenant's other viewers
-		if p := m.viewers.reserve(v.r.Context(), ""); p != nil {
+		if p := m.viewers.reserve(v.r.Context(), "", netip.Addr{}); p != nil {
 			return p
 		}
 	}

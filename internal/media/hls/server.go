@@ -117,7 +117,8 @@ func (c Config) withDefaults() Config {
 type Viewers interface {
 	// Admit reserves a place for a new viewer until Count is called for it, or for some seconds. It returns why there is none;
 	// "" admits. viewer is "" for a viewer of another node, which counts it.
-	Admit(ctx context.Context, tenantID, viewer string) (refusal string)
+	// network is the viewer's; the zero value if it isn't known.
+	Admit(ctx context.Context, tenantID, viewer string, network netip.Addr) (refusal string)
 	// Count gives the viewer's reserved place back in the same moment as count adds the viewer to the stream.
 	Count(tenantID, viewer string, count func())
 }

@@ -85,11 +85,11 @@ func (a *audience) enter(id uint64, network netip.Addr, now time.Time) {
 func viewerName(id uint64) string { return strconv.FormatUint(id, 36) }
 
 // reserve asks for a place for a new viewer of the tenant.
-func (a *audience) reserve(ctx context.Context, viewer string) *mediahttp.Problem {
+func (a *audience) reserve(ctx context.Context, viewer string, network netip.Addr) *mediahttp.Problem {
 	if a.places == nil {
 		return nil
 	}
-	refusal := a.places.Admit(ctx, a.tenantID, viewer)
+	refusal := a.places.Admit(ctx, a.tenantID, viewer, network)
 	if refusal == "" {
 		return nil
 	}

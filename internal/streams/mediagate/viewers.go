@@ -3,6 +3,7 @@ package mediagate
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -22,6 +23,10 @@ const (
 	peerTime  = 500 * time.Millisecond
 	// maxCrowds is the number of tenants whose limit is cached.
 	maxCrowds = 10_000
+	// While a tenant has more than half of its viewers, the places that one network reserves without loading a playlist are a
+	// networkPart of the limit at most, but leastPlaces. Otherwise a single client could hold all places.
+	networkPart = 10
+	leastPlaces = 20
 )
 
 // Viewers admits new viewers of tenants' streams, by HLS and in rooms, as long as the plan allows more. On the node that has the
@@ -46,7 +51,13 @@ type crowd struct {
 	read    time.Time
 	reading chan struct{}
 	// places are the reserved places, by viewer, with the time until which they are reserved.
-	places map[string]time.Time
+	places map[string]place
+}
+
+// place is reserved until a time for a client of a network.
+type place struct {
+	until   time.Time
+	network netip.Addr
 }
 
 // NewViewers returns the gate. streams and hub are called when it is used.
@@ -55,8 +66,8 @@ func NewViewers(streams func() *stream.Service, h func() *hub.Hub, now func() ti
 }
 
 // Admit implements hls.Viewers.
-func (v *Viewers) Admit(ctx context.Context, tenantID, viewer string) (refusal string) {
-	return v.admit(ctx, tenantID, viewer, placeTime, 0)
+func (v *Viewers) Admit(ctx context.Context, tenantID, viewer string, network netip.Addr) (refusal string) {
+	return v.admit(ctx, tenantID, viewer, network, placeTime, 0)
 }
 
 // AdmitPeer does the same for a connection to a room, whose place is given back within a second. watches is set for a viewer
@@ -66,7 +77,7 @@ func (v *Viewers) AdmitPeer(ctx context.Context, tenantID, connID string, watche
 	if watches {
 		own = 1
 	}
-	return v.admit(ctx, tenantID, connID, peerTime, own)
+	return v.admit(ctx, tenantID, connID, netip.Addr{}, peerTime, own)
 }
 
 // Count implements hls.Viewers.
@@ -80,14 +91,18 @@ func (v *Viewers) Count(tenantID, viewer string, count func()) {
 }
 
 // admit reserves a place for some time. own is the number of counted viewers that the new one replaces.
-func (v *Viewers) admit(ctx context.Context, tenantID, viewer string, reserve time.Duration, own int64) string {
+func (v *Viewers) admit(ctx context.Context, tenantID, viewer string, network netip.Addr, reserve time.Duration, own int64) string {
 	c := v.crowd(ctx, tenantID)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.now()
-	for name, until := range c.places {
-		if !until.After(now) {
+	reserved := int64(0)
+	for name, p := range c.places {
+		switch {
+		case !p.until.After(now):
 			delete(c.places, name)
+		case network.IsValid() && p.network == network:
+			reserved++
 		}
 	}
 	switch have := int64(v.hub().Viewers(tenantID)+len(c.places)) + c.limit.Elsewhere - own; {
@@ -97,9 +112,11 @@ func (v *Viewers) admit(ctx context.Context, tenantID, viewer string, reserve ti
 		return c.limit.Blocked
 	case have >= c.limit.Most:
 		return c.limit.Full
+	case have > c.limit.Most/2 && reserved >= max(leastPlaces, c.limit.Most/networkPart):
+		return "too many players of your network load this stream without playing it; try again in some seconds"
 	}
 	if viewer != "" {
-		c.places[viewer] = now.Add(reserve)
+		c.places[viewer] = place{now.Add(reserve), network}
 	}
 	return ""
 }
@@ -112,7 +129,7 @@ func (v *Viewers) crowd(ctx context.Context, tenantID string) *crowd {
 		if len(v.crowds) >= maxCrowds {
 			v.crowds = map[string]*crowd{}
 		}
-		c = &crowd{places: map[string]time.Time{}}
+		c = &crowd{places: map[string]place{}}
 		v.crowds[tenantID] = c
 	}
 	if !c.read.IsZero() && v.now().Sub(c.read).Abs() < limitAge {

@@ -2,6 +2,7 @@ package mediagate_test
 
 import (
 	"log/slog"
+	"net/netip"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -58,7 +59,7 @@ func TestAPlanBoundsViewers(t *testing.T) {
 	for n := range 50 {
 		together.Go(func() {
 			name := strconv.Itoa(n)
-			refusal := r.Viewers.Admit(t.Context(), r.owner.TenantID, name)
+			refusal := r.Viewers.Admit(t.Context(), r.owner.TenantID, name, netip.Addr{})
 			if refusal != "" {
 				if refusal != full {
 					t.Error(refusal)
@@ -76,16 +77,16 @@ func TestAPlanBoundsViewers(t *testing.T) {
 	counted := r.Hub.Viewers(r.owner.TenantID)
 	r.Clock.Advance(10 * time.Second)
 	for range 3 - counted {
-		require.Empty(t, r.Viewers.Admit(t.Context(), r.owner.TenantID, "late"), "the places of players that never came are free")
+		require.Empty(t, r.Viewers.Admit(t.Context(), r.owner.TenantID, "late", netip.Addr{}), "the places of players that never came are free")
 		r.Viewers.Count(r.owner.TenantID, "late", func() { st.AddViewers(1) })
 	}
-	require.Equal(t, full, r.Viewers.Admit(t.Context(), r.owner.TenantID, "one more"))
+	require.Equal(t, full, r.Viewers.Admit(t.Context(), r.owner.TenantID, "one more", netip.Addr{}))
 	require.Empty(t, r.Viewers.AdmitPeer(t.Context(), r.owner.TenantID, "conn", true), "a viewer that changes to the room is no new one")
 	r.Clock.Advance(time.Second)
 	require.Equal(t, full, r.Viewers.AdmitPeer(t.Context(), r.owner.TenantID, "conn", false))
 	st.AddViewers(-1)
-	require.Empty(t, r.Viewers.Admit(t.Context(), r.owner.TenantID, "next"))
-	require.Empty(t, r.Viewers.Admit(t.Context(), r.Register(t).TenantID, "elsewhere"), "another tenant's viewers don't count")
+	require.Empty(t, r.Viewers.Admit(t.Context(), r.owner.TenantID, "next", netip.Addr{}))
+	require.Empty(t, r.Viewers.Admit(t.Context(), r.Register(t).TenantID, "elsewhere", netip.Addr{}), "another tenant's viewers don't count")
 }
 
 // TestViewersOfAllServersCount checks that viewers of a stream on another node, and players on SRS servers, use up the limit.
@@ -111,8 +112,8 @@ func TestViewersOfAllServersCount(t *testing.T) {
 	}
 	together.Wait()
 	require.EqualValues(t, 2, played.Load())
-	require.Equal(t, full, other.Viewers.Admit(t.Context(), r.owner.TenantID, "a"))
-	require.Equal(t, full, r.Viewers.Admit(t.Context(), r.owner.TenantID, "b"))
+	require.Equal(t, full, other.Viewers.Admit(t.Context(), r.owner.TenantID, "a", netip.Addr{}))
+	require.Equal(t, full, r.Viewers.Admit(t.Context(), r.owner.TenantID, "b", netip.Addr{}))
 	require.True(t, problem.Is(play("late"), "plan_limit"))
 	for n := range 10 {
 		require.NoError(t, other.Streams.IngestStop(t.Context(), stream.Callback{ServerID: "srs", ClientID: strconv.Itoa(n), Stream: r.key}))
@@ -120,7 +121,7 @@ func TestViewersOfAllServersCount(t *testing.T) {
 	r.Clock.Advance(2 * time.Second)
 	other.Clock.Advance(2 * time.Second)
 	require.NoError(t, r.Streams.ShareMedia(t.Context(), []string{r.id}))
-	require.Empty(t, other.Viewers.Admit(t.Context(), r.owner.TenantID, "a"))
+	require.Empty(t, other.Viewers.Admit(t.Context(), r.owner.TenantID, "a", netip.Addr{}))
 }
 
 // TestUsedUpMinutesBlockNewViewers checks the meters that viewers use, with the overage BLOCK.
@@ -137,7 +138,7 @@ func TestUsedUpMinutesBlockNewViewers(t *testing.T) {
 	require.NoError(t, err)
 	r.Clock.Advance(usage.BlockAge)
 	const text = "the plan FREE includes 1 EGRESS_BYTES in a period, and they are used up; STARTER allows more"
-	require.Equal(t, text, r.Viewers.Admit(t.Context(), r.owner.TenantID, "a"))
+	require.Equal(t, text, r.Viewers.Admit(t.Context(), r.owner.TenantID, "a", netip.Addr{}))
 	err = r.Streams.IngestPlay(t.Context(), stream.Callback{ServerID: "srs", ClientID: "1", Stream: r.key})
 	require.True(t, problem.Is(err, "plan_limit"), "%v", err)
 	require.Equal(t, 1, r.Hub.Viewers(r.owner.TenantID), "the viewer who is there stays")
@@ -149,8 +150,8 @@ func TestALoweredLimitOfViewersStopsNewOnes(t *testing.T) {
 	r, st := crowd(t)
 	st.AddViewers(3)
 	r.allow(t, 1)
-	require.Equal(t, "the plan FREE allows 1 viewers at one time; STARTER allows 1000", r.Viewers.Admit(t.Context(), r.owner.TenantID, "a"))
+	require.Equal(t, "the plan FREE allows 1 viewers at one time; STARTER allows 1000", r.Viewers.Admit(t.Context(), r.owner.TenantID, "a", netip.Addr{}))
 	require.Equal(t, 3, r.Hub.Viewers(r.owner.TenantID))
 	r.allow(t, 4)
-	require.Empty(t, r.Viewers.Admit(t.Context(), r.owner.TenantID, "a"))
+	require.Empty(t, r.Viewers.Admit(t.Context(), r.owner.TenantID, "a", netip.Addr{}))
 }

@@ -57,20 +57,20 @@ func (s *Service) ForgetBlocks() {
 // CheckAllowance refuses new work of the meters, 403 plan_limit, if the usage that the tenant's plan includes of one of them is
 // used up and its overage is BLOCK. The answer is up to BlockAge old. Call it outside of transactions.
 func (s *Service) CheckAllowance(ctx context.Context, tenantID string, meters ...Meter) error {
-	return s.checkAllowance(ctx, db.New(s.pool), tenantID, meters)
+	return s.checkAllowance(ctx, s.pool, tenantID, meters)
 }
 
 // CheckAllowanceTx does the same as CheckAllowance in a transaction.
 func (s *Service) CheckAllowanceTx(ctx context.Context, tx pgx.Tx, tenantID string, meters ...Meter) error {
-	return s.checkAllowance(ctx, db.New(tx), tenantID, meters)
+	return s.checkAllowance(ctx, tx, tenantID, meters)
 }
 
-func (s *Service) checkAllowance(ctx context.Context, q *db.Queries, tenantID string, meters []Meter) error {
+func (s *Service) checkAllowance(ctx context.Context, through db.DBTX, tenantID string, meters []Meter) error {
 	now := s.now()
 	refusals, ok := s.blocks.get(tenantID, now)
 	if !ok {
 		var err error
-		if refusals, err = s.findBlocked(ctx, q, tenantID); err != nil {
+		if refusals, err = s.findBlocked(ctx, through, tenantID); err != nil {
 			return err
 		}
 		s.blocks.put(tenantID, refusals, now)
@@ -85,7 +85,8 @@ func (s *Service) checkAllowance(ctx context.Context, q *db.Queries, tenantID st
 }
 
 // findBlocked returns the refusals of a tenant's blocked meters. It reads usage only if the plan blocks a meter.
-func (s *Service) findBlocked(ctx context.Context, q *db.Queries, tenantID string) (map[Meter]*problem.Error, error) {
+func (s *Service) findBlocked(ctx context.Context, through db.DBTX, tenantID string) (map[Meter]*problem.Error, error) {
+	q := db.New(through)
 	plan, err := q.GetTenantTier(ctx, tenantID)
 	if err != nil {
 		return nil, fmt.Errorf("get plan: %w", err)
@@ -101,7 +102,7 @@ func (s *Service) findBlocked(ctx context.Context, q *db.Queries, tenantID strin
 	if !blocking {
 		return nil, nil
 	}
-	p, err := s.usageOf(ctx, q, tenantID)
+	p, err := s.usageOf(ctx, through, tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +128,12 @@ func (a allowances) exceeded(plan string, plans []db.Plan, r Reading) *problem.E
 	refusal := problem.New(problem.Forbidden, "plan_limit", "the plan %s includes %d %s in a period, and they are used up",
 		plan, *r.Included, r.Meter)
 	refusal.Limit = &problem.Limit{Name: string(r.Meter), Value: *r.Included, Plan: plan}
+	larger := false // plans come smallest first; a smaller one is no upgrade
 	for _, p := range plans {
 		more, limited := a[p.Tier][r.Meter]
 		allows := !limited || more.Overage != Block || more.Included > r.Used
-		if !p.Active || p.Tier == plan || !allows {
+		larger = larger || p.Tier == plan
+		if !p.Active || !larger || p.Tier == plan || !allows {
 			continue
 		}
 		refusal.Limit.UpgradeTo = p.Tier

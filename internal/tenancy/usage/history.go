@@ -96,7 +96,7 @@ type History struct {
 func (s *Service) GetUsageHistory(ctx context.Context, tenantID string, ask HistoryQuery) (History, error) {
 	q := db.New(s.pool)
 	h := History{By: ask.By, Totals: Amounts{}}
-	from, _, err := s.period(ctx, tenantID)
+	from, _, err := s.period(ctx, s.pool, tenantID)
 	if err != nil {
 		return h, err
 	}

@@ -39,18 +39,19 @@ func month(now time.Time) (from, to time.Time) {
 	return from, from.AddDate(0, 1, 0)
 }
 
-// Periods returns the period of a tenant's subscription that contains a time; ok is false without a subscription that runs.
-type Periods func(ctx context.Context, tenantID string, at time.Time) (from, to time.Time, ok bool, err error)
+// Periods returns the period of a tenant's subscription that contains a time; ok is false without a subscription that runs. It reads
+// through the given connection, so that a caller's transaction needs no second one.
+type Periods func(ctx context.Context, through db.DBTX, tenantID string, at time.Time) (from, to time.Time, ok bool, err error)
 
 // FollowPeriods sets the function that knows the periods of subscriptions. Call it before the service is used.
 func (s *Service) FollowPeriods(periods Periods) { s.periods = periods }
 
 // period returns a tenant's current period: that of its subscription, else the calendar month (UTC). All that shows, limits or bills
 // a tenant's usage of the period takes its bounds from here.
-func (s *Service) period(ctx context.Context, tenantID string) (from, to time.Time, err error) {
+func (s *Service) period(ctx context.Context, through db.DBTX, tenantID string) (from, to time.Time, err error) {
 	now := s.now()
 	if s.periods != nil {
-		from, to, ok, err := s.periods(ctx, tenantID, now)
+		from, to, ok, err := s.periods(ctx, through, tenantID, now)
 		if err != nil || ok {
 			return from, to, err
 		}
@@ -92,11 +93,12 @@ func listAllowances(ctx context.Context, q *db.Queries) (allowances, error) {
 
 // GetUsage returns a tenant's usage in the current period, with the amounts that its plan includes.
 func (s *Service) GetUsage(ctx context.Context, tenantID string) (Period, error) {
-	return s.usageOf(ctx, db.New(s.pool), tenantID)
+	return s.usageOf(ctx, s.pool, tenantID)
 }
 
-func (s *Service) usageOf(ctx context.Context, q *db.Queries, tenantID string) (Period, error) {
-	from, to, err := s.period(ctx, tenantID)
+func (s *Service) usageOf(ctx context.Context, through db.DBTX, tenantID string) (Period, error) {
+	q := db.New(through)
+	from, to, err := s.period(ctx, through, tenantID)
 	if err != nil {
 		return Period{}, err
 	}
