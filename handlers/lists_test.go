@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/internal/base/id"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/outflow/event"
-	"showfloor/internal/base/id"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/testkit/apitest"

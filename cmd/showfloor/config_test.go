@@ -62,6 +62,7 @@ func TestDefaults(t *testing.T) {
 			DiskLow: "2GiB", DiskVeryLow: "1GiB", diskMarks: diskspace.Marks{Low: diskMark(t, "2GiB"), VeryLow: diskMark(t, "1GiB")},
 		},
 		areas: areas.Settings{
+			SignupPlan: "FREE", BillingGrace: 7 * 24 * time.Hour,
 			PublicURL: "http://localhost:8080", IngestURL: "rtmp://localhost:1935/live", SFUURL: "ws://localhost:8080/sfu", TenantWatchers: 100, Broadcasts: max(1, runtime.GOMAXPROCS(0)/2),
 			RecorderTimeout: 10 * time.Minute, RingTimeout: 45 * time.Second, Schedule: webhook.DefaultSchedule(), CaptureBytes: tester.DefaultTotalBytes,
 			UsageKeep: 92 * 24 * time.Hour, MailFrom: &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"}, Mailbox: true,

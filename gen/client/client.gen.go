@@ -783,8 +783,9 @@ type ClientInterface interface {
 
 	// ResumeSubscription Resume a subscription
 	//
-	// A PAUSED subscription continues with a new period that begins now. For a subscription that would end with its period,
-	// the cancellation is withdrawn. Audited. 409 `conflict` for any other subscription; a CANCELED one must be booked again.
+	// A PAUSED subscription continues. If a period began while it was paused, a new one begins now; a paid period or a trial
+	// continues to its end. For a subscription that would end with its period, the cancellation is withdrawn. Audited. 409
+	// `conflict` for any other subscription and for a trial that has ended; a CANCELED one must be booked again.
 	//
 	// Corresponds with POST /v1/admin/subscriptions/{id}/resume (the `ResumeSubscription` operationId).
 	ResumeSubscription(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -853,11 +854,13 @@ type ClientInterface interface {
 	// ChangeTenantPlanWithBody Change a tenant's plan
 	//
 	// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
-	// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+	// the paid period; FREE ends the subscription, also one that is PAUSED or UNPAID, and the unused
+	// part of a paid period is credited. With `priceCents` it is paid by invoices from then on. Without a subscription the
 	// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
 	// the processor sends invoices. Setting the current plan again, without a price, has no effect.
 	//
-	// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+	// 400 for a `priceCents` with FREE, and for a year of a plan that has no yearly price. 404 `not_found` for an unknown id. 409
+	// `conflict` for a cancelled tenant, and if the processor refuses the request. 503 `processor_unavailable` if the subscription
 	// must change and the processor can't be reached.
 	//
 	// Takes any type of body and a specified content type.
@@ -868,11 +871,13 @@ type ClientInterface interface {
 	// ChangeTenantPlan Change a tenant's plan
 	//
 	// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
-	// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+	// the paid period; FREE ends the subscription, also one that is PAUSED or UNPAID, and the unused
+	// part of a paid period is credited. With `priceCents` it is paid by invoices from then on. Without a subscription the
 	// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
 	// the processor sends invoices. Setting the current plan again, without a price, has no effect.
 	//
-	// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+	// 400 for a `priceCents` with FREE, and for a year of a plan that has no yearly price. 404 `not_found` for an unknown id. 409
+	// `conflict` for a cancelled tenant, and if the processor refuses the request. 503 `processor_unavailable` if the subscription
 	// must change and the processor can't be reached.
 	//
 	// Takes a body of the `application/json` content type.
@@ -1437,13 +1442,13 @@ type ClientInterface interface {
 	// Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 	// payment, not when the browser returns.
 	//
-	// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+	// A tenant's first subscription begins with the plan's trial; a tenant has one trial at most. A trial that runs without payment details continues
 	// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
 	// that is still open closes.
 	//
 	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
-	// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
-	// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
+	// interval that the plan doesn't have. 409 `conflict` while a subscription runs, is PAUSED or UNPAID: change or end it with
+	// `PATCH /v1/me/billing/subscription`; and if the processor refuses the request. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1455,13 +1460,13 @@ type ClientInterface interface {
 	// Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 	// payment, not when the browser returns.
 	//
-	// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+	// A tenant's first subscription begins with the plan's trial; a tenant has one trial at most. A trial that runs without payment details continues
 	// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
 	// that is still open closes.
 	//
 	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
-	// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
-	// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
+	// interval that the plan doesn't have. 409 `conflict` while a subscription runs, is PAUSED or UNPAID: change or end it with
+	// `PATCH /v1/me/billing/subscription`; and if the processor refuses the request. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1510,8 +1515,9 @@ type ClientInterface interface {
 
 	// GetBillingStatus Get the plan and its subscription
 	//
-	// Returns the tenant's plan, its subscription and the newest invoice. For a day after a hosted page was created, the answer
-	// is read from the processor, at most every 10 seconds, so that it is up to date when a person comes back from the page.
+	// Returns the tenant's plan, its subscription and the newest invoice. For a day after a
+	// checkout, and for an hour after a portal, the answer is read from the processor, at most every 10 seconds, so that it is
+	// up to date when a person comes back from the page.
 	//
 	// Corresponds with GET /v1/me/billing/status (the `GetBillingStatus` operationId).
 	GetBillingStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1529,8 +1535,9 @@ type ClientInterface interface {
 	// or `cancelAtPeriodEnd`, else the answer is 400.
 	//
 	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
-	// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
-	// payment. 503 `processor_unavailable` if the processor can't be reached.
+	// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
+	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
+	// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1550,8 +1557,9 @@ type ClientInterface interface {
 	// or `cancelAtPeriodEnd`, else the answer is 400.
 	//
 	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
-	// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
-	// payment. 503 `processor_unavailable` if the processor can't be reached.
+	// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
+	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
+	// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5989,8 +5997,9 @@ func (c *Client) PauseSubscription(ctx context.Context, id ID, reqEditors ...Req
 
 // ResumeSubscription Resume a subscription
 //
-// A PAUSED subscription continues with a new period that begins now. For a subscription that would end with its period,
-// the cancellation is withdrawn. Audited. 409 `conflict` for any other subscription; a CANCELED one must be booked again.
+// A PAUSED subscription continues. If a period began while it was paused, a new one begins now; a paid period or a trial
+// continues to its end. For a subscription that would end with its period, the cancellation is withdrawn. Audited. 409
+// `conflict` for any other subscription and for a trial that has ended; a CANCELED one must be booked again.
 //
 // Corresponds with POST /v1/admin/subscriptions/{id}/resume (the `ResumeSubscription` operationId).
 func (c *Client) ResumeSubscription(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6139,11 +6148,13 @@ func (c *Client) GetTenantDetail(ctx context.Context, id ID, reqEditors ...Reque
 // ChangeTenantPlanWithBody Change a tenant's plan
 //
 // Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
-// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+// the paid period; FREE ends the subscription, also one that is PAUSED or UNPAID, and the unused
+// part of a paid period is credited. With `priceCents` it is paid by invoices from then on. Without a subscription the
 // tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
 // the processor sends invoices. Setting the current plan again, without a price, has no effect.
 //
-// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+// 400 for a `priceCents` with FREE, and for a year of a plan that has no yearly price. 404 `not_found` for an unknown id. 409
+// `conflict` for a cancelled tenant, and if the processor refuses the request. 503 `processor_unavailable` if the subscription
 // must change and the processor can't be reached.
 //
 // Takes any type of body and a specified content type.
@@ -6164,11 +6175,13 @@ func (c *Client) ChangeTenantPlanWithBody(ctx context.Context, id ID, contentTyp
 // ChangeTenantPlan Change a tenant's plan
 //
 // Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
-// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+// the paid period; FREE ends the subscription, also one that is PAUSED or UNPAID, and the unused
+// part of a paid period is credited. With `priceCents` it is paid by invoices from then on. Without a subscription the
 // tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
 // the processor sends invoices. Setting the current plan again, without a price, has no effect.
 //
-// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+// 400 for a `priceCents` with FREE, and for a year of a plan that has no yearly price. 404 `not_found` for an unknown id. 409
+// `conflict` for a cancelled tenant, and if the processor refuses the request. 503 `processor_unavailable` if the subscription
 // must change and the processor can't be reached.
 //
 // Takes a body of the `application/json` content type.
@@ -7283,13 +7296,13 @@ func (c *Client) RevokeAPIKey(ctx context.Context, id ID, reqEditors ...RequestE
 // Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 // payment, not when the browser returns.
 //
-// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+// A tenant's first subscription begins with the plan's trial; a tenant has one trial at most. A trial that runs without payment details continues
 // until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
 // that is still open closes.
 //
 // 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
-// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
-// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
+// interval that the plan doesn't have. 409 `conflict` while a subscription runs, is PAUSED or UNPAID: change or end it with
+// `PATCH /v1/me/billing/subscription`; and if the processor refuses the request. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7311,13 +7324,13 @@ func (c *Client) CreateBillingCheckoutWithBody(ctx context.Context, contentType 
 // Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 // payment, not when the browser returns.
 //
-// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+// A tenant's first subscription begins with the plan's trial; a tenant has one trial at most. A trial that runs without payment details continues
 // until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
 // that is still open closes.
 //
 // 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
-// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
-// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
+// interval that the plan doesn't have. 409 `conflict` while a subscription runs, is PAUSED or UNPAID: change or end it with
+// `PATCH /v1/me/billing/subscription`; and if the processor refuses the request. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7416,8 +7429,9 @@ func (c *Client) CreateBillingPortal(ctx context.Context, body CreateBillingPort
 
 // GetBillingStatus Get the plan and its subscription
 //
-// Returns the tenant's plan, its subscription and the newest invoice. For a day after a hosted page was created, the answer
-// is read from the processor, at most every 10 seconds, so that it is up to date when a person comes back from the page.
+// Returns the tenant's plan, its subscription and the newest invoice. For a day after a
+// checkout, and for an hour after a portal, the answer is read from the processor, at most every 10 seconds, so that it is
+// up to date when a person comes back from the page.
 //
 // Corresponds with GET /v1/me/billing/status (the `GetBillingStatus` operationId).
 func (c *Client) GetBillingStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7445,8 +7459,9 @@ func (c *Client) GetBillingStatus(ctx context.Context, reqEditors ...RequestEdit
 // or `cancelAtPeriodEnd`, else the answer is 400.
 //
 // 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
-// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
-// payment. 503 `processor_unavailable` if the processor can't be reached.
+// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
+// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
+// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7476,8 +7491,9 @@ func (c *Client) UpdateSubscriptionWithBody(ctx context.Context, contentType str
 // or `cancelAtPeriodEnd`, else the answer is 400.
 //
 // 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
-// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
-// payment. 503 `processor_unavailable` if the processor can't be reached.
+// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
+// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
+// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -27300,8 +27316,9 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeSubscriptionWithResponse Resume a subscription
 	//
-	// A PAUSED subscription continues with a new period that begins now. For a subscription that would end with its period,
-	// the cancellation is withdrawn. Audited. 409 `conflict` for any other subscription; a CANCELED one must be booked again.
+	// A PAUSED subscription continues. If a period began while it was paused, a new one begins now; a paid period or a trial
+	// continues to its end. For a subscription that would end with its period, the cancellation is withdrawn. Audited. 409
+	// `conflict` for any other subscription and for a trial that has ended; a CANCELED one must be booked again.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27382,11 +27399,13 @@ type ClientWithResponsesInterface interface {
 	// ChangeTenantPlanWithBodyWithResponse Change a tenant's plan
 	//
 	// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
-	// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+	// the paid period; FREE ends the subscription, also one that is PAUSED or UNPAID, and the unused
+	// part of a paid period is credited. With `priceCents` it is paid by invoices from then on. Without a subscription the
 	// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
 	// the processor sends invoices. Setting the current plan again, without a price, has no effect.
 	//
-	// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+	// 400 for a `priceCents` with FREE, and for a year of a plan that has no yearly price. 404 `not_found` for an unknown id. 409
+	// `conflict` for a cancelled tenant, and if the processor refuses the request. 503 `processor_unavailable` if the subscription
 	// must change and the processor can't be reached.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -27397,11 +27416,13 @@ type ClientWithResponsesInterface interface {
 	// ChangeTenantPlanWithResponse Change a tenant's plan
 	//
 	// Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
-	// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+	// the paid period; FREE ends the subscription, also one that is PAUSED or UNPAID, and the unused
+	// part of a paid period is credited. With `priceCents` it is paid by invoices from then on. Without a subscription the
 	// tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
 	// the processor sends invoices. Setting the current plan again, without a price, has no effect.
 	//
-	// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+	// 400 for a `priceCents` with FREE, and for a year of a plan that has no yearly price. 404 `not_found` for an unknown id. 409
+	// `conflict` for a cancelled tenant, and if the processor refuses the request. 503 `processor_unavailable` if the subscription
 	// must change and the processor can't be reached.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -28004,13 +28025,13 @@ type ClientWithResponsesInterface interface {
 	// Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 	// payment, not when the browser returns.
 	//
-	// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+	// A tenant's first subscription begins with the plan's trial; a tenant has one trial at most. A trial that runs without payment details continues
 	// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
 	// that is still open closes.
 	//
 	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
-	// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
-	// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
+	// interval that the plan doesn't have. 409 `conflict` while a subscription runs, is PAUSED or UNPAID: change or end it with
+	// `PATCH /v1/me/billing/subscription`; and if the processor refuses the request. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28022,13 +28043,13 @@ type ClientWithResponsesInterface interface {
 	// Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 	// payment, not when the browser returns.
 	//
-	// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+	// A tenant's first subscription begins with the plan's trial; a tenant has one trial at most. A trial that runs without payment details continues
 	// until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
 	// that is still open closes.
 	//
 	// 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
-	// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
-	// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
+	// interval that the plan doesn't have. 409 `conflict` while a subscription runs, is PAUSED or UNPAID: change or end it with
+	// `PATCH /v1/me/billing/subscription`; and if the processor refuses the request. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28081,8 +28102,9 @@ type ClientWithResponsesInterface interface {
 
 	// GetBillingStatusWithResponse Get the plan and its subscription
 	//
-	// Returns the tenant's plan, its subscription and the newest invoice. For a day after a hosted page was created, the answer
-	// is read from the processor, at most every 10 seconds, so that it is up to date when a person comes back from the page.
+	// Returns the tenant's plan, its subscription and the newest invoice. For a day after a
+	// checkout, and for an hour after a portal, the answer is read from the processor, at most every 10 seconds, so that it is
+	// up to date when a person comes back from the page.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28102,8 +28124,9 @@ type ClientWithResponsesInterface interface {
 	// or `cancelAtPeriodEnd`, else the answer is 400.
 	//
 	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
-	// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
-	// payment. 503 `processor_unavailable` if the processor can't be reached.
+	// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
+	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
+	// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28123,8 +28146,9 @@ type ClientWithResponsesInterface interface {
 	// or `cancelAtPeriodEnd`, else the answer is 400.
 	//
 	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
-	// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
-	// payment. 503 `processor_unavailable` if the processor can't be reached.
+	// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
+	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
+	// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -46599,8 +46623,9 @@ func (c *ClientWithResponses) PauseSubscriptionWithResponse(ctx context.Context,
 
 // ResumeSubscriptionWithResponse Resume a subscription
 //
-// A PAUSED subscription continues with a new period that begins now. For a subscription that would end with its period,
-// the cancellation is withdrawn. Audited. 409 `conflict` for any other subscription; a CANCELED one must be booked again.
+// A PAUSED subscription continues. If a period began while it was paused, a new one begins now; a paid period or a trial
+// continues to its end. For a subscription that would end with its period, the cancellation is withdrawn. Audited. 409
+// `conflict` for any other subscription and for a trial that has ended; a CANCELED one must be booked again.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -46729,11 +46754,13 @@ func (c *ClientWithResponses) GetTenantDetailWithResponse(ctx context.Context, i
 // ChangeTenantPlanWithBodyWithResponse Change a tenant's plan
 //
 // Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
-// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+// the paid period; FREE ends the subscription, also one that is PAUSED or UNPAID, and the unused
+// part of a paid period is credited. With `priceCents` it is paid by invoices from then on. Without a subscription the
 // tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
 // the processor sends invoices. Setting the current plan again, without a price, has no effect.
 //
-// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+// 400 for a `priceCents` with FREE, and for a year of a plan that has no yearly price. 404 `not_found` for an unknown id. 409
+// `conflict` for a cancelled tenant, and if the processor refuses the request. 503 `processor_unavailable` if the subscription
 // must change and the processor can't be reached.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -46750,11 +46777,13 @@ func (c *ClientWithResponses) ChangeTenantPlanWithBodyWithResponse(ctx context.C
 // ChangeTenantPlanWithResponse Change a tenant's plan
 //
 // Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
-// the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+// the paid period; FREE ends the subscription, also one that is PAUSED or UNPAID, and the unused
+// part of a paid period is credited. With `priceCents` it is paid by invoices from then on. Without a subscription the
 // tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
 // the processor sends invoices. Setting the current plan again, without a price, has no effect.
 //
-// 400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+// 400 for a `priceCents` with FREE, and for a year of a plan that has no yearly price. 404 `not_found` for an unknown id. 409
+// `conflict` for a cancelled tenant, and if the processor refuses the request. 503 `processor_unavailable` if the subscription
 // must change and the processor can't be reached.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -47687,13 +47716,13 @@ func (c *ClientWithResponses) RevokeAPIKeyWithResponse(ctx context.Context, id I
 // Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 // payment, not when the browser returns.
 //
-// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+// A tenant's first subscription begins with the plan's trial; a tenant has one trial at most. A trial that runs without payment details continues
 // until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
 // that is still open closes.
 //
 // 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
-// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
-// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
+// interval that the plan doesn't have. 409 `conflict` while a subscription runs, is PAUSED or UNPAID: change or end it with
+// `PATCH /v1/me/billing/subscription`; and if the processor refuses the request. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47711,13 +47740,13 @@ func (c *ClientWithResponses) CreateBillingCheckoutWithBodyWithResponse(ctx cont
 // Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
 // payment, not when the browser returns.
 //
-// A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+// A tenant's first subscription begins with the plan's trial; a tenant has one trial at most. A trial that runs without payment details continues
 // until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
 // that is still open closes.
 //
 // 400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
-// interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
-// /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
+// interval that the plan doesn't have. 409 `conflict` while a subscription runs, is PAUSED or UNPAID: change or end it with
+// `PATCH /v1/me/billing/subscription`; and if the processor refuses the request. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47800,8 +47829,9 @@ func (c *ClientWithResponses) CreateBillingPortalWithResponse(ctx context.Contex
 
 // GetBillingStatusWithResponse Get the plan and its subscription
 //
-// Returns the tenant's plan, its subscription and the newest invoice. For a day after a hosted page was created, the answer
-// is read from the processor, at most every 10 seconds, so that it is up to date when a person comes back from the page.
+// Returns the tenant's plan, its subscription and the newest invoice. For a day after a
+// checkout, and for an hour after a portal, the answer is read from the processor, at most every 10 seconds, so that it is
+// up to date when a person comes back from the page.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -47827,8 +47857,9 @@ func (c *ClientWithResponses) GetBillingStatusWithResponse(ctx context.Context, 
 // or `cancelAtPeriodEnd`, else the answer is 400.
 //
 // 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
-// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
-// payment. 503 `processor_unavailable` if the processor can't be reached.
+// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
+// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
+// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47854,8 +47885,9 @@ func (c *ClientWithResponses) UpdateSubscriptionWithBodyWithResponse(ctx context
 // or `cancelAtPeriodEnd`, else the answer is 400.
 //
 // 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
-// subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
-// payment. 503 `processor_unavailable` if the processor can't be reached.
+// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
+// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
+// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -664,6 +664,8 @@ type Bid struct {
 }
 
 // BillingInterval How often a plan is charged.
+//
+// Example: MONTH
 type BillingInterval string
 
 // BreakoutEventRoom A breakout room and the users who are invited to it.
@@ -1114,6 +1116,8 @@ type PendingSubscriptionChange struct {
 	At timestamp.Time `json:"at"`
 
 	// Interval How often a plan is charged.
+	//
+	// Example: MONTH
 	Interval BillingInterval `json:"interval"`
 
 	// Plan A plan's tier.
@@ -2212,7 +2216,7 @@ type TenantInvoice struct {
 	// ID Example: inv_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Lines The first 100 lines.
+	// Lines The lines; of a long invoice only the first 10.
 	Lines []InvoiceLine `json:"lines,omitempty"`
 
 	// Number The number printed on the invoice; null for a draft.
@@ -2276,6 +2280,8 @@ type TenantSubscription struct {
 	ID string `json:"id"`
 
 	// Interval How often a plan is charged.
+	//
+	// Example: MONTH
 	Interval BillingInterval `json:"interval"`
 
 	// PaymentURL The page on which a person completes an open payment, for example with 3-D Secure, or with another card after a failed

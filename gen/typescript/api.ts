@@ -1261,8 +1261,9 @@ export interface paths {
         put?: never;
         /**
          * Resume a subscription
-         * @description A PAUSED subscription continues with a new period that begins now. For a subscription that would end with its period,
-         *     the cancellation is withdrawn. Audited. 409 `conflict` for any other subscription; a CANCELED one must be booked again.
+         * @description A PAUSED subscription continues. If a period began while it was paused, a new one begins now; a paid period or a trial
+         *     continues to its end. For a subscription that would end with its period, the cancellation is withdrawn. Audited. 409
+         *     `conflict` for any other subscription and for a trial that has ended; a CANCELED one must be booked again.
          */
         post: operations["resumeSubscription"];
         delete?: never;
@@ -1422,11 +1423,13 @@ export interface paths {
         /**
          * Change a tenant's plan
          * @description Takes effect at once. A subscription that runs moves to the plan, and the processor settles the difference for the rest of
-         *     the paid period; FREE ends the subscription, and the unused part of its period is credited. Without a subscription the
+         *     the paid period; FREE ends the subscription, also one that is PAUSED or UNPAID, and the unused
+         *     part of a paid period is credited. With `priceCents` it is paid by invoices from then on. Without a subscription the
          *     tenant gets the plan free of charge, unless `priceCents` is given: then a subscription at that price begins, for which
          *     the processor sends invoices. Setting the current plan again, without a price, has no effect.
          *
-         *     400 for a `priceCents` with FREE. 409 `conflict` for a cancelled tenant. 503 `processor_unavailable` if the subscription
+         *     400 for a `priceCents` with FREE, and for a year of a plan that has no yearly price. 404 `not_found` for an unknown id. 409
+         *     `conflict` for a cancelled tenant, and if the processor refuses the request. 503 `processor_unavailable` if the subscription
          *     must change and the processor can't be reached.
          */
         patch: operations["changeTenantPlan"];
@@ -2250,13 +2253,13 @@ export interface paths {
          * @description Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
          *     payment, not when the browser returns.
          *
-         *     A tenant's first subscription to a plan begins with the plan's trial. A trial that runs without payment details continues
+         *     A tenant's first subscription begins with the plan's trial; a tenant has one trial at most. A trial that runs without payment details continues
          *     until its end if that is at least 2 days ahead; the page asks for the payment details. An earlier page of the tenant
          *     that is still open closes.
          *
          *     400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE), a plan that is no longer offered, or an
-         *     interval that the plan doesn't have. 409 `conflict` while a subscription runs: change it with `PATCH
-         *     /v1/me/billing/subscription`. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
+         *     interval that the plan doesn't have. 409 `conflict` while a subscription runs, is PAUSED or UNPAID: change or end it with
+         *     `PATCH /v1/me/billing/subscription`; and if the processor refuses the request. 503 `processor_unavailable` if the processor can't be reached; nothing is booked then.
          */
         post: operations["createBillingCheckout"];
         delete?: never;
@@ -2338,8 +2341,9 @@ export interface paths {
         };
         /**
          * Get the plan and its subscription
-         * @description Returns the tenant's plan, its subscription and the newest invoice. For a day after a hosted page was created, the answer
-         *     is read from the processor, at most every 10 seconds, so that it is up to date when a person comes back from the page.
+         * @description Returns the tenant's plan, its subscription and the newest invoice. For a day after a
+         *     checkout, and for an hour after a portal, the answer is read from the processor, at most every 10 seconds, so that it is
+         *     up to date when a person comes back from the page.
          */
         get: operations["getBillingStatus"];
         put?: never;
@@ -2376,8 +2380,9 @@ export interface paths {
          *     or `cancelAtPeriodEnd`, else the answer is 400.
          *
          *     400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
-         *     subscription that runs with payment details: book a plan in a checkout; also while an earlier upgrade awaits its
-         *     payment. 503 `processor_unavailable` if the processor can't be reached.
+         *     subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
+         *     ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
+         *     refuses the request. 503 `processor_unavailable` if the processor can't be reached.
          */
         patch: operations["updateSubscription"];
         trace?: never;
@@ -6415,7 +6420,7 @@ export interface components {
             subscriberCount: number;
             tier: components["schemas"]["PlanTier"];
             /**
-             * @description Free days of a tenant's first subscription to the plan; 0 for no trial.
+             * @description Free days of a tenant's first subscription; 0 for no trial. A tenant has one trial at most.
              * @example 14
              */
             trialDays: number;
@@ -7536,6 +7541,7 @@ export interface components {
              * @example https://acme.example/billing
              */
             cancelUrl: string;
+            /** @description How often the plan is charged; absent for MONTH. */
             interval?: components["schemas"]["BillingInterval"];
             plan: components["schemas"]["PlanTier"];
             /**
@@ -7547,7 +7553,7 @@ export interface components {
         };
         /**
          * @description How often a plan is charged.
-         * @default MONTH
+         * @example MONTH
          * @enum {string}
          */
         BillingInterval: "MONTH" | "YEAR";
@@ -7568,7 +7574,7 @@ export interface components {
              */
             priceCents: number;
             /**
-             * @description Free days of the tenant's first subscription to the plan; 0 if it had one already.
+             * @description Free days that a booking begins with; 0 if the tenant had a trial or this plan before, or while a trial runs.
              * @example 14
              */
             trialDays: number;
@@ -7625,7 +7631,7 @@ export interface components {
             periodEnd: string;
             /**
              * Format: date-time
-             * @description Start of the subscription's period, or of the calendar month (UTC) without a subscription.
+             * @description Start of the month of the subscription that contains now, or of the calendar month (UTC) without a subscription that runs.
              */
             periodStart: string;
             plan: components["schemas"]["PlanTier"];
@@ -16069,7 +16075,7 @@ export interface components {
             hostedInvoiceUrl: string | null;
             /** @example inv_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
-            /** @description The first 100 lines. */
+            /** @description The lines; of a long invoice only the first 10. */
             lines?: components["schemas"]["InvoiceLine"][];
             /**
              * @description The number printed on the invoice; null for a draft.
@@ -16141,8 +16147,7 @@ export interface components {
         /** @description A tenant's new plan. */
         TenantPlanPatch: {
             /**
-             * @description Days until an invoice is due. Only with `priceCents`.
-             * @default 30
+             * @description Days until an invoice is due; absent for 30. Only with `priceCents`.
              * @example 30
              */
             daysUntilDue?: number;
