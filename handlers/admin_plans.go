@@ -86,7 +86,9 @@ func (s *Server) GetAdminPlanDistribution(
 }
 
 // GetAdminPlanMixReport returns the share of each plan, with its revenue and usage.
-func (s *Server) GetAdminPlanMixReport(ctx context.Context, _ api.GetAdminPlanMixReportRequestObject) (api.GetAdminPlanMixReportResponseObject, error) {
+func (s *Server) GetAdminPlanMixReport(
+	ctx context.Context, _ api.GetAdminPlanMixReportRequestObject,
+) (api.GetAdminPlanMixReportResponseObject, error) {
 	mix, err := s.areas.Console.GetPlanMix(ctx)
 	if err != nil {
 		return nil, err

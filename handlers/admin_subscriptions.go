@@ -9,6 +9,7 @@ import (
 	"showfloor/handlers/request"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/commerce/subscription"
+	"showfloor/internal/console"
 )
 
 // ListAdminSubscriptions lists all tenants' subscriptions.
@@ -23,13 +24,18 @@ func (s *Server) ListAdminSubscriptions(
 	if err != nil {
 		return nil, err
 	}
-	rows, total, err := s.areas.Subscriptions.ListSubscriptions(ctx, status, subscription.Page{Size: page.Size, Skip: (page.Number - 1) * page.Size})
+	rows, total, err := s.areas.Subscriptions.ListSubscriptions(ctx, status, rowsOf(page))
 	if err != nil {
 		return nil, err
 	}
 	return api.ListAdminSubscriptions200JSONResponse{
 		Items: each(rows, toAdminSubscription), Page: page.Number, PageSize: page.Size, Total: int(total),
 	}, nil
+}
+
+// rowsOf converts a page.
+func rowsOf(p console.Page) subscription.Page {
+	return subscription.Page{Size: p.Size, Skip: (p.Number - 1) * p.Size}
 }
 
 // PauseSubscription pauses a subscription.
@@ -42,7 +48,9 @@ func (s *Server) PauseSubscription(ctx context.Context, r api.PauseSubscriptionR
 }
 
 // ResumeSubscription continues a subscription.
-func (s *Server) ResumeSubscription(ctx context.Context, r api.ResumeSubscriptionRequestObject) (api.ResumeSubscriptionResponseObject, error) {
+func (s *Server) ResumeSubscription(
+	ctx context.Context, r api.ResumeSubscriptionRequestObject,
+) (api.ResumeSubscriptionResponseObject, error) {
 	row, err := s.areas.Subscriptions.ResumeSubscription(ctx, request.Admin(ctx).Actor(), r.ID)
 	if err != nil {
 		return nil, err
@@ -51,7 +59,9 @@ func (s *Server) ResumeSubscription(ctx context.Context, r api.ResumeSubscriptio
 }
 
 // CancelSubscription ends a subscription.
-func (s *Server) CancelSubscription(ctx context.Context, r api.CancelSubscriptionRequestObject) (api.CancelSubscriptionResponseObject, error) {
+func (s *Server) CancelSubscription(
+	ctx context.Context, r api.CancelSubscriptionRequestObject,
+) (api.CancelSubscriptionResponseObject, error) {
 	row, err := s.areas.Subscriptions.CancelSubscription(ctx, request.Admin(ctx).Actor(), r.ID)
 	if err != nil {
 		return nil, err
@@ -80,12 +90,13 @@ func (s *Server) ListAdminInvoices(ctx context.Context, r api.ListAdminInvoicesR
 	if err != nil {
 		return nil, err
 	}
-	rows, total, err := s.areas.Subscriptions.ListInvoices(
-		ctx, status, given(r.Params.TenantID), subscription.Page{Size: page.Size, Skip: (page.Number - 1) * page.Size})
+	rows, total, err := s.areas.Subscriptions.ListInvoices(ctx, status, given(r.Params.TenantID), rowsOf(page))
 	if err != nil {
 		return nil, err
 	}
-	return api.ListAdminInvoices200JSONResponse{Items: each(rows, toAdminInvoice), Page: page.Number, PageSize: page.Size, Total: int(total)}, nil
+	return api.ListAdminInvoices200JSONResponse{
+		Items: each(rows, toAdminInvoice), Page: page.Number, PageSize: page.Size, Total: int(total),
+	}, nil
 }
 
 // GetAdminBillingOverview returns the tenants' payments and open amounts.
@@ -153,7 +164,8 @@ func toAdminSubscription(row subscription.Summary) api.AdminSubscription {
 		Currency: strings.ToLower(s.Currency), TrialEndsAt: timeOrNull(s.TrialEndsAt), CurrentPeriodStart: timestamp.From(s.PeriodStart),
 		CurrentPeriodEnd: timestamp.From(s.PeriodEnd), CancelAtPeriodEnd: s.CancelAtPeriodEnd, CanceledAt: timeOrNull(s.CanceledAt),
 		PausedAt: timeOrNull(s.PausedAt), ProcessorCustomerID: orNull(row.ProcessorCustomerID),
-		ProcessorSubscriptionID: orNull(s.ProcessorSubscriptionID), CreatedAt: timestamp.From(s.CreatedAt), UpdatedAt: timestamp.From(s.UpdatedAt),
+		ProcessorSubscriptionID: orNull(s.ProcessorSubscriptionID),
+		CreatedAt:               timestamp.From(s.CreatedAt), UpdatedAt: timestamp.From(s.UpdatedAt),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -73,7 +74,7 @@ func TestListsPage(t *testing.T) {
 	for i := range n {
 		_, err := s.Pool.Exec(t.Context(), `INSERT INTO invoices (id, tenant_id, processor_invoice_id, status, currency, subtotal_cents, tax_cents,
 			total_cents, paid_cents, due_cents, refunded_cents, failed_attempts, period_start, period_end, lines, created_at, updated_at)
-			VALUES ($1, $2, $1, 'PAID', 'USD', 1, 0, 1, 1, 0, 0, 0, now(), now(), '[]', now(), now())`, id.New(id.Invoice), owner.TenantID)
+			VALUES ($1, $2, $1, 'PAID', 'USD', 1, 0, 1, 1, 0, 0, 0, $3, $3, '[]', $3, $3)`, id.New(id.Invoice), owner.TenantID, time.Now())
 		require.NoError(t, err, i)
 	}
 	other.Stream(t, nil)

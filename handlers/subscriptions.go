@@ -56,7 +56,9 @@ func (s *Server) CreateBillingCheckout(
 }
 
 // CreateBillingPortal creates a page with the tenant's invoices and payment methods.
-func (s *Server) CreateBillingPortal(ctx context.Context, r api.CreateBillingPortalRequestObject) (api.CreateBillingPortalResponseObject, error) {
+func (s *Server) CreateBillingPortal(
+	ctx context.Context, r api.CreateBillingPortalRequestObject,
+) (api.CreateBillingPortalResponseObject, error) {
 	url, err := s.areas.Subscriptions.CreateBillingPortal(ctx, request.Caller(ctx), r.Body.ReturnURL)
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func book(t *testing.T, c *apitest.Caller, s *apitest.Server, plan, interval, ca
 // billingStatus copies the processor's state first.
 func billingStatus(t *testing.T, c *apitest.Caller, s *apitest.Server) api.BillingStatus {
 	t.Helper()
-	require.NoError(t, s.Areas.Subscriptions.SyncTenant(t.Context(), c.TenantID))
+	require.NoError(t, s.Subscriptions.SyncTenant(t.Context(), c.TenantID))
 	return answer[api.BillingStatus](t, c.Call(t, "GET", statusPath, nil), 200)
 }
 
@@ -127,7 +127,7 @@ func TestChangesOfAPlan(t *testing.T) {
 	require.Equal(t, api.PlanTierPRO, sub.Plan, "an upgrade takes effect at once")
 	invoice, err := billingStatus(t, owner, s).LatestInvoice.Get()
 	require.NoError(t, err)
-	require.Greater(t, invoice.PaidCents, int64(0))
+	require.Positive(t, invoice.PaidCents)
 	require.Less(t, invoice.PaidCents, int64(9900-2900+1), "the unused part is credited")
 
 	sub = patch(map[string]any{"plan": "STARTER"})
@@ -179,7 +179,7 @@ func TestAFailingCard(t *testing.T) {
 	require.Equal(t, api.PlanTierPRO, st.Plan, "the grace period has begun")
 	require.False(t, st.LimitsEndAt.IsNull())
 	require.NoError(t, s.Sandbox.Advance(8*24*time.Hour))
-	require.NoError(t, s.Areas.Subscriptions.Look(t.Context()))
+	require.NoError(t, s.Subscriptions.Look(t.Context()))
 	st = answer[api.BillingStatus](t, owner.Call(t, "GET", statusPath, nil), 200)
 	require.Equal(t, api.PlanTierFREE, st.Plan)
 	overview := answer[api.AdminBillingOverview](t, admin.Call(t, "GET", "/v1/admin/billing/overview", nil), 200)
@@ -216,8 +216,8 @@ func TestATrialWithoutPaymentDetails(t *testing.T) {
 	admin.Call(t, "POST", "/v1/admin/subscriptions/"+id+"/extend-trial", map[string]any{"days": 90}).Is(t, 201)
 	admin.Call(t, "POST", "/v1/admin/subscriptions/"+id+"/extend-trial", map[string]any{"days": 90}).Problem(t, 400, "invalid_input")
 	require.NoError(t, s.Sandbox.Advance(115*24*time.Hour))
-	require.NoError(t, s.Areas.Subscriptions.Look(t.Context()))
-	require.NoError(t, s.Areas.Subscriptions.Look(t.Context()))
+	require.NoError(t, s.Subscriptions.Look(t.Context()))
+	require.NoError(t, s.Subscriptions.Look(t.Context()))
 	st = answer[api.BillingStatus](t, owner.Call(t, "GET", statusPath, nil), 200)
 	require.Equal(t, api.PlanTierFREE, st.Plan)
 	require.Equal(t, api.SubscriptionStatusPAUSED, subscriptionOf(t, st).Status)

@@ -35,7 +35,7 @@ WHERE tenant_id = @tenant_id;
 
 -- name: ListStaleBillingCustomers :many
 -- @sqlc-vet-disable tenant
--- Covers all tenants: those whose state was last read before a time, and that have a subscription which hasn't ended, or a page
+-- Covers all tenants: customers that were last read before a time, and that have a subscription which hasn't ended, or a page
 -- that may be open, or was open at the last reading. The longest unread first.
 SELECT c.tenant_id FROM billing_customers c
 WHERE c.processor_customer_id IS NOT NULL AND (c.read_at IS NULL OR c.read_at < @read_before::timestamptz)

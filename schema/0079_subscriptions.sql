@@ -21,7 +21,7 @@ CREATE TABLE billing_customers (
     read_at               timestamptz,
     -- The newest checkout page, which may still be open.
     checkout_id           text,
-    -- Until when a person may come back from a hosted page; NULL for never.
+    -- The time until which a person may come back from a hosted page; NULL for never.
     away_until            timestamptz,
     created_at            timestamptz NOT NULL,
     updated_at            timestamptz NOT NULL
@@ -56,7 +56,7 @@ CREATE TABLE subscriptions (
     payment_url               text,
     -- Whether the mail about the trial's end was sent.
     trial_reminded            boolean NOT NULL DEFAULT false,
-    -- What it adds to the monthly recurring revenue, in cents: revenue_entries has each change.
+    -- Its part of the monthly recurring revenue, in cents: revenue_entries has each change.
     monthly_cents             bigint NOT NULL DEFAULT 0 CHECK (monthly_cents >= 0),
     -- created_at is when it was booked, at the processor if it knows the subscription.
     created_at                timestamptz NOT NULL,

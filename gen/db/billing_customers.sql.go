@@ -92,7 +92,7 @@ type ListStaleBillingCustomersParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Covers all tenants: those whose state was last read before a time, and that have a subscription which hasn't ended, or a page
+// Covers all tenants: customers that were last read before a time, and that have a subscription which hasn't ended, or a page
 // that may be open, or was open at the last reading. The longest unread first.
 func (q *Queries) ListStaleBillingCustomers(ctx context.Context, arg ListStaleBillingCustomersParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListStaleBillingCustomers, arg.ReadBefore, arg.Now, arg.MaxRows)

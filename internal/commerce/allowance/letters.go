@@ -37,8 +37,7 @@ func consequence(t threshold) string {
 	if t.percent == 100 {
 		begin = "From now on"
 	}
-	switch t.Overage {
-	case usage.Block:
+	if t.Overage == usage.Block {
 		return begin + ", new work of this kind is refused; work that runs continues."
 	}
 	return "More is not charged."

@@ -60,7 +60,7 @@ func (s *Service) dispatch(ctx context.Context, row db.ProcessorEvent) (again ti
 	return time.Time{}, nil
 }
 
-// applyPlan copies the state of the customer that the report is about. What the report says isn't used: it may be old.
+// applyPlan copies the state of the customer that the report is about. The content of the report isn't used: it may be old.
 func (s *Service) applyPlan(ctx context.Context, e processor.Event) error {
 	customerID, err := e.CustomerID()
 	switch {

@@ -42,7 +42,9 @@ func concerns(e processor.Event) concern {
 
 // concernsPlan returns plan for the types of reports after which a customer's subscriptions or invoices may have changed.
 func concernsPlan(eventType string) concern {
-	for _, prefix := range []string{"customer.", "invoice.", "checkout.session.", "subscription_schedule.", "charge.refund", "charge.dispute.", "payment_method."} {
+	for _, prefix := range []string{
+		"customer.", "invoice.", "checkout.session.", "subscription_schedule.", "charge.refund", "charge.dispute.", "payment_method.",
+	} {
 		if strings.HasPrefix(eventType, prefix) {
 			return plan
 		}

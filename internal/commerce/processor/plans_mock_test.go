@@ -2,6 +2,7 @@ package processor_test
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"testing"
 
@@ -27,9 +28,7 @@ func TestCallsAboutPlansAreOfTheDocument(t *testing.T) {
 	}
 	with := func(base url.Values, more ...string) url.Values {
 		out := url.Values{}
-		for k, v := range base {
-			out[k] = v
-		}
+		maps.Copy(out, base)
 		for i := 0; i < len(more); i += 2 {
 			out.Set(more[i], more[i+1])
 		}

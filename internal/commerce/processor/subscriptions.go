@@ -218,7 +218,9 @@ func (c *Client) ReleaseSchedule(ctx context.Context, s Subscription) error {
 
 // SetCancelAtPeriodEnd lets a subscription end with its paid period, or continue.
 func (c *Client) SetCancelAtPeriodEnd(ctx context.Context, subscriptionID string, cancel bool) error {
-	return c.updateSubscription(ctx, "cancel subscription at the period's end", subscriptionID, &stripe.SubscriptionParams{CancelAtPeriodEnd: new(cancel)})
+	return c.updateSubscription(ctx, "cancel subscription at the period's end", subscriptionID, &stripe.SubscriptionParams{
+		CancelAtPeriodEnd: new(cancel),
+	})
 }
 
 // CancelSubscription ends a subscription at once. With credit, the unused part of the paid period is credited to the customer.

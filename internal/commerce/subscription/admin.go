@@ -34,7 +34,7 @@ func (s *Service) ListSubscriptions(ctx context.Context, status *string, p Page)
 		}
 	}
 	rows, err := q.ListPlatformSubscriptions(ctx, db.ListPlatformSubscriptionsParams{
-		Status: status, MaxRows: int32(p.Size), Skip: int64(p.Skip), //nolint:gosec // at most 100
+		Status: status, MaxRows: int32(p.Size), Skip: int64(p.Skip),
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list subscriptions: %w", err)
@@ -46,13 +46,15 @@ func (s *Service) ListSubscriptions(ctx context.Context, status *string, p Page)
 }
 
 // ListInvoices returns a page of all tenants' invoices, newest first, and the number of all that match. nil matches any.
-func (s *Service) ListInvoices(ctx context.Context, status, tenantID *string, p Page) (list []db.ListPlatformInvoicesRow, total int64, err error) {
+func (s *Service) ListInvoices(
+	ctx context.Context, status, tenantID *string, p Page,
+) (list []db.ListPlatformInvoicesRow, total int64, err error) {
 	q := db.New(s.config.Pool)
 	if total, err = q.CountPlatformInvoices(ctx, db.CountPlatformInvoicesParams{Status: status, TenantID: tenantID}); err != nil {
 		return nil, 0, fmt.Errorf("count invoices: %w", err)
 	}
 	list, err = q.ListPlatformInvoices(ctx, db.ListPlatformInvoicesParams{
-		Status: status, TenantID: tenantID, MaxRows: int32(p.Size), Skip: int64(p.Skip), //nolint:gosec // at most 100
+		Status: status, TenantID: tenantID, MaxRows: int32(p.Size), Skip: int64(p.Skip),
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list invoices: %w", err)
@@ -372,5 +374,6 @@ func (s *Service) invoiceTenant(ctx context.Context, actor audit.Actor, tenantID
 	}
 	// A repetition finds the subscription of the first attempt: its reading number is the same until a reading was applied.
 	key := fmt.Sprintf("invoiced-%s-%d", tenantID, customer.ReadApplied)
-	return s.config.Processor.CreateInvoicedSubscription(ctx, key, *customer.ProcessorCustomerID, tenantID, price, to.DaysUntilDue, s.config.AutomaticTax)
+	return s.config.Processor.CreateInvoicedSubscription(
+		ctx, key, *customer.ProcessorCustomerID, tenantID, price, to.DaysUntilDue, s.config.AutomaticTax)
 }

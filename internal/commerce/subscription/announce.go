@@ -26,7 +26,8 @@ func (c *changes) announce(ctx context.Context, before *db.Subscription, after d
 		return err
 	}
 	return c.config.Events.EmitTx(ctx, c.tx, event.Event{
-		TenantID: after.TenantID, Name: event.SubscriptionUpdated, Subject: after.ID, Data: eventdata.SubscriptionUpdatedData{TenantSubscription: Shown(after)},
+		TenantID: after.TenantID, Name: event.SubscriptionUpdated, Subject: after.ID,
+		Data: eventdata.SubscriptionUpdatedData{TenantSubscription: Shown(after)},
 	})
 }
 
@@ -40,14 +41,15 @@ func auditView(s db.Subscription) map[string]any {
 // announceGraceEnd writes the event and mails that an UNPAID tenant has the limits of FREE from now on.
 func (c *changes) announceGraceEnd(ctx context.Context, s db.Subscription) error {
 	err := c.config.Events.EmitTx(ctx, c.tx, event.Event{
-		TenantID: s.TenantID, Name: event.SubscriptionUpdated, Subject: s.ID, Data: eventdata.SubscriptionUpdatedData{TenantSubscription: Shown(s)},
+		TenantID: s.TenantID, Name: event.SubscriptionUpdated, Subject: s.ID,
+		Data: eventdata.SubscriptionUpdatedData{TenantSubscription: Shown(s)},
 	})
 	if err != nil {
 		return err
 	}
 	return c.mailOwners(ctx, notice{kind: "limits_ended", subject: "The limits of the plan Free apply now", opening: []string{
-		fmt.Sprintf("your plan %s is still unpaid, so the limits of the plan Free apply now. Nothing is deleted. With the payment, your plan is back.",
-			c.planName(s.Plan)),
+		fmt.Sprintf("your plan %s is still unpaid, so the limits of the plan Free apply now. Nothing is deleted.", c.planName(s.Plan)),
+		"With the payment, your plan is back.",
 	}, link: paymentLink(s.PaymentURL)})
 }
 
@@ -62,7 +64,8 @@ func (c *changes) announceInvoice(ctx context.Context, before *db.Invoice, after
 	}
 	if after.FailedAttempts > before.FailedAttempts {
 		err := c.config.Events.EmitTx(ctx, c.tx, event.Event{
-			TenantID: after.TenantID, Name: event.InvoicePaymentFailed, Subject: after.ID, Data: eventdata.InvoicePaymentFailedData{TenantInvoice: shown},
+			TenantID: after.TenantID, Name: event.InvoicePaymentFailed, Subject: after.ID,
+			Data: eventdata.InvoicePaymentFailedData{TenantInvoice: shown},
 		})
 		if err != nil {
 			return err
@@ -102,7 +105,8 @@ func Shown(s db.Subscription) eventdata.TenantSubscription {
 func ShownInvoice(i db.Invoice) (eventdata.TenantInvoice, error) {
 	out := eventdata.TenantInvoice{
 		ID: i.ID, Number: i.Number, Status: eventdata.InvoiceStatus(i.Status), TotalCents: i.TotalCents, PaidCents: i.PaidCents,
-		Currency: strings.ToLower(i.Currency), HostedInvoiceURL: i.HostedURL, DueAt: timestamp.Optional(i.DueAt), PaidAt: timestamp.Optional(i.PaidAt),
+		Currency: strings.ToLower(i.Currency), HostedInvoiceURL: i.HostedURL, DueAt: timestamp.Optional(i.DueAt),
+		PaidAt:    timestamp.Optional(i.PaidAt),
 		CreatedAt: timestamp.From(i.CreatedAt), SubtotalCents: &i.SubtotalCents, TaxCents: &i.TaxCents, PdfURL: i.PdfURL,
 	}
 	if err := json.Unmarshal(i.Lines, &out.Lines); err != nil {

@@ -63,7 +63,8 @@ func (s *Service) CreateBillingCheckout(ctx context.Context, c tenancy.Caller, b
 		return processor.PaymentPage{}, fmt.Errorf("list subscriptions: %w", err)
 	}
 	if now := current(list); now != nil && now.ProcessorSubscriptionID != nil && now.Status != Canceled && now.Status != Incomplete {
-		return processor.PaymentPage{}, problem.Conflicting("a subscription to %s is %s: change it, or end it before you book another one", now.Plan, now.Status)
+		return processor.PaymentPage{}, problem.Conflicting(
+			"a subscription to %s is %s: change it, or end it before you book another one", now.Plan, now.Status)
 	}
 	price, err := s.priceOf(ctx, plan, b.Interval)
 	if err != nil {

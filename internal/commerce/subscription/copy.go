@@ -15,7 +15,7 @@ import (
 )
 
 // statusOf returns our name for the status of a subscription at the processor. A subscription whose payments are not collected is
-// PAUSED, whatever else it is, unless it has ended.
+// PAUSED, unless it has ended.
 func statusOf(p processor.Subscription) string {
 	status := map[string]string{
 		"trialing": Trialing, "active": Active, "past_due": PastDue, "paused": Paused, "canceled": Canceled,
@@ -167,7 +167,7 @@ func copyInvoice(before *db.Invoice, tenantID string, subscriptionID *string, p 
 	i.Status = map[string]string{"draft": Draft, "open": Open, "paid": Paid, "uncollectible": Uncollectible, "void": Void}[p.Status]
 	i.Currency, i.SubtotalCents, i.TaxCents, i.TotalCents = strings.ToUpper(p.Currency), p.SubtotalCents, p.TaxCents, p.TotalCents
 	i.PaidCents, i.DueCents, i.RefundedCents = p.PaidCents, p.DueCents, p.RefundedCents
-	i.FailedAttempts = max(i.FailedAttempts, int32(p.FailedAttempts)) //nolint:gosec // a few
+	i.FailedAttempts = max(i.FailedAttempts, int32(p.FailedAttempts))
 	i.PeriodStart, i.PeriodEnd = p.PeriodStart, p.PeriodEnd
 	i.DueAt, i.PaidAt, i.VoidedAt = optional(p.DueAt), optional(p.PaidAt), optional(p.VoidedAt)
 	i.HostedURL, i.PdfURL, i.Lines = text(p.HostedURL), text(p.PDFURL), lines

@@ -60,14 +60,14 @@ func (c *changes) setPlan(ctx context.Context, actor audit.Actor, plan, reason s
 
 // grantStatus sets the tenant's status. A suspended tenant gets it when the suspension ends; a cancelled one stays so.
 func (c *changes) grantStatus(ctx context.Context, status string) error {
-	switch {
-	case c.tenant.Status == tenancy.Suspended:
+	switch c.tenant.Status {
+	case tenancy.Suspended:
 		err := c.q.SetStatusBeforeSuspension(ctx, db.SetStatusBeforeSuspensionParams{ID: c.tenant.ID, Status: &status, Now: c.now})
 		if err != nil {
 			return fmt.Errorf("set status before suspension: %w", err)
 		}
 		return nil
-	case c.tenant.Status == status, c.tenant.Status == tenancy.Cancelled:
+	case status, tenancy.Cancelled:
 		return nil
 	}
 	if _, err := c.q.SetTenantStatus(ctx, db.SetTenantStatusParams{ID: c.tenant.ID, Status: status, Now: c.now}); err != nil {

@@ -59,7 +59,8 @@ func (c *changes) noticeOf(before *db.Subscription, after db.Subscription) (noti
 		}}, true
 	case after.CancelAtPeriodEnd && !before.CancelAtPeriodEnd:
 		return notice{kind: "cancel_booked", subject: "Your subscription ends on " + day(after.PeriodEnd), opening: []string{
-			fmt.Sprintf("your subscription to %s was cancelled. It runs until %s. After that, the limits of the plan Free apply.", name, day(after.PeriodEnd)),
+			fmt.Sprintf("your subscription to %s was cancelled. It runs until %s.", name, day(after.PeriodEnd)),
+			"After that, the limits of the plan Free apply.",
 		}, closing: []string{"Until then you can withdraw the cancellation."}}, true
 	case before.CancelAtPeriodEnd && !after.CancelAtPeriodEnd:
 		return notice{kind: "cancel_withdrawn", subject: "Your subscription continues", opening: []string{
@@ -89,7 +90,8 @@ func (c *changes) statusNotice(name, before string, after db.Subscription) (noti
 		}}, true
 	case after.Status == Active && before == Trialing:
 		return notice{kind: "trial_paid", subject: "Your trial has ended, and " + name + " continues", opening: []string{
-			fmt.Sprintf("your trial of %s has ended, and the first payment is being collected. The next period begins on %s.", name, day(after.PeriodEnd)),
+			fmt.Sprintf("your trial of %s has ended, and the first payment is being collected.", name),
+			fmt.Sprintf("The next period begins on %s.", day(after.PeriodEnd)),
 		}}, true
 	case after.Status == PastDue && after.Collection == Invoice:
 		return notice{kind: "overdue", subject: "An invoice for your plan is overdue", opening: []string{
@@ -99,10 +101,18 @@ func (c *changes) statusNotice(name, before string, after db.Subscription) (noti
 		return notice{kind: "recovered", subject: "Your plan " + name + " is active again", opening: []string{
 			fmt.Sprintf("the plan %s is active, with all its limits.", name),
 		}}, true
+	default:
+		return c.lossNotice(name, before, after)
+	}
+}
+
+// lossNotice is for a status with which a tenant loses its plan, at once or later.
+func (c *changes) lossNotice(name, before string, after db.Subscription) (notice, bool) {
+	switch {
 	case after.Status == Unpaid:
 		return notice{kind: "unpaid", subject: "Your plan " + name + " is unpaid", opening: []string{
-			fmt.Sprintf("several attempts to collect the payment for %s have failed. If it isn't paid, the limits of the plan Free apply from %s on.",
-				name, day(c.now.Add(c.config.Grace))),
+			fmt.Sprintf("several attempts to collect the payment for %s have failed.", name),
+			fmt.Sprintf("If it isn't paid, the limits of the plan Free apply from %s on.", day(c.now.Add(c.config.Grace))),
 			"Nothing is deleted. Streams that are on air continue.",
 		}, link: paymentLink(after.PaymentURL)}, true
 	case after.Status == Paused && after.ProcessorSubscriptionID == nil && after.TrialEndsAt != nil && !after.TrialEndsAt.After(c.now):
@@ -139,7 +149,8 @@ func (c *changes) trialReminder(s db.Subscription) notice {
 // afterTrial says what happens after a trial.
 func (c *changes) afterTrial(s db.Subscription) string {
 	if s.ProcessorSubscriptionID == nil {
-		return "Book a plan before that to keep its limits; otherwise those of the plan Free apply. We have no payment details of you, so nothing is charged."
+		return "Book a plan before that to keep its limits; otherwise those of the plan Free apply. " +
+			"We have no payment details of you, so nothing is charged."
 	}
 	return fmt.Sprintf("Then the first payment is collected, by the %s. You can cancel before that.", inWords(s.BillingInterval))
 }

@@ -56,7 +56,10 @@ const (
 // GetOverview returns the tenants' payments and open amounts.
 func (s *Service) GetOverview(ctx context.Context) (o Overview, err error) {
 	q, now := db.New(s.config.Pool), s.config.Now()
-	o = Overview{At: now, Subscriptions: map[string]int64{}, Open: Amounts{}, Overdue: Amounts{}, PaidThisMonth: Amounts{}, RefundedThisMonth: Amounts{}}
+	o = Overview{
+		At: now, Subscriptions: map[string]int64{},
+		Open: Amounts{}, Overdue: Amounts{}, PaidThisMonth: Amounts{}, RefundedThisMonth: Amounts{},
+	}
 	counts, err := q.CountPlatformSubscriptions(ctx)
 	if err != nil {
 		return o, fmt.Errorf("count subscriptions: %w", err)

@@ -123,7 +123,7 @@ func TestARowIsCopiedOnce(t *testing.T) {
 	}
 	first := copySubscription(nil, "ten_1", "PRO", p, now)
 	read := first
-	read.PeriodStart, read.PendingAt = first.PeriodStart.Local(), new(first.PendingAt.In(time.FixedZone("x", 3600)))
+	read.PeriodStart, read.PendingAt = first.PeriodStart.In(time.FixedZone("y", -3600)), new(first.PendingAt.In(time.FixedZone("x", 3600)))
 	require.True(t, sameSubscription(read, copySubscription(&read, "ten_1", "PRO", p, now.Add(time.Hour))))
 	p.Status = "past_due"
 	require.False(t, sameSubscription(read, copySubscription(&read, "ten_1", "PRO", p, now)))

@@ -1,8 +1,8 @@
 // Package subscription holds the platform's own money: tenants' subscriptions to plans, their invoices, and the revenue.
 //
 // The payment processor decides about subscriptions and invoices. SyncTenant copies its present state: after each report, each
-// hour, after each change, and when a person comes back from a hosted page. So reports may be lost, repeated or reordered. What
-// follows from a change (the tenant's plan and status, events, mails, audit and ledger) commits together with the copy.
+// hour, after each change, and when a person comes back from a hosted page. So reports may be lost, repeated or reordered. The
+// consequences of a change (the tenant's plan and status, events, mails, audit and ledger) commit together with the copy.
 package subscription
 
 import (

@@ -225,7 +225,8 @@ func (c *changes) cancelDuplicates(ctx context.Context) error {
 		}
 		c.config.Log.WarnContext(ctx, "a tenant has two subscriptions; the older one ends, and its unused part is credited",
 			"tenantId", c.tenant.ID, "subscriptionId", s.ID)
-		if _, err := c.config.Jobs.InsertTx(ctx, c.tx, CancelDuplicateArgs{TenantID: c.tenant.ID, ProcessorSubscriptionID: *s.ProcessorSubscriptionID}, nil); err != nil {
+		job := CancelDuplicateArgs{TenantID: c.tenant.ID, ProcessorSubscriptionID: *s.ProcessorSubscriptionID}
+		if _, err := c.config.Jobs.InsertTx(ctx, c.tx, job, nil); err != nil {
 			return fmt.Errorf("insert job to cancel a duplicate: %w", err)
 		}
 	}

@@ -74,7 +74,8 @@ func (s *Service) refresh(ctx context.Context, tenantID string) error {
 		return fmt.Errorf("get billing customer: %w", err)
 	}
 	now := s.config.Now()
-	if customer.AwayUntil == nil || customer.ReadAt != nil && customer.ReadAt.After(*customer.AwayUntil) || customer.ReadAt != nil && now.Sub(*customer.ReadAt).Abs() < freshFor {
+	read := customer.ReadAt
+	if customer.AwayUntil == nil || read != nil && (read.After(*customer.AwayUntil) || now.Sub(*read).Abs() < freshFor) {
 		return nil
 	}
 	_, err, _ = s.reads.Do(tenantID, func() (any, error) {
@@ -91,7 +92,9 @@ func (s *Service) refresh(ctx context.Context, tenantID string) error {
 // ListBillingInvoices pages through the invoices of the caller's tenant, newest first. cursor is the id after which the page
 // starts, nil for the first page.
 func (s *Service) ListBillingInvoices(ctx context.Context, c tenancy.Caller, cursor *string, limit int) ([]db.Invoice, error) {
-	list, err := db.New(s.config.Pool).ListInvoices(ctx, db.ListInvoicesParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)}) //nolint:gosec // at most 200
+	list, err := db.New(s.config.Pool).ListInvoices(ctx, db.ListInvoicesParams{
+		TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list invoices: %w", err)
 	}
@@ -132,7 +135,9 @@ func (s *Service) ListBillingPlans(ctx context.Context, c tenancy.Caller) ([]Off
 
 // CurrentPeriod returns the period in which the tenant's usage counts at a time (usage.Periods): the month of the subscription that contains it.
 // Without a subscription that runs, ok is false.
-func (*Service) CurrentPeriod(ctx context.Context, through db.DBTX, tenantID string, at time.Time) (from, to time.Time, ok bool, err error) {
+func (*Service) CurrentPeriod(
+	ctx context.Context, through db.DBTX, tenantID string, at time.Time,
+) (from, to time.Time, ok bool, err error) {
 	list, err := db.New(through).ListSubscriptionsOfTenant(ctx, tenantID)
 	if err != nil {
 		return from, to, false, fmt.Errorf("list subscriptions: %w", err)

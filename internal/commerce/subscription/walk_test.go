@@ -38,20 +38,20 @@ func TestOurBooksAgreeWithTheProcessors(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
 			s := apitest.New(t, apitest.Options{Pool: dbtest.New(t), SignupPlan: []string{"FREE", "STARTER"}[seed%2]})
-			w := &walk{s: s, owner: s.Register(t), dice: rand.New(rand.NewPCG(seed, 1)), cards: []string{ //nolint:gosec // a walk that can be repeated
+			w := &walk{s: s, owner: s.Register(t), dice: rand.New(rand.NewPCG(seed, 1)), cards: []string{
 				sandbox.CardPays, sandbox.CardPays, sandbox.CardPays, sandbox.CardFailsLater,
 			}}
 			for range 60 {
 				w.step(t)
 				w.report(t)
 			}
-			// Whatever was missed is found by looking.
-			for s.Areas.Subscriptions.SyncTenant(t.Context(), w.owner.TenantID) != nil {
+			// The looks find all that was missed.
+			for s.Subscriptions.SyncTenant(t.Context(), w.owner.TenantID) != nil {
 				require.NoError(t, t.Context().Err())
 			}
 			w.compare(t)
 			before := w.entries(t)
-			require.NoError(t, s.Areas.Subscriptions.SyncTenant(t.Context(), w.owner.TenantID))
+			require.NoError(t, s.Subscriptions.SyncTenant(t.Context(), w.owner.TenantID))
 			require.Equal(t, before, w.entries(t), "a second copy of the same state changes nothing")
 		})
 	}
@@ -105,12 +105,12 @@ func (w *walk) report(t *testing.T) {
 		return
 	}
 	for range w.dice.IntN(3) {
-		err := w.s.Areas.Subscriptions.SyncCustomer(t.Context(), customers[w.dice.IntN(len(customers))].ID)
+		err := w.s.Subscriptions.SyncCustomer(t.Context(), customers[w.dice.IntN(len(customers))].ID)
 		if err != nil { // the answer was lost
 			require.True(t, problem.Is(err, "processor_unavailable"), err)
 		}
 	}
-	require.NoError(t, w.s.Areas.Subscriptions.SyncCustomer(t.Context(), "cus_of_another_platform"))
+	require.NoError(t, w.s.Subscriptions.SyncCustomer(t.Context(), "cus_of_another_platform"))
 }
 
 // compare compares our copies with the processor's state.
@@ -146,7 +146,7 @@ func (w *walk) compare(t *testing.T) {
 	}
 	require.LessOrEqual(t, running, 1, "two plans are never booked")
 	w.compareInvoices(t, customer)
-	revenue, err := w.s.Areas.Subscriptions.GetRevenue(t.Context())
+	revenue, err := w.s.Subscriptions.GetRevenue(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, recurring, revenue.MonthlyRecurring["USD"])
 	require.Equal(t, recurring, w.sum(t, "kind IN ('NEW', 'REACTIVATION', 'EXPANSION', 'CONTRACTION', 'CHURN')"), "the ledger adds up")
@@ -204,16 +204,16 @@ func TestTwoReadingsAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	arrived, resume := s.Sandbox.Block("/v1/invoices") // the first reading has read the subscriptions
 	first := make(chan error, 1)
-	go func() { first <- s.Areas.Subscriptions.SyncTenant(context.WithoutCancel(t.Context()), owner.TenantID) }()
+	go func() { first <- s.Subscriptions.SyncTenant(context.WithoutCancel(t.Context()), owner.TenantID) }()
 	<-arrived
 	_, err = s.Sandbox.CancelInPortal(s.Sandbox.Subscriptions()[0].ID, true)
 	require.NoError(t, err)
 	second := make(chan error, 1)
-	go func() { second <- s.Areas.Subscriptions.SyncTenant(context.WithoutCancel(t.Context()), owner.TenantID) }()
+	go func() { second <- s.Subscriptions.SyncTenant(context.WithoutCancel(t.Context()), owner.TenantID) }()
 	resume()
 	require.NoError(t, <-first)
 	require.NoError(t, <-second)
-	require.NoError(t, s.Areas.Subscriptions.SyncTenant(t.Context(), owner.TenantID))
+	require.NoError(t, s.Subscriptions.SyncTenant(t.Context(), owner.TenantID))
 	rows, err := db.New(s.Pool).ListSubscriptionsOfTenant(t.Context(), owner.TenantID)
 	require.NoError(t, err)
 	require.True(t, rows[0].CancelAtPeriodEnd)

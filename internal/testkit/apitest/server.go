@@ -307,7 +307,8 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		Files: cmp.Or[areas.Files](o.Files, noFiles{}), RecordingClips: o.Clips, RestreamProber: prober,
 		Renditions: o.Renditions, TranscodeWorkers: 1, Packages: o.Packages,
 		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
-		Processor:      s.Sandbox.Client, BillingNow: s.Sandbox.Now, Realtime: &s.published, SummaryModel: o.SummaryModel, SpeechModel: o.SpeechModel,
+		Processor:      s.Sandbox.Client, BillingNow: s.Sandbox.Now, Realtime: &s.published,
+		SummaryModel: o.SummaryModel, SpeechModel: o.SpeechModel,
 		CheckEvent:     eventCheck(t),
 		PasswordMemory: cmp.Or(o.PasswordMemory, 64),
 	})
