@@ -47,7 +47,8 @@ func (s *Server) CreateBillingCheckout(
 	ctx context.Context, r api.CreateBillingCheckoutRequestObject,
 ) (api.CreateBillingCheckoutResponseObject, error) {
 	page, err := s.areas.Subscriptions.CreateBillingCheckout(ctx, request.Caller(ctx), subscription.Booking{
-		Plan: string(r.Body.Plan), Interval: string(valueOr(r.Body.Interval, subscription.Month)), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
+		Plan: string(r.Body.Plan), Interval: string(valueOr(r.Body.Interval, subscription.Month)),
+		SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
 	})
 	if err != nil {
 		return nil, err
@@ -67,7 +68,9 @@ func (s *Server) CreateBillingPortal(
 }
 
 // UpdateSubscription changes, cancels or resumes the tenant's subscription.
-func (s *Server) UpdateSubscription(ctx context.Context, r api.UpdateSubscriptionRequestObject) (api.UpdateSubscriptionResponseObject, error) {
+func (s *Server) UpdateSubscription(
+	ctx context.Context, r api.UpdateSubscriptionRequestObject,
+) (api.UpdateSubscriptionResponseObject, error) {
 	row, err := s.areas.Subscriptions.UpdateSubscription(ctx, request.Caller(ctx), subscription.Update{
 		Plan: (*string)(r.Body.Plan), Interval: (*string)(r.Body.Interval), CancelAtPeriodEnd: r.Body.CancelAtPeriodEnd,
 	})
@@ -88,13 +91,16 @@ func (s *Server) ListBillingPlans(ctx context.Context, _ api.ListBillingPlansReq
 
 func toBillingPlan(o subscription.Offer) api.BillingPlan {
 	return api.BillingPlan{
-		Plan: api.PlanTier(o.Tier), Name: o.Name, Description: o.Description, PriceCents: o.PriceCents, YearlyPriceCents: orNull(o.YearlyPriceCents),
+		Plan: api.PlanTier(o.Tier), Name: o.Name, Description: o.Description,
+		PriceCents: o.PriceCents, YearlyPriceCents: orNull(o.YearlyPriceCents),
 		Currency: strings.ToLower(o.Currency), TrialDays: o.Trial, Limits: toPlanLimits(o.Plan), Allowances: each(o.Allowances, toPlanAllowance),
 	}
 }
 
 // ListBillingInvoices lists the tenant's invoices.
-func (s *Server) ListBillingInvoices(ctx context.Context, r api.ListBillingInvoicesRequestObject) (api.ListBillingInvoicesResponseObject, error) {
+func (s *Server) ListBillingInvoices(
+	ctx context.Context, r api.ListBillingInvoicesRequestObject,
+) (api.ListBillingInvoicesResponseObject, error) {
 	size := pageSize(r.Params.Limit)
 	cursor, err := after(r.Params.Cursor, id.Invoice)
 	if err != nil {
@@ -105,7 +111,9 @@ func (s *Server) ListBillingInvoices(ctx context.Context, r api.ListBillingInvoi
 		return nil, err
 	}
 	rows, link := page(ctx, s, rows, size, func(i db.Invoice) string { return i.ID })
-	out := api.ListBillingInvoices200JSONResponse{Body: api.TenantInvoiceList{}, Headers: api.ListBillingInvoices200ResponseHeaders{Link: link}}
+	out := api.ListBillingInvoices200JSONResponse{
+		Body: api.TenantInvoiceList{}, Headers: api.ListBillingInvoices200ResponseHeaders{Link: link},
+	}
 	for _, row := range rows {
 		shown, err := toTenantInvoice(row)
 		if err != nil {
@@ -135,7 +143,8 @@ func toTenantSubscription(s db.Subscription) api.TenantSubscription {
 func toTenantInvoice(i db.Invoice) (api.TenantInvoice, error) {
 	out := api.TenantInvoice{
 		ID: i.ID, Number: orNull(i.Number), Status: api.InvoiceStatus(i.Status), TotalCents: i.TotalCents, PaidCents: i.PaidCents,
-		Currency: strings.ToLower(i.Currency), HostedInvoiceURL: orNull(i.HostedURL), DueAt: timeOrNull(i.DueAt), PaidAt: timeOrNull(i.PaidAt),
+		Currency: strings.ToLower(i.Currency), HostedInvoiceURL: orNull(i.HostedURL), DueAt: timeOrNull(i.DueAt),
+		PaidAt:    timeOrNull(i.PaidAt),
 		CreatedAt: timestamp.From(i.CreatedAt), SubtotalCents: &i.SubtotalCents, TaxCents: &i.TaxCents, PdfURL: orNull(i.PdfURL),
 	}
 	if err := json.Unmarshal(i.Lines, &out.Lines); err != nil {

@@ -446,7 +446,8 @@ func (a *Areas) openCommerce(c Config) {
 	a.Allowances = allowance.New(allowance.Config{Pool: c.Pool, Usage: a.Usage, Events: a.Events, Mails: a.Mails, Now: c.Now})
 	a.Subscriptions = subscription.New(subscription.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Accounts: a.Accounts, Orders: a.Orders,
-		Quotas: a.Quotas, Usage: a.Usage, SignupPlan: c.SignupPlan, Grace: c.BillingGrace, AutomaticTax: c.AutomaticTax, Log: c.Log, Now: billingClock(c),
+		Quotas: a.Quotas, Usage: a.Usage, SignupPlan: c.SignupPlan, Grace: c.BillingGrace, AutomaticTax: c.AutomaticTax,
+		Log: c.Log, Now: billingClock(c),
 	})
 	a.Accounts.OnFounding(a.Subscriptions.StartTrialTx)
 	a.Usage.FollowPeriods(a.Subscriptions.CurrentPeriod)

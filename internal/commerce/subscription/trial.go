@@ -89,7 +89,9 @@ func (s *Service) Look(ctx context.Context) error {
 	if !s.config.Processor.Configured() {
 		return errors.Join(failed...)
 	}
-	stale, err := q.ListStaleBillingCustomers(ctx, db.ListStaleBillingCustomersParams{Now: now, ReadBefore: now.Add(-lookEvery), MaxRows: lookRows})
+	stale, err := q.ListStaleBillingCustomers(ctx, db.ListStaleBillingCustomersParams{
+		Now: now, ReadBefore: now.Add(-lookEvery), MaxRows: lookRows,
+	})
 	if err != nil {
 		return errors.Join(append(failed, fmt.Errorf("list stale customers: %w", err))...)
 	}

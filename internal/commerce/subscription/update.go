@@ -61,7 +61,8 @@ func (s *Service) present(ctx context.Context, tenantID string) (db.Subscription
 	}
 	row := current(list)
 	if row == nil || row.ProcessorSubscriptionID == nil || row.Status == Canceled {
-		return db.Subscription{}, processor.Subscription{}, problem.Conflicting("no subscription with payment details runs; book a plan in a checkout")
+		return db.Subscription{}, processor.Subscription{}, problem.Conflicting(
+			"no subscription with payment details runs; book a plan in a checkout")
 	}
 	theirs, err := s.atProcessor(ctx, *row)
 	return *row, theirs, err
@@ -162,7 +163,9 @@ func (s *Service) book(ctx context.Context, c tenancy.Caller, row db.Subscriptio
 }
 
 // setCancellation cancels the subscription, or withdraws the cancellation.
-func (s *Service) setCancellation(ctx context.Context, c tenancy.Caller, row db.Subscription, theirs processor.Subscription, cancel bool) error {
+func (s *Service) setCancellation(
+	ctx context.Context, c tenancy.Caller, row db.Subscription, theirs processor.Subscription, cancel bool,
+) error {
 	status := statusOf(theirs)
 	if status == Canceled {
 		return problem.Conflicting("the subscription has ended; book a plan in a checkout")
