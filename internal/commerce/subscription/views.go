@@ -133,7 +133,8 @@ func (s *Service) ListBillingPlans(ctx context.Context, c tenancy.Caller) ([]Off
 	return offers, nil
 }
 
-// CurrentPeriod returns the period in which the tenant's usage counts at a time (usage.Periods): the month of the subscription that contains it.
+// CurrentPeriod returns the period in which the tenant's usage counts at a time (usage.Periods): the month of the subscription that
+// contains it.
 // Without a subscription that runs, ok is false.
 func (*Service) CurrentPeriod(
 	ctx context.Context, through db.DBTX, tenantID string, at time.Time,
