@@ -134,8 +134,7 @@ func (s *Service) ListBillingPlans(ctx context.Context, c tenancy.Caller) ([]Off
 }
 
 // CurrentPeriod returns the period in which the tenant's usage counts at a time (usage.Periods): the month of the subscription that
-// contains it.
-// Without a subscription that runs, ok is false.
+// contains it. Without a subscription that runs, ok is false.
 func (*Service) CurrentPeriod(
 	ctx context.Context, through db.DBTX, tenantID string, at time.Time,
 ) (from, to time.Time, ok bool, err error) {
