@@ -98,6 +98,18 @@ func (v *viewer) presses(keys string) {
 	browsertest.Run(v.t, v.tab, chromedp.KeyEvent(keys))
 }
 
+// logsState logs the state of video and hls.js if the test has failed.
+func (v *viewer) logsState() {
+	if v.t.Failed() {
+		v.t.Log("player:", browsertest.Value[string](v.t, v.tab, `(() => {
+			const { video, hls } = showfloorPlayer;
+			const ranges = [...Array(video.buffered.length).keys()].map((i) => [video.buffered.start(i), video.buffered.end(i)]);
+			return JSON.stringify({ paused: video.paused, ended: video.ended, at: video.currentTime, height: video.videoHeight, ranges,
+				levels: hls.levels.map((one) => one.height), current: hls.currentLevel, load: hls.loadLevel, next: hls.nextLevel,
+				focus: document.activeElement?.id }); })()`))
+	}
+}
+
 // is waits until the position is within half a second of a time.
 func (v *viewer) is(at float64) {
 	v.t.Helper()
@@ -222,7 +234,8 @@ func TestPlayerPlaysARecording(t *testing.T) {
 	v.waits(`showfloorPlayer.video.playbackRate === 1.5`)
 	v.chooses("quality", "180p")
 	v.waits(`!showfloorPlayer.hls.autoLevelEnabled`)
-	v.presses("k")
+	v.does(`showfloorPlayer.video.play()`)
+	defer v.logsState()
 	v.waits(`showfloorPlayer.video.videoHeight === 180`)
 	v.presses("k")
 	v.does(`showfloorPlayer.video.currentTime = 20.5`)
