@@ -152,7 +152,7 @@ func TestBlockRefusesNewWork(t *testing.T) {
 			session := owner.Session(t, nil)
 			owner.Join(t, session.ID, "ada", nil)
 			return func() error {
-				owner.Ticket(t, session.ID, "ada", nil) // who is inside may connect again
+				owner.Ticket(t, session.ID, "ada", nil) // a participant in the session may connect again
 				return refusalOf(t, owner.Call(t, "POST", sessionsPath+"/"+session.ID+"/token", map[string]any{"userId": "ben"}))
 			}
 		}},

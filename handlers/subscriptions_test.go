@@ -310,3 +310,18 @@ func TestOnlyOwnersCancel(t *testing.T) {
 	require.NotEqual(t, mine.URL, theirs.URL)
 	owner.Call(t, "PATCH", subscriptionPath, map[string]any{"cancelAtPeriodEnd": true}).Is(t, 200)
 }
+
+// TestARefusalOfTheProcessorIsAConflict: a refused reading or product is a 409 without the processor's own text, and books nothing.
+func TestARefusalOfTheProcessorIsAConflict(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	owner := s.Register(t)
+	book(t, owner, s, "PRO", "MONTH", sandbox.CardPays)
+	_, err := s.Pool.Exec(t.Context(), "UPDATE billing_customers SET processor_customer_id = 'cus_of_another_account'")
+	require.NoError(t, err)
+	for _, body := range []map[string]any{{"plan": "STARTER"}, {"cancelAtPeriodEnd": true}} {
+		p := owner.Call(t, "PATCH", subscriptionPath, body).Problem(t, 409, "conflict")
+		require.NotContains(t, p.Message, "cus_of_another_account")
+	}
+	owner.Call(t, "POST", "/v1/me/billing/portal", map[string]any{"returnUrl": "https://acme.example/"}).Problem(t, 409, "conflict")
+}

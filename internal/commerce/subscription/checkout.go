@@ -68,7 +68,7 @@ func (s *Service) CreateBillingCheckout(ctx context.Context, c tenancy.Caller, b
 	}
 	price, err := s.priceOf(ctx, plan, b.Interval)
 	if err != nil {
-		return processor.PaymentPage{}, err
+		return processor.PaymentPage{}, s.refused(ctx, c.TenantID, err)
 	}
 	page := processor.NewPlanPage{
 		CustomerID: *customer.ProcessorCustomerID, TenantID: c.TenantID, Price: price, SuccessURL: b.SuccessURL, CancelURL: b.CancelURL,
@@ -276,7 +276,7 @@ func (s *Service) CreateBillingPortal(ctx context.Context, c tenancy.Caller, ret
 	}
 	configuration, err := s.portalConfiguration(ctx, c.Role == tenancy.Owner)
 	if err != nil {
-		return "", err
+		return "", s.refused(ctx, c.TenantID, err)
 	}
 	if url, err = s.config.Processor.CreatePortal(ctx, *customer.ProcessorCustomerID, configuration, returnURL); err != nil {
 		return "", s.refused(ctx, c.TenantID, err)

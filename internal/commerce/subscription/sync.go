@@ -42,7 +42,7 @@ func (s *Service) SyncTenant(ctx context.Context, tenantID string) error {
 	}
 	state, err := s.config.Processor.ReadCustomer(ctx, *read.ProcessorCustomerID)
 	if err != nil {
-		return err
+		return s.refused(ctx, tenantID, err)
 	}
 	return s.change(ctx, tenantID, func(c *changes) error {
 		if read.ReadsBegun <= c.customer.ReadApplied {

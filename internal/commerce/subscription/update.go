@@ -76,7 +76,7 @@ func (s *Service) atProcessor(ctx context.Context, row db.Subscription) (process
 	}
 	state, err := s.config.Processor.ReadCustomer(ctx, *customer.ProcessorCustomerID)
 	if err != nil {
-		return processor.Subscription{}, err
+		return processor.Subscription{}, s.refused(ctx, row.TenantID, err)
 	}
 	i := slices.IndexFunc(state.Subscriptions, func(p processor.Subscription) bool { return p.ID == *row.ProcessorSubscriptionID })
 	if i < 0 {
