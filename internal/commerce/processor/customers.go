@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/stripe/stripe-go/v76"
@@ -37,8 +39,10 @@ func (c *Client) CreatePlanProduct(ctx context.Context, tier, name string) (prod
 
 // CustomerState is all that the processor knows about a customer's plan.
 type CustomerState struct {
-	// Subscriptions and Invoices are newest first: all subscriptions of the last 100, and the last 100 invoices.
+	// Subscriptions, Overage and Invoices are newest first. Of the customer's last 100 subscriptions, Subscriptions has those to plans
+	// and Overage those for the usage above them. Invoices has the last 100.
 	Subscriptions []Subscription
+	Overage       []OverageSubscription
 	Invoices      []Invoice
 	// Complete: the customer has no further subscriptions.
 	Complete bool
@@ -47,11 +51,32 @@ type CustomerState struct {
 // ReadCustomer reads the customer's subscriptions and invoices. A customer that the account doesn't have is a *Refusal: then the key
 // may be that of another account.
 func (c *Client) ReadCustomer(ctx context.Context, customerID string) (s CustomerState, err error) {
-	if s.Subscriptions, s.Complete, err = c.listSubscriptions(ctx, customerID); err != nil {
-		return s, err
+	if customerID == "" { // the lists would be those of all customers
+		return s, errors.New("read customer: the id is empty")
 	}
-	s.Invoices, err = c.listInvoices(ctx, customerID)
-	return s, err
+	if err := c.listSubscriptions(ctx, customerID, &s); err != nil {
+		return CustomerState{}, err
+	}
+	if len(s.Subscriptions)+len(s.Overage) == 0 {
+		if err := c.checkCustomer(ctx, customerID); err != nil {
+			return CustomerState{}, err
+		}
+	}
+	if s.Invoices, err = c.listInvoices(ctx, customerID); err != nil {
+		return CustomerState{}, err
+	}
+	for n := range s.Invoices {
+		i := &s.Invoices[n]
+		i.Overage = i.Overage || slices.ContainsFunc(s.Overage, func(o OverageSubscription) bool { return o.ID == i.SubscriptionID })
+	}
+	return s, nil
+}
+
+// checkCustomer returns a *Refusal if the account doesn't have the customer. The documentation doesn't promise that lists about such a
+// customer are refused, and an empty list would mean that all subscriptions have ended.
+func (c *Client) checkCustomer(ctx context.Context, customerID string) error {
+	got, err := c.api.Customers.Get(customerID, &stripe.CustomerParams{Params: params(ctx, "", "")})
+	return c.failed(ctx, "get customer", err, got.ID != "")
 }
 
 // keyOf returns an idempotency key for an object with these values. With other values it is another key, because the processor

@@ -12,6 +12,8 @@ type Invoice struct {
 	ID string
 	// SubscriptionID is empty for an invoice without a subscription; Number is empty for a draft.
 	SubscriptionID, Number string
+	// Overage: the subscription is an overage subscription.
+	Overage bool
 	// Status is the processor's own: draft, open, paid, uncollectible or void.
 	Status string
 	// Currency is in lower case.
@@ -62,6 +64,9 @@ func invoice(i *stripe.Invoice) Invoice {
 	}
 	if i.Subscription != nil {
 		out.SubscriptionID = i.Subscription.ID
+	}
+	if i.SubscriptionDetails != nil {
+		out.Overage = isOverage(i.SubscriptionDetails.Metadata)
 	}
 	if i.StatusTransitions != nil {
 		out.PaidAt, out.VoidedAt = moment(i.StatusTransitions.PaidAt), moment(i.StatusTransitions.VoidedAt)

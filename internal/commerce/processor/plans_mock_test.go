@@ -26,14 +26,6 @@ func TestCallsAboutPlansAreOfTheDocument(t *testing.T) {
 		"items[0][id]": {"si_1"}, "items[0][price_data][product]": {"prod_1"}, "items[0][price_data][currency]": {"usd"},
 		"items[0][price_data][unit_amount]": {"9900"}, "items[0][price_data][recurring][interval]": {"year"},
 	}
-	with := func(base url.Values, more ...string) url.Values {
-		out := url.Values{}
-		maps.Copy(out, base)
-		for i := 0; i < len(more); i += 2 {
-			out.Set(more[i], more[i+1])
-		}
-		return out
-	}
 	for _, c := range []struct {
 		name, request string
 		do            func(ctx context.Context, c *processor.Client) error
@@ -147,4 +139,14 @@ func TestReadingACustomer(t *testing.T) {
 	require.NotEmpty(t, state.Subscriptions)
 	require.NotEmpty(t, state.Invoices)
 	require.NotEmpty(t, state.Subscriptions[0].ID)
+}
+
+// with returns the values with further ones: pairs of a name and a value.
+func with(base url.Values, more ...string) url.Values {
+	out := url.Values{}
+	maps.Copy(out, base)
+	for i := 0; i < len(more); i += 2 {
+		out.Set(more[i], more[i+1])
+	}
+	return out
 }

@@ -26,8 +26,12 @@ type Subscription struct {
 	Price
 	// ItemID is the item with the price of the plan.
 	ItemID string
-	// ByInvoice: invoices are sent. Otherwise the card is charged.
-	ByInvoice   bool
+	// ByInvoice: invoices are sent, due after DaysUntilDue. Otherwise the card is charged.
+	ByInvoice    bool
+	DaysUntilDue int
+	// PaymentMethodID is empty if the customer's default is charged.
+	PaymentMethodID string
+
 	CreatedAt   time.Time
 	PeriodStart time.Time
 	PeriodEnd   time.Time
@@ -56,22 +60,45 @@ type ScheduledChange struct {
 	At     time.Time
 }
 
-func (c *Client) listSubscriptions(ctx context.Context, customerID string) (all []Subscription, complete bool, err error) {
+// listSubscriptions fills Subscriptions, Overage and Complete.
+func (c *Client) listSubscriptions(ctx context.Context, customerID string, s *CustomerState) error {
 	asked := &stripe.SubscriptionListParams{ListParams: listParams(ctx, ""), Customer: new(customerID), Status: new("all")}
 	asked.Single = true
 	asked.AddExpand("data.schedule")
 	asked.AddExpand("data.latest_invoice")
 	list := c.api.Subscriptions.List(asked)
 	for list.Next() {
-		all = append(all, subscription(list.Subscription()))
+		if got := list.Subscription(); isOverage(got.Metadata) {
+			s.Overage = append(s.Overage, overageSubscription(got))
+		} else {
+			s.Subscriptions = append(s.Subscriptions, subscription(got))
+		}
 	}
-	err = c.failed(ctx, "list subscriptions", list.Err(), list.SubscriptionList().Data != nil)
-	return all, err == nil && !list.SubscriptionList().HasMore, err
+	err := c.failed(ctx, "list subscriptions", list.Err(), list.SubscriptionList().Data != nil)
+	s.Complete = err == nil && !list.SubscriptionList().HasMore
+	return err
+}
+
+// paymentMethod returns the id of the payment method that a subscription is charged to; empty for the customer's default.
+func paymentMethod(s *stripe.Subscription) string {
+	if s.DefaultPaymentMethod == nil {
+		return ""
+	}
+	return s.DefaultPaymentMethod.ID
+}
+
+// paymentURL returns the page of the newest invoice if that is open; otherwise it is empty.
+func paymentURL(s *stripe.Subscription) string {
+	if s.LatestInvoice == nil || s.LatestInvoice.Status != stripe.InvoiceStatusOpen {
+		return ""
+	}
+	return s.LatestInvoice.HostedInvoiceURL
 }
 
 func subscription(s *stripe.Subscription) Subscription {
 	out := Subscription{
 		ID: s.ID, Status: string(s.Status), ByInvoice: s.CollectionMethod == stripe.SubscriptionCollectionMethodSendInvoice,
+		DaysUntilDue: int(s.DaysUntilDue), PaymentMethodID: paymentMethod(s), PaymentURL: paymentURL(s),
 		CreatedAt: moment(s.Created), PeriodStart: moment(s.CurrentPeriodStart), PeriodEnd: moment(s.CurrentPeriodEnd),
 		TrialEnd: moment(s.TrialEnd), CanceledAt: moment(s.CanceledAt), EndedAt: moment(s.EndedAt),
 		CancelAtPeriodEnd: s.CancelAtPeriodEnd, CollectionPaused: s.PauseCollection != nil && s.PauseCollection.Behavior != "",
@@ -84,9 +111,6 @@ func subscription(s *stripe.Subscription) Subscription {
 				break
 			}
 		}
-	}
-	if s.LatestInvoice != nil && s.LatestInvoice.Status == stripe.InvoiceStatusOpen {
-		out.PaymentURL = s.LatestInvoice.HostedInvoiceURL
 	}
 	if s.Discount != nil && s.Discount.Coupon != nil {
 		out.CouponID = s.Discount.Coupon.ID
