@@ -61,7 +61,7 @@ func (c *Client) findMeter(ctx context.Context, meter string) (string, error) {
 			continue
 		}
 		if !fitsMeter(m) {
-			return "", fmt.Errorf("the processor's meter %s of %s doesn't sum %s by %s; archive it", m.ID, m.EventName, payloadValue, payloadCustomer)
+			return "", fmt.Errorf("the processor's meter %s of %s doesn't sum values by customer; archive it", m.ID, m.EventName)
 		}
 		return m.ID, nil
 	}
