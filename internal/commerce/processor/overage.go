@@ -65,6 +65,9 @@ type NewOverage struct {
 	PriceIDs []string
 	// FirstPeriodEnd is in the future, at most a month ahead. Later periods are months with its day. Only usage after the creation counts.
 	FirstPeriodEnd time.Time
+	// AnchorDay is the day of the month, 29 to 31, of periods that end earlier in shorter months; 0 for the day of FirstPeriodEnd. With it,
+	// FirstPeriodEnd is the next such day, which from the end of a short month is more than a month ahead.
+	AnchorDay int
 	// ByInvoice: invoices are sent, due after DaysUntilDue. Otherwise PaymentMethodID is charged; if that is empty, the customer's default.
 	ByInvoice       bool
 	DaysUntilDue    int
@@ -78,8 +81,15 @@ type NewOverage struct {
 func (c *Client) CreateOverageSubscription(ctx context.Context, n NewOverage) (id string, err error) {
 	asked := &stripe.SubscriptionParams{
 		Params: params(ctx, "", n.Key), Customer: new(n.CustomerID),
-		Metadata:           map[string]string{metaTenant: n.TenantID, metaKind: kindOverage},
-		BillingCycleAnchor: new(n.FirstPeriodEnd.Unix()), ProrationBehavior: new("none"),
+		Metadata: map[string]string{metaTenant: n.TenantID, metaKind: kindOverage}, ProrationBehavior: new("none"),
+	}
+	if n.AnchorDay == 0 {
+		asked.BillingCycleAnchor = new(n.FirstPeriodEnd.Unix())
+	} else {
+		end := n.FirstPeriodEnd.UTC()
+		asked.BillingCycleAnchorConfig = &stripe.SubscriptionBillingCycleAnchorConfigParams{
+			DayOfMonth: new(int64(n.AnchorDay)), Hour: new(int64(end.Hour())), Minute: new(int64(end.Minute())), Second: new(int64(end.Second())),
+		}
 	}
 	for _, price := range n.PriceIDs {
 		asked.Items = append(asked.Items, &stripe.SubscriptionItemsParams{Price: new(price)})

@@ -72,6 +72,16 @@ func TestCallsAboutOverageAreOfTheDocument(t *testing.T) {
 			_, err := c.CreateOverageSubscription(ctx, invoiced)
 			return err
 		}, []sent{{"POST /v1/subscriptions", with(labels, "collection_method", "send_invoice", "days_until_due", "14"), "overage-ten_1-2"}}},
+		{"create for the last day of each month", func(ctx context.Context, c *processor.Client) error {
+			n := invoiced
+			n.AnchorDay, n.ByInvoice = 31, false
+			_, err := c.CreateOverageSubscription(ctx, n)
+			return err
+		}, []sent{{"POST /v1/subscriptions", url.Values{
+			"customer": {"cus_1"}, "metadata[tenant_id]": {"ten_1"}, "metadata[showfloor_kind]": {"overage"}, "items[0][price]": {"price_1"},
+			"billing_cycle_anchor_config[day_of_month]": {"31"}, "billing_cycle_anchor_config[hour]": {"12"},
+			"billing_cycle_anchor_config[minute]": {"0"}, "billing_cycle_anchor_config[second]": {"0"}, "proration_behavior": {"none"},
+		}, "overage-ten_1-2"}}},
 		{"add price", func(ctx context.Context, c *processor.Client) error {
 			return c.AddOveragePrice(ctx, processor.OverageSubscription{ID: "sub_1", PriceIDs: []string{"price_1"}}, "price_2")
 		}, []sent{{"POST /v1/subscriptions/sub_1", url.Values{"items[0][price]": {"price_2"}, "proration_behavior": {"none"}}, ""}}},
