@@ -1,5 +1,7 @@
 package sandbox
 
+import "time"
+
 // Customer returns a customer.
 func (s *Server) Customer(id string) (u Customer, known bool) {
 	s.look(func(st *state) { u, known = st.customers.rows[id] })
@@ -117,6 +119,14 @@ func (s *Server) PayInvoiceWith(id, number string) (i Invoice, err error) {
 		err = failure
 	}
 	return i, err
+}
+
+// DelayUsage lets meter events that come from now on appear in summaries and invoices only after d of Billing's clock, as the processor
+// handles events asynchronously. It is rounded down to seconds. An invoice that is finalized earlier lacks them for good.
+func (s *Server) DelayUsage(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.usageDelay = d
 }
 
 // EndDunning sets the status of a subscription whose last retry fails from now on: Unpaid or Canceled.

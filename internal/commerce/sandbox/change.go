@@ -14,6 +14,8 @@ type change struct {
 	now time.Time
 	// held: new events wait for a release. refundsWait: new refunds are pending.
 	held, refundsWait bool
+	// usageDelay is the time between the receipt of a new meter event and its processing.
+	usageDelay time.Duration
 
 	seq     uint64
 	records []record
@@ -81,7 +83,7 @@ func (s *Server) locked(f func(c *change) error) (uint64, error) {
 // commit applies f's change. The caller holds the lock.
 func (s *Server) commit(now time.Time, f func(c *change) error) error {
 	c := &change{
-		state: &s.state, now: now, held: s.holding, refundsWait: s.refundsWait, seq: s.state.seq,
+		state: &s.state, now: now, held: s.holding, refundsWait: s.refundsWait, usageDelay: s.usageDelay, seq: s.state.seq,
 		url: s.config.URL, dunningEnd: s.config.DunningEnd,
 	}
 	if err := f(c); err != nil {

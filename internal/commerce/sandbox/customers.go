@@ -125,6 +125,18 @@ func (c *change) customer(id, param string) (Customer, error) {
 	return u, nil
 }
 
+// listedCustomer reads the customer of a list; "" for those of all customers.
+func (c *call) listedCustomer() string {
+	if !c.has("customer") {
+		return ""
+	}
+	id := c.must("customer")
+	if _, known := c.customers.rows[id]; id != "" && !known {
+		c.fail(none("customer", id, "customer"))
+	}
+	return id
+}
+
 func getCustomer(c *call) (any, error) {
 	if err := c.done(); err != nil {
 		return nil, err

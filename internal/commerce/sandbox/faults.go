@@ -128,6 +128,11 @@ func (s *Server) LoseAnswers(n int, pathPrefix string) {
 	s.faults.plan(plan{prefix: pathPrefix, left: n, lose: true})
 }
 
+// LoseAnswerBehind does the same as LoseAnswers for one request, after this many spared ones.
+func (s *Server) LoseAnswerBehind(pathPrefix string, spared int) {
+	s.faults.plan(plan{prefix: pathPrefix, spared: spared, left: 1, lose: true})
+}
+
 // Fail makes the next n requests below a path answer this status without doing
 // anything. 429 is the processor's rate limit; other statuses have no JSON body,
 // like those of a proxy.

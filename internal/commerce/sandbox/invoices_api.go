@@ -40,7 +40,7 @@ func getInvoice(c *call) (any, error) {
 }
 
 func listInvoices(c *call) (any, error) {
-	customer, sub := c.text("customer"), c.text("subscription")
+	customer, sub := c.listedCustomer(), c.text("subscription")
 	status := c.oneOf("status", "", Draft, StatusOpen, Paid, Uncollectible, Void)
 	method := c.oneOf("collection_method", "", "charge_automatically", "send_invoice")
 	return pageOf(c, &c.invoices, func(i Invoice) bool {

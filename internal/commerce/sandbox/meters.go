@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Meter sums the usage of customers.
@@ -25,8 +26,9 @@ type MeterEvent struct {
 	CustomerID string `json:"customerId"`
 	At         int64  `json:"at"`
 	Value      int64  `json:"value"`
-	// Received is when the event came; its identifier is unique for a day.
+	// Received is when the event came; its identifier is unique for a day. ShownAt is when it is processed: sums don't have it before.
 	Received int64 `json:"received"`
+	ShownAt  int64 `json:"shownAt,omitempty"`
 }
 
 // The processor's limits of a meter event's time, in seconds.
@@ -112,7 +114,8 @@ func (m Meter) render() object {
 }
 
 func createUsage(c *call) (any, error) {
-	e := MeterEvent{ID: c.text("identifier"), At: c.whole("timestamp", c.unix()), Received: c.now.Unix()}
+	e := MeterEvent{ID: c.text("identifier"), At: c.whole("timestamp", c.unix()), Received: c.unix()}
+	e.ShownAt = e.Received + int64(c.usageDelay/time.Second)
 	name := c.must("event_name")
 	payload := object{}
 	for k := range c.values {
@@ -135,23 +138,19 @@ func createUsage(c *call) (any, error) {
 	}
 	identifier := e.ID
 	for before, known := c.usage.rows[e.ID]; known; before, known = c.usage.rows[e.ID] {
-		if before.Received > c.now.Unix()-day {
-			return nil, refuse("duplicate_meter_event", "identifier", "An event already exists with identifier %s.", identifier)
+		if before.Received > c.unix()-day {
+			return nil, refuse("", "identifier", "An event already exists with identifier %s.", identifier)
 		}
 		e.ID += "'" // the identifier is free again after a day
 	}
 	// The caller's clock may be Billing's or the real one.
-	if e.At < min(c.unix(), c.now.Unix())-usageBack || e.At > c.unix()+usageAhead {
-		return nil, invalid("timestamp_too_far", "timestamp", "The timestamp must be within the past 35 days or up to 5 minutes in the future.")
+	switch {
+	case e.At < min(c.unix(), c.now.Unix())-usageBack:
+		return nil, invalid("timestamp_too_far_in_past", "timestamp", "The timestamp must be within the past 35 days.")
+	case e.At > c.unix()+usageAhead:
+		return nil, invalid("timestamp_in_future", "timestamp", "The timestamp must be at most 5 minutes in the future.")
 	}
-	e.CustomerID, _ = payload[m.CustomerKey].(string)
-	e.MeterID = m.ID
-	value, _ := payload[m.ValueKey].(string)
-	var err error
-	if e.Value, err = strconv.ParseInt(value, 10, 64); err != nil {
-		return nil, invalid("", "payload["+m.ValueKey+"]", "The value must be a whole number.")
-	}
-	if _, err := c.customer(e.CustomerID, "payload["+m.CustomerKey+"]"); err != nil {
+	if err := c.readPayload(&e, m, payload); err != nil {
 		return nil, err
 	}
 	c.set(billingRecord{Usage: &e})
@@ -161,11 +160,29 @@ func createUsage(c *call) (any, error) {
 	}, nil
 }
 
-// sumUsage sums the usage of a customer from start until end, which isn't included.
+// readPayload reads the customer and the value of an event. The codes are those of the processor's error reports.
+func (c *change) readPayload(e *MeterEvent, m Meter, payload object) (err error) {
+	e.MeterID = m.ID
+	e.CustomerID, _ = payload[m.CustomerKey].(string)
+	value, _ := payload[m.ValueKey].(string)
+	key := "payload[" + m.CustomerKey + "]"
+	if e.CustomerID == "" {
+		return invalid("meter_event_no_customer_defined", key, "Customer mapping key %s not found in payload.", m.CustomerKey)
+	}
+	if u, known := c.customers.rows[e.CustomerID]; !known || u.Deleted {
+		return invalid("meter_event_customer_not_found", key, "No such customer: '%s'", e.CustomerID)
+	}
+	if e.Value, err = strconv.ParseInt(value, 10, 64); err != nil {
+		return invalid("meter_event_invalid_value", "payload["+m.ValueKey+"]", "The value must be a whole number.")
+	}
+	return nil
+}
+
+// sumUsage sums the processed usage of a customer from start until end, which isn't included.
 func (c *change) sumUsage(meterID, customerID string, start, end int64) int64 {
 	sum := int64(0)
 	for _, e := range c.usage.rows {
-		if e.MeterID == meterID && e.CustomerID == customerID && e.At >= start && e.At < end {
+		if e.MeterID == meterID && e.CustomerID == customerID && e.At >= start && e.At < end && e.ShownAt <= c.unix() {
 			sum += e.Value
 		}
 	}
@@ -174,7 +191,8 @@ func (c *change) sumUsage(meterID, customerID string, start, end int64) int64 {
 
 // listUsage sums the usage of a customer, in windows of an hour or a day if value_grouping_window is set.
 func listUsage(c *call) (any, error) {
-	customer, start, end := c.must("customer"), c.whole("start_time", -1), c.whole("end_time", -1)
+	c.must("customer")
+	customer, start, end := c.listedCustomer(), c.whole("start_time", -1), c.whole("end_time", -1)
 	window := map[string]int64{"": 0, "hour": hour, "day": day}[c.oneOf("value_grouping_window", "", "hour", "day")]
 	m, known := c.meters.rows[c.r.PathValue("id")]
 	switch {

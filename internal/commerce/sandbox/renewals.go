@@ -246,13 +246,13 @@ func (c *change) expireIncomplete(sub Subscription) {
 	}
 }
 
-// usageLines returns a line for each metered item and its usage from start to end.
+// usageLines returns a line for each metered item and its usage from start to end. Usage before the item was added isn't billed.
 func (c *change) usageLines(sub Subscription, start, end int64) []InvoiceLine {
 	var lines []InvoiceLine
 	for _, item := range sub.Items {
 		if p := c.prices[item.PriceID]; p.Metered {
 			lines = append(lines, InvoiceLine{
-				ID: newID("il_"), PriceID: p.ID, Start: start, End: end, ItemID: item.ID, Metered: true, Metadata: sub.Metadata,
+				ID: newID("il_"), PriceID: p.ID, Start: max(start, item.Since), End: end, ItemID: item.ID, Metered: true, Metadata: sub.Metadata,
 			})
 		}
 	}

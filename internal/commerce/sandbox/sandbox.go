@@ -62,6 +62,7 @@ type Server struct {
 	state       state
 	holding     bool
 	refundsWait bool
+	usageDelay  time.Duration
 	callback    string
 
 	journal *journal

@@ -12,6 +12,8 @@ type Item struct {
 	PriceID  string            `json:"priceId"`
 	Quantity int64             `json:"quantity"`
 	Metadata map[string]string `json:"metadata"`
+	// Since is when an update added the item or changed its price: earlier usage isn't billed. 0 for an item from the start.
+	Since int64 `json:"since,omitempty"`
 }
 
 // Subscription is a customer's subscription. Times are Unix seconds, 0 for none.
@@ -199,7 +201,7 @@ func getSubscription(c *call) (any, error) {
 }
 
 func listSubscriptions(c *call) (any, error) {
-	customer, price := c.text("customer"), c.text("price")
+	customer, price := c.listedCustomer(), c.text("price")
 	status := c.oneOf("status", "", "all", "ended", Active, Canceled, Incomplete, IncompleteExpired, PastDue, Paused, Trialing, Unpaid)
 	return pageOf(c, &c.subscriptions, func(sub Subscription) bool {
 		switch {

@@ -65,7 +65,8 @@ func createSubscription(c *call) (any, error) {
 	for _, f := range c.list("items") {
 		sub.Items = append(sub.Items, c.readItem(f))
 	}
-	c.ignore("off_session", "payment_settings", "proration_behavior", "currency")
+	c.ignore("off_session", "payment_settings", "currency")
+	a := c.readAnchor()
 	if err := c.done(); err != nil {
 		return nil, err
 	}
@@ -76,6 +77,9 @@ func createSubscription(c *call) (any, error) {
 		return nil, err
 	}
 	if err := c.taxable(sub, u); err != nil {
+		return nil, err
+	}
+	if err := c.placeAnchor(&sub, a); err != nil {
 		return nil, err
 	}
 	sub, err := c.begin(sub, behavior, nil)
@@ -192,20 +196,16 @@ func (c *call) readDetails(sub *Subscription) {
 
 // begin starts a subscription and makes its first invoice. card is charged while the buyer is present; nil charges the default card.
 func (c *change) begin(sub Subscription, behavior string, card *Card) (Subscription, error) {
-	now, main := c.unix(), c.mainPrice(sub.Items)
-	sub.Currency, sub.PeriodStart = main.Currency, now
+	now := c.unix()
+	sub.Currency, sub.PeriodStart = c.mainPrice(sub.Items).Currency, now
 	if err := c.useCurrency(sub); err != nil {
 		return sub, err
 	}
 	c.startDiscount(&sub)
-	if sub.TrialEnd > now {
-		sub.Status, sub.TrialStart, sub.PeriodEnd, sub.Anchor = Trialing, now, sub.TrialEnd, sub.TrialEnd
-	} else {
-		sub.Status, sub.TrialEnd, sub.Anchor, sub.PeriodEnd, sub.ExpiresAt = Incomplete, 0, now, main.after(now, 1), now+incompleteTime
-	}
+	c.startPeriod(&sub)
 	i := c.newInvoice(sub.CustomerID, &sub, "subscription_create")
 	i.OneShot = !sub.SendsInvoice
-	i.Lines = append(c.takePending(&i, sub.CustomerID, sub.ID), c.periodLines(sub)...)
+	i.Lines = append(c.takePending(&i, sub.CustomerID, sub.ID), c.firstLines(sub)...)
 	c.compute(&i)
 	due := max(0, i.TotalCents+c.customers.rows[sub.CustomerID].BalanceCents)
 	if sub.Status == Incomplete && (sub.SendsInvoice || due == 0) {
@@ -235,6 +235,30 @@ func (c *change) begin(sub Subscription, behavior string, card *Card) (Subscript
 		}
 	}
 	return c.subscriptions.rows[sub.ID], nil
+}
+
+// startPeriod begins the trial or the first period of a new subscription. placeAnchor may have set the period's end.
+func (c *change) startPeriod(sub *Subscription) {
+	now := c.unix()
+	if sub.TrialEnd > now {
+		sub.Status, sub.TrialStart, sub.PeriodEnd, sub.Anchor = Trialing, now, sub.TrialEnd, sub.TrialEnd
+		return
+	}
+	sub.Status, sub.TrialEnd, sub.ExpiresAt = Incomplete, 0, now+incompleteTime
+	if sub.PeriodEnd == 0 {
+		sub.Anchor, sub.PeriodEnd = now, c.mainPrice(sub.Items).after(now, 1)
+	}
+}
+
+// firstLines returns the lines of the first period. The time until an anchor is free, because there are no prorations.
+func (c *change) firstLines(sub Subscription) []InvoiceLine {
+	lines := c.periodLines(sub)
+	if sub.Anchor != c.unix() {
+		for n := range lines {
+			lines[n].Cents = 0
+		}
+	}
+	return lines
 }
 
 // useCurrency keeps the currency of the customer's first subscription, and refuses another one.

@@ -26,7 +26,8 @@ func cancelSubscription(c *call) (any, error) {
 // billRest bills the usage of the current period and the pending items.
 func (c *change) billRest(sub Subscription) {
 	i := c.newInvoice(sub.CustomerID, &sub, "manual")
-	i.Lines = append(c.usageLines(sub, sub.PeriodStart, c.unix()), c.takePending(&i, sub.CustomerID, sub.ID)...)
+	// The usage of this second is included: no later period bills it.
+	i.Lines = append(c.usageLines(sub, sub.PeriodStart, c.unix()+1), c.takePending(&i, sub.CustomerID, sub.ID)...)
 	if len(i.Lines) > 0 {
 		c.issue(i, false)
 	}

@@ -169,7 +169,7 @@ func (c *change) changeItems(sub Subscription, u subscriptionUpdate) error {
 		sub = c.subscriptions.rows[sub.ID]
 	}
 	after := sub
-	after.Items = u.items
+	after.Items = c.startUsage(sub.Items, u.items)
 	restarts := c.restart(sub, &after, u, now)
 	var lines []PendingItem
 	if u.prorate != "none" && sub.Status != Trialing && sub.Status != Paused {
@@ -195,6 +195,21 @@ func (c *change) changeItems(sub Subscription, u subscriptionUpdate) error {
 		i.Lines = append(i.Lines, c.periodLines(after)...)
 	}
 	return c.payUpdate(i, after, u)
+}
+
+// startUsage returns the items after an update, with the time from which their usage counts. Usage before an item was added or got
+// its price isn't billed (docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup).
+func (c *change) startUsage(before, items []Item) []Item {
+	items = slices.Clone(items)
+	for n := range items {
+		items[n].Since = c.unix()
+		for _, old := range before {
+			if old.ID == items[n].ID && old.PriceID == items[n].PriceID {
+				items[n].Since = old.Since
+			}
+		}
+	}
+	return items
 }
 
 // giveBack leaves only the lines of own items on an invoice. The other items wait for the next invoice.
