@@ -68,7 +68,7 @@ func (c *Client) findMeter(ctx context.Context, meter string) (string, error) {
 	return "", c.failed(ctx, "list meters", list.Err(), list.BillingMeterList().Data != nil)
 }
 
-// fitsMeter reports whether a meter sums our events. Somebody may have made it by hand.
+// fitsMeter reports whether a meter sums our events. The operator may have created it by hand.
 func fitsMeter(m *stripe.BillingMeter) bool {
 	return m.DefaultAggregation != nil && m.DefaultAggregation.Formula == stripe.BillingMeterDefaultAggregationFormulaSum &&
 		m.CustomerMapping != nil && m.CustomerMapping.EventPayloadKey == payloadCustomer &&

@@ -122,7 +122,7 @@ func (s *Server) PayInvoiceWith(id, number string) (i Invoice, err error) {
 }
 
 // DelayUsage lets meter events that come from now on appear in summaries and invoices only after d of Billing's clock, as the processor
-// handles events asynchronously. It is rounded down to seconds. An invoice that is finalized earlier lacks them for good.
+// handles events asynchronously. It is rounded down to seconds. An invoice that is finalized earlier never has them.
 func (s *Server) DelayUsage(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
