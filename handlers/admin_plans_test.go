@@ -110,8 +110,9 @@ func TestAllowancesThatAreRefused(t *testing.T) {
 		return []any{a}
 	}
 	for field, list := range map[string][]any{
-		"allowances[1].meter":   append(one(nil), one(nil)...),
-		"allowances[0].overage": one(map[string]any{"overage": "CHARGE", "overageUnits": 5, "overagePriceCents": 5}),
+		"allowances[1].meter":             append(one(nil), one(nil)...),
+		"allowances[0].overagePriceCents": one(map[string]any{"overage": "CHARGE", "overageUnits": 5}),
+		"allowances[0].overageUnits":      one(map[string]any{"overage": "CHARGE", "overagePriceCents": 5}),
 	} {
 		bad := admin.Call(t, "PATCH", adminPlans+"/"+p.ID, map[string]any{"allowances": list}).Problem(t, 400, "invalid_input")
 		require.Len(t, bad.Errors, 1)

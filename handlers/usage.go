@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"strings"
 
 	"showfloor/gen/api"
 	"showfloor/handlers/request"
@@ -11,12 +12,21 @@ import (
 
 // GetBillingUsage returns the usage of the caller's tenant in this period.
 func (s *Server) GetBillingUsage(ctx context.Context, _ api.GetBillingUsageRequestObject) (api.GetBillingUsageResponseObject, error) {
-	p, err := s.areas.Usage.GetUsage(ctx, request.Caller(ctx).TenantID)
+	tenantID := request.Caller(ctx).TenantID
+	p, err := s.areas.Usage.GetUsage(ctx, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	spending, err := s.areas.Overage.GetSpending(ctx, tenantID, p)
 	if err != nil {
 		return nil, err
 	}
 	return api.GetBillingUsage200JSONResponse{
 		Plan: api.PlanTier(p.Plan), PeriodStart: timestamp.From(p.From), PeriodEnd: timestamp.From(p.To), Meters: each(p.Readings, toMeterUsage),
+		Spending: &api.Spending{
+			Available: spending.Available, Currency: strings.ToLower(spending.Currency), OverageCents: spending.Cents,
+			CapCents: orNull(spending.Cap.Cents), ReachedPercent: spending.ReachedPercent(),
+		},
 	}, nil
 }
 
@@ -39,6 +49,9 @@ func toMeterUsage(r usage.Reading) api.MeterUsage {
 	m := api.MeterUsage{Meter: api.UsageMeter(r.Meter), Used: r.Used, Included: orNull(r.Included)}
 	if r.Included != nil {
 		m.Overage, m.ReachedPercent = new(api.PlanOverage(r.Overage)), new(r.ReachedPercent())
+		if r.Overage == usage.Charge {
+			m.OverageCents = new(r.OverageCents())
+		}
 	}
 	return m
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/internal/commerce/billing"
+	"showfloor/internal/commerce/overage"
 	"showfloor/internal/commerce/subscription"
 )
 
@@ -51,4 +52,15 @@ type cancelDuplicate struct {
 // Work ends it.
 func (w *cancelDuplicate) Work(ctx context.Context, job *river.Job[subscription.CancelDuplicateArgs]) error {
 	return outcome(w.subscriptions.CancelDuplicate(ctx, job.Args))
+}
+
+// chargeOverage charges a tenant's usage above the included one.
+type chargeOverage struct {
+	river.WorkerDefaults[overage.ChargeArgs]
+	overage *overage.Service
+}
+
+// Work charges it.
+func (w *chargeOverage) Work(ctx context.Context, job *river.Job[overage.ChargeArgs]) error {
+	return outcome(w.overage.Charge(ctx, job.Args.TenantID))
 }

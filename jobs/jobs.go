@@ -179,6 +179,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &checkOrder{orders: c.Areas.Orders, clock: clock})
 	river.AddWorker(workers, &handleProcessorEvent{billing: c.Areas.Billing, clock: clock})
 	river.AddWorker(workers, &syncBilling{subscriptions: c.Areas.Subscriptions})
+	river.AddWorker(workers, &chargeOverage{overage: c.Areas.Overage})
 	river.AddWorker(workers, &cancelDuplicate{subscriptions: c.Areas.Subscriptions})
 	river.AddWorker(workers, &finishRefund{orders: c.Areas.Orders, clock: clock})
 	river.AddWorker(workers, &cachePrice{products: c.Areas.Catalog})

@@ -42,3 +42,7 @@ WHERE c.processor_customer_id IS NOT NULL AND (c.read_at IS NULL OR c.read_at < 
   AND (c.away_until > @now::timestamptz OR c.read_at IS NULL OR c.read_at < c.away_until
     OR EXISTS (SELECT FROM subscriptions s WHERE s.tenant_id = c.tenant_id AND s.status <> 'CANCELED'))
 ORDER BY c.read_at NULLS FIRST LIMIT @max_rows;
+
+-- name: SetOverageStatus :exec
+UPDATE billing_customers SET overage_status = sqlc.narg('overage_status'), updated_at = @now
+WHERE tenant_id = @tenant_id AND overage_status IS DISTINCT FROM sqlc.narg('overage_status');

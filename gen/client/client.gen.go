@@ -1513,6 +1513,43 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
 	CreateBillingPortal(ctx context.Context, body CreateBillingPortalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetSpendCap Get the spend cap
+	//
+	// Returns how much the tenant may be charged in a period for usage above the included one.
+	//
+	// Corresponds with GET /v1/me/billing/spend-cap (the `GetSpendCap` operationId).
+	GetSpendCap(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetSpendCapWithBody Set the spend cap
+	//
+	// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
+	// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
+	// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
+	// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+	//
+	// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
+	// one also charges the usage that the lower one kept uncharged in the same period.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/me/billing/spend-cap (the `SetSpendCap` operationId).
+	SetSpendCapWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetSpendCap Set the spend cap
+	//
+	// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
+	// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
+	// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
+	// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+	//
+	// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
+	// one also charges the usage that the lower one kept uncharged in the same period.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/me/billing/spend-cap (the `SetSpendCap` operationId).
+	SetSpendCap(ctx context.Context, body SetSpendCapJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetBillingStatus Get the plan and its subscription
 	//
 	// Returns the tenant's plan, its subscription and the newest invoice. For a day after a
@@ -7417,6 +7454,73 @@ func (c *Client) CreateBillingPortalWithBody(ctx context.Context, contentType st
 // Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
 func (c *Client) CreateBillingPortal(ctx context.Context, body CreateBillingPortalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateBillingPortalRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSpendCap Get the spend cap
+//
+// Returns how much the tenant may be charged in a period for usage above the included one.
+//
+// Corresponds with GET /v1/me/billing/spend-cap (the `GetSpendCap` operationId).
+func (c *Client) GetSpendCap(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSpendCapRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetSpendCapWithBody Set the spend cap
+//
+// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
+// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
+// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
+// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+//
+// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
+// one also charges the usage that the lower one kept uncharged in the same period.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/me/billing/spend-cap (the `SetSpendCap` operationId).
+func (c *Client) SetSpendCapWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetSpendCapRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetSpendCap Set the spend cap
+//
+// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
+// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
+// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
+// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+//
+// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
+// one also charges the usage that the lower one kept uncharged in the same period.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/me/billing/spend-cap (the `SetSpendCap` operationId).
+func (c *Client) SetSpendCap(ctx context.Context, body SetSpendCapJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetSpendCapRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -18108,6 +18212,73 @@ func NewCreateBillingPortalRequestWithBody(server string, contentType string, bo
 	return req, nil
 }
 
+// NewGetSpendCapRequest constructs an http.Request for the GetSpendCap method
+func NewGetSpendCapRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/billing/spend-cap")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSetSpendCapRequest calls the generic SetSpendCap builder with application/json body
+func NewSetSpendCapRequest(server string, body SetSpendCapJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetSpendCapRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewSetSpendCapRequestWithBody constructs an http.Request for the SetSpendCap method, with any body, and a specified content type
+func NewSetSpendCapRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/billing/spend-cap")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetBillingStatusRequest constructs an http.Request for the GetBillingStatus method
 func NewGetBillingStatusRequest(server string) (*http.Request, error) {
 	var err error
@@ -28100,6 +28271,45 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/billing/portal (the `CreateBillingPortal` operationId).
 	CreateBillingPortalWithResponse(ctx context.Context, body CreateBillingPortalJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBillingPortalResponse, error)
 
+	// GetSpendCapWithResponse Get the spend cap
+	//
+	// Returns how much the tenant may be charged in a period for usage above the included one.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/billing/spend-cap (the `GetSpendCap` operationId).
+	GetSpendCapWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSpendCapResponse, error)
+
+	// SetSpendCapWithBodyWithResponse Set the spend cap
+	//
+	// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
+	// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
+	// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
+	// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+	//
+	// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
+	// one also charges the usage that the lower one kept uncharged in the same period.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/billing/spend-cap (the `SetSpendCap` operationId).
+	SetSpendCapWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSpendCapResponse, error)
+
+	// SetSpendCapWithResponse Set the spend cap
+	//
+	// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
+	// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
+	// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
+	// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+	//
+	// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
+	// one also charges the usage that the lower one kept uncharged in the same period.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/me/billing/spend-cap (the `SetSpendCap` operationId).
+	SetSpendCapWithResponse(ctx context.Context, body SetSpendCapJSONRequestBody, reqEditors ...RequestEditorFn) (*SetSpendCapResponse, error)
+
 	// GetBillingStatusWithResponse Get the plan and its subscription
 	//
 	// Returns the tenant's plan, its subscription and the newest invoice. For a day after a
@@ -36583,6 +36793,102 @@ func (r CreateBillingPortalResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateBillingPortalResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetSpendCapResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SpendCap
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSpendCapResponse) GetJSON200() *SpendCap {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetSpendCapResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSpendCapResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSpendCapResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSpendCapResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSpendCapResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SetSpendCapResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SpendCap
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SetSpendCapResponse) GetJSON200() *SpendCap {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SetSpendCapResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SetSpendCapResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SetSpendCapResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetSpendCapResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SetSpendCapResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -47827,6 +48133,63 @@ func (c *ClientWithResponses) CreateBillingPortalWithResponse(ctx context.Contex
 	return ParseCreateBillingPortalResponse(rsp)
 }
 
+// GetSpendCapWithResponse Get the spend cap
+//
+// Returns how much the tenant may be charged in a period for usage above the included one.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/billing/spend-cap (the `GetSpendCap` operationId).
+func (c *ClientWithResponses) GetSpendCapWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSpendCapResponse, error) {
+	rsp, err := c.GetSpendCap(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSpendCapResponse(rsp)
+}
+
+// SetSpendCapWithBodyWithResponse Set the spend cap
+//
+// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
+// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
+// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
+// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+//
+// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
+// one also charges the usage that the lower one kept uncharged in the same period.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/billing/spend-cap (the `SetSpendCap` operationId).
+func (c *ClientWithResponses) SetSpendCapWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSpendCapResponse, error) {
+	rsp, err := c.SetSpendCapWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetSpendCapResponse(rsp)
+}
+
+// SetSpendCapWithResponse Set the spend cap
+//
+// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
+// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
+// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
+// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+//
+// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
+// one also charges the usage that the lower one kept uncharged in the same period.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/me/billing/spend-cap (the `SetSpendCap` operationId).
+func (c *ClientWithResponses) SetSpendCapWithResponse(ctx context.Context, body SetSpendCapJSONRequestBody, reqEditors ...RequestEditorFn) (*SetSpendCapResponse, error) {
+	rsp, err := c.SetSpendCap(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetSpendCapResponse(rsp)
+}
+
 // GetBillingStatusWithResponse Get the plan and its subscription
 //
 // Returns the tenant's plan, its subscription and the newest invoice. For a day after a
@@ -56236,6 +56599,72 @@ func ParseCreateBillingPortalResponse(rsp *http.Response) (*CreateBillingPortalR
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSpendCapResponse parses an HTTP response from a GetSpendCapWithResponse call
+func ParseGetSpendCapResponse(rsp *http.Response) (*GetSpendCapResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSpendCapResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SpendCap
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetSpendCapResponse parses an HTTP response from a SetSpendCapWithResponse call
+func ParseSetSpendCapResponse(rsp *http.Response) (*SetSpendCapResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetSpendCapResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SpendCap
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse

@@ -56,7 +56,7 @@ func (q *Queries) FindBillingCustomer(ctx context.Context, processorCustomerID *
 }
 
 const GetBillingCustomer = `-- name: GetBillingCustomer :one
-SELECT tenant_id, processor_customer_id, granted_plan, reads_begun, read_applied, read_at, checkout_id, away_until, created_at, updated_at FROM billing_customers WHERE tenant_id = $1
+SELECT tenant_id, processor_customer_id, granted_plan, reads_begun, read_applied, read_at, checkout_id, away_until, created_at, updated_at, overage_status FROM billing_customers WHERE tenant_id = $1
 `
 
 func (q *Queries) GetBillingCustomer(ctx context.Context, tenantID string) (BillingCustomer, error) {
@@ -73,6 +73,7 @@ func (q *Queries) GetBillingCustomer(ctx context.Context, tenantID string) (Bill
 		&i.AwayUntil,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.OverageStatus,
 	)
 	return i, err
 }
@@ -115,7 +116,7 @@ func (q *Queries) ListStaleBillingCustomers(ctx context.Context, arg ListStaleBi
 }
 
 const LockBillingCustomer = `-- name: LockBillingCustomer :one
-SELECT tenant_id, processor_customer_id, granted_plan, reads_begun, read_applied, read_at, checkout_id, away_until, created_at, updated_at FROM billing_customers WHERE tenant_id = $1 FOR UPDATE
+SELECT tenant_id, processor_customer_id, granted_plan, reads_begun, read_applied, read_at, checkout_id, away_until, created_at, updated_at, overage_status FROM billing_customers WHERE tenant_id = $1 FOR UPDATE
 `
 
 func (q *Queries) LockBillingCustomer(ctx context.Context, tenantID string) (BillingCustomer, error) {
@@ -132,6 +133,7 @@ func (q *Queries) LockBillingCustomer(ctx context.Context, tenantID string) (Bil
 		&i.AwayUntil,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.OverageStatus,
 	)
 	return i, err
 }
@@ -192,6 +194,22 @@ type SetGrantedPlanParams struct {
 
 func (q *Queries) SetGrantedPlan(ctx context.Context, arg SetGrantedPlanParams) error {
 	_, err := q.db.Exec(ctx, SetGrantedPlan, arg.GrantedPlan, arg.Now, arg.TenantID)
+	return err
+}
+
+const SetOverageStatus = `-- name: SetOverageStatus :exec
+UPDATE billing_customers SET overage_status = $1, updated_at = $2
+WHERE tenant_id = $3 AND overage_status IS DISTINCT FROM $1
+`
+
+type SetOverageStatusParams struct {
+	OverageStatus *string
+	Now           time.Time
+	TenantID      string
+}
+
+func (q *Queries) SetOverageStatus(ctx context.Context, arg SetOverageStatusParams) error {
+	_, err := q.db.Exec(ctx, SetOverageStatus, arg.OverageStatus, arg.Now, arg.TenantID)
 	return err
 }
 

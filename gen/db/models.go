@@ -93,6 +93,7 @@ type BillingCustomer struct {
 	AwayUntil           *time.Time
 	CreatedAt           time.Time
 	UpdatedAt           time.Time
+	OverageStatus       *string
 }
 
 type Call struct {
@@ -392,6 +393,43 @@ type OrderItem struct {
 	Name       string
 	PriceCents int64
 	Quantity   int32
+}
+
+type OverageCharge struct {
+	TenantID    string
+	PeriodStart time.Time
+	Meter       string
+	Charging    bool
+	Included    int64
+	PriceCents  int64
+	Units       int64
+	Used        int64
+	Cents       int64
+}
+
+type OveragePeriod struct {
+	TenantID       string
+	PeriodStart    time.Time
+	PeriodEnd      time.Time
+	SubscriptionID string
+	Currency       string
+	LookAt         *time.Time
+	CapPercent     int32
+	CapCents       *int64
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
+type OverageReport struct {
+	ID          string
+	TenantID    string
+	PeriodStart time.Time
+	Meter       string
+	Cents       int64
+	At          time.Time
+	Status      string
+	AcceptedAt  *time.Time
+	CreatedAt   time.Time
 }
 
 type Participant struct {

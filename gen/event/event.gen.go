@@ -1126,7 +1126,8 @@ type PendingSubscriptionChange struct {
 
 // PlanOverage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
 // the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above
-// is charged; it isn't available yet, and a plan with it is refused with 400.
+// is charged through the subscription, up to the tenant's spend cap; while it can't be charged, and beyond the cap, new work
+// is refused as with BLOCK.
 //
 // Example: ALLOW
 type PlanOverage string
@@ -2320,6 +2321,29 @@ type TenantSubscription struct {
 // the files of COMPLETED transcodes, summed over all files. PUSHES: push notifications attempted.
 type UsageMeter string
 
+// UsageSpendCapData The charge for usage above the included one has reached 80 or 100 % of the spend cap. Each threshold is reported once in a period and for each cap; 80 is left out if 100 is reached at the same time.
+type UsageSpendCapData struct {
+	// CapCents The spend cap in cents.
+	CapCents int64 `json:"capCents"`
+
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
+	//
+	//
+	// Example: usd
+	Currency Currency `json:"currency"`
+
+	// OverageCents The charge so far, in cents, without tax.
+	OverageCents int64 `json:"overageCents"`
+
+	// Percent The threshold: 80 or 100.
+	Percent int32 `json:"percent"`
+
+	// PeriodEnd End of the period, exclusive.
+	PeriodEnd   timestamp.Time `json:"periodEnd"`
+	PeriodStart timestamp.Time `json:"periodStart"`
+}
+
 // UsageThresholdData A meter's usage at a threshold. Each threshold is reported once in a period; 80 is left out if 100 is reached at the same time.
 type UsageThresholdData struct {
 	// Included The usage that the plan includes.
@@ -2335,7 +2359,8 @@ type UsageThresholdData struct {
 
 	// Overage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
 	// the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above
-	// is charged; it isn't available yet, and a plan with it is refused with 400.
+	// is charged through the subscription, up to the tenant's spend cap; while it can't be charged, and beyond the cap, new work
+	// is refused as with BLOCK.
 	//
 	//
 	// Example: ALLOW

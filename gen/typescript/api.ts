@@ -2332,6 +2332,36 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/billing/spend-cap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the spend cap
+         * @description Returns how much the tenant may be charged in a period for usage above the included one.
+         */
+        get: operations["getSpendCap"];
+        /**
+         * Set the spend cap
+         * @description Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
+         *     allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
+         *     `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
+         *     mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+         *
+         *     A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
+         *     one also charges the usage that the lower one kept uncharged in the same period.
+         */
+        put: operations["setSpendCap"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/billing/status": {
         parameters: {
             query?: never;
@@ -7635,6 +7665,7 @@ export interface components {
              */
             periodStart: string;
             plan: components["schemas"]["PlanTier"];
+            spending?: components["schemas"]["Spending"];
         };
         /** @description How the pages for viewers, participants and buyers look. No mails have it, because viewers and buyers get none from this server. */
         Brand: {
@@ -9742,7 +9773,7 @@ export interface components {
          * @description The event's name.
          * @enum {string}
          */
-        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "recording.assets.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed" | "subscription.updated" | "invoice.paid" | "invoice.payment_failed" | "usage.threshold";
+        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "recording.assets.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed" | "subscription.updated" | "invoice.paid" | "invoice.payment_failed" | "usage.threshold" | "usage.spend_cap";
         /**
          * @description desc: newest first. asc: oldest first.
          * @default desc
@@ -10413,6 +10444,12 @@ export interface components {
             included: number | null;
             meter: components["schemas"]["UsageMeter"];
             overage?: components["schemas"]["PlanOverage"];
+            /**
+             * Format: int64
+             * @description With the overage CHARGE: the price of the usage above the included one, in cents, without tax and before the spend cap.
+             * @example 1250
+             */
+            overageCents?: number;
             /**
              * @description The highest threshold of the included usage that is reached: 0, 80 or 100. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event `usage.threshold`.
              * @example 80
@@ -11182,7 +11219,8 @@ export interface components {
         /**
          * @description What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
          *     the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above
-         *     is charged; it isn't available yet, and a plan with it is refused with 400.
+         *     is charged through the subscription, up to the tenant's spend cap; while it can't be charged, and beyond the cap, new work
+         *     is refused as with BLOCK.
          * @example ALLOW
          * @enum {string}
          */
@@ -11362,7 +11400,7 @@ export interface components {
          */
         ProblemLimit: {
             /**
-             * @description The limit's name in `PlanLimits`, or a UsageMeter that is used up. `maxApiKeysPerDay` and `maxWebhookEndpointsPerDay` are the same on every plan.
+             * @description The limit's name in `PlanLimits`, a UsageMeter that is used up, or spendCapCents. `maxApiKeysPerDay` and `maxWebhookEndpointsPerDay` are the same on every plan.
              * @example maxApiKeys
              */
             name: string;
@@ -14997,6 +15035,56 @@ export interface components {
              */
             streamKey: string;
         };
+        /** @description How much a tenant may be charged in a period for usage above the included one. */
+        SpendCap: {
+            /**
+             * Format: int64
+             * @description The spend cap in cents of `currency`, without tax; null for none. With 0 nothing is charged.
+             * @example 50000
+             */
+            capCents: number | null;
+            currency: components["schemas"]["Currency"];
+        };
+        /**
+         * @description A new spend cap.
+         * @example {
+         *       "capCents": 50000
+         *     }
+         */
+        SpendCapInput: {
+            /**
+             * Format: int64
+             * @description The spend cap in cents of the plan's currency, without tax; null for none.
+             * @example 50000
+             */
+            capCents: number | null;
+        };
+        /** @description What the tenant is charged in the period for usage above the included one, without tax, and how far that may go. */
+        Spending: {
+            /**
+             * @description Whether usage above the included one can be charged. It can while the subscription is ACTIVE and no charge of overage is unpaid. Otherwise the overage CHARGE refuses new work like BLOCK.
+             * @example true
+             */
+            available: boolean;
+            /**
+             * Format: int64
+             * @description The spend cap in cents; null for none.
+             * @example 50000
+             */
+            capCents: number | null;
+            currency: components["schemas"]["Currency"];
+            /**
+             * Format: int64
+             * @description The charge so far, in cents of `currency`, at most `capCents`.
+             * @example 1250
+             */
+            overageCents: number;
+            /**
+             * @description The highest threshold of the spend cap that is reached: 0, 80 or 100. At 100, new work of meters with the overage CHARGE is refused.
+             * @example 0
+             */
+            reachedPercent: number;
+        };
         /** @description The participant for the spotlight. */
         SpotlightInput: {
             /**
@@ -16816,6 +16904,50 @@ export interface components {
          * @enum {string}
          */
         UsageMeter: "STREAM_MINUTES" | "VIEWER_MINUTES" | "PARTICIPANT_MINUTES" | "RECORDING_MINUTES" | "STORAGE_BYTES" | "EGRESS_BYTES" | "TRANSCODE_MINUTES" | "PUSHES";
+        /** @description The charge for usage above the included one has reached 80 or 100 % of the spend cap. Each threshold is reported once in a period and for each cap; 80 is left out if 100 is reached at the same time. */
+        UsageSpendCapData: {
+            /**
+             * Format: int64
+             * @description The spend cap in cents.
+             * @example 50000
+             */
+            capCents: number;
+            currency: components["schemas"]["Currency"];
+            /**
+             * Format: int64
+             * @description The charge so far, in cents, without tax.
+             * @example 40500
+             */
+            overageCents: number;
+            /**
+             * @description The threshold: 80 or 100.
+             * @example 80
+             */
+            percent: number;
+            /**
+             * Format: date-time
+             * @description End of the period, exclusive.
+             */
+            periodEnd: string;
+            /** Format: date-time */
+            periodStart: string;
+        };
+        /** @description The charge for usage above the included one has reached 80 or 100 % of the tenant's spend cap. */
+        UsageSpendCapEvent: {
+            data: components["schemas"]["UsageSpendCapData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "usage.spend_cap";
+            /**
+             * Format: date-time
+             * @description When it was found; charges are added up each hour.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description A meter's usage at a threshold. Each threshold is reported once in a period; 80 is left out if 100 is reached at the same time. */
         UsageThresholdData: {
             /**
@@ -17109,7 +17241,7 @@ export interface components {
          * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
          *     unknown ones.
          */
-        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["RecordingAssetsReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"] | components["schemas"]["SubscriptionUpdatedEvent"] | components["schemas"]["InvoicePaidEvent"] | components["schemas"]["InvoicePaymentFailedEvent"] | components["schemas"]["UsageThresholdEvent"];
+        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["RecordingAssetsReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"] | components["schemas"]["SubscriptionUpdatedEvent"] | components["schemas"]["InvoicePaidEvent"] | components["schemas"]["InvoicePaymentFailedEvent"] | components["schemas"]["UsageThresholdEvent"] | components["schemas"]["UsageSpendCapEvent"];
         /** @description The result of a recovery. */
         WebhookRecovery: {
             /**
@@ -17749,6 +17881,9 @@ export type ShowSale = components['schemas']['ShowSale'];
 export type ShowSaleList = components['schemas']['ShowSaleList'];
 export type ShowState = components['schemas']['ShowState'];
 export type ShowStreamKey = components['schemas']['ShowStreamKey'];
+export type SpendCap = components['schemas']['SpendCap'];
+export type SpendCapInput = components['schemas']['SpendCapInput'];
+export type Spending = components['schemas']['Spending'];
 export type SpotlightInput = components['schemas']['SpotlightInput'];
 export type Stream = components['schemas']['Stream'];
 export type StreamActivityDay = components['schemas']['StreamActivityDay'];
@@ -17847,6 +17982,8 @@ export type UsageHistoryBy = components['schemas']['UsageHistoryBy'];
 export type UsageHistoryCsv = components['schemas']['UsageHistoryCsv'];
 export type UsageHistoryRow = components['schemas']['UsageHistoryRow'];
 export type UsageMeter = components['schemas']['UsageMeter'];
+export type UsageSpendCapData = components['schemas']['UsageSpendCapData'];
+export type UsageSpendCapEvent = components['schemas']['UsageSpendCapEvent'];
 export type UsageThresholdData = components['schemas']['UsageThresholdData'];
 export type UsageThresholdEvent = components['schemas']['UsageThresholdEvent'];
 export type UsageTotal = components['schemas']['UsageTotal'];
@@ -20796,6 +20933,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BillingPortal"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSpendCap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The spend cap. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendCap"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setSpendCap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SpendCapInput"];
+            };
+        };
+        responses: {
+            /** @description The spend cap. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendCap"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -19,6 +19,7 @@ import (
 	"showfloor/internal/commerce/catalog"
 	"showfloor/internal/commerce/discount"
 	"showfloor/internal/commerce/order"
+	"showfloor/internal/commerce/overage"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/commerce/seller"
 	"showfloor/internal/commerce/subscription"
@@ -246,10 +247,12 @@ type Areas struct {
 	Billing *billing.Service
 	// Subscriptions are the tenants' plans and invoices.
 	Subscriptions *subscription.Service
-	Auctions      *auction.Service
-	Sessions      *session.Service
-	Chat          *chat.Service
-	Calls         *call.Service
+	// Overage charges usage above the included one.
+	Overage  *overage.Service
+	Auctions *auction.Service
+	Sessions *session.Service
+	Chat     *chat.Service
+	Calls    *call.Service
 	// Transcripts are the words of sessions, and Summaries are made of them. Speech writes down what is spoken.
 	Transcripts *transcript.Service
 	Speech      *speech.Service
@@ -443,7 +446,7 @@ func (a *Areas) openCommerce(c Config) {
 		Observe: c.ObserveOrder, Log: c.Log, Now: c.Now,
 	})
 	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Quotas: a.Quotas, Log: c.Log, Now: c.Now})
-	a.Allowances = allowance.New(allowance.Config{Pool: c.Pool, Usage: a.Usage, Events: a.Events, Mails: a.Mails, Now: c.Now})
+	a.Allowances = allowance.New(allowance.Config{Pool: c.Pool, Usage: a.Usage, Events: a.Events, Accounts: a.Accounts, Now: c.Now})
 	a.Subscriptions = subscription.New(subscription.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Accounts: a.Accounts, Orders: a.Orders,
 		Quotas: a.Quotas, Usage: a.Usage, SignupPlan: c.SignupPlan, Grace: c.BillingGrace, AutomaticTax: c.AutomaticTax,
@@ -451,6 +454,11 @@ func (a *Areas) openCommerce(c Config) {
 	})
 	a.Accounts.OnFounding(a.Subscriptions.StartTrialTx)
 	a.Usage.FollowPeriods(a.Subscriptions.CurrentPeriod)
+	a.Overage = overage.New(overage.Config{
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Usage: a.Usage, Subscriptions: a.Subscriptions,
+		Accounts: a.Accounts, AutomaticTax: c.AutomaticTax, Log: c.Log, Now: billingClock(c), UsageNow: c.Now,
+	})
+	a.Usage.FollowCharges(a.Overage.Charging)
 	a.Billing = billing.New(billing.Config{
 		Pool: c.Pool, Jobs: a.Inserter, Processor: c.Processor, Orders: a.Orders, Sellers: a.Sellers, Subscriptions: a.Subscriptions,
 		Log: c.Log, Now: c.Now,

@@ -164,7 +164,7 @@ func (s *Service) changePlan(ctx context.Context, c platform.Caller, planID, act
 	return s.describeOne(ctx, after)
 }
 
-// checkAllowances refuses a meter that is named twice, a price without CHARGE, and CHARGE itself: usage isn't billed yet.
+// checkAllowances refuses a meter that is named twice, CHARGE without a price, and a price without CHARGE.
 func checkAllowances(list []db.PlanAllowance) error {
 	var faults []problem.Field
 	seen := map[string]bool{}
@@ -176,15 +176,14 @@ func checkAllowances(list []db.PlanAllowance) error {
 			fault("meter", "must be named once")
 		}
 		seen[a.Meter] = true
-		if a.Overage == usage.Charge {
-			fault("overage", "CHARGE isn't available yet: usage above the included one can't be charged")
-			continue
-		}
 		for _, f := range []struct {
 			name  string
 			value *int64
 		}{{"overagePriceCents", a.OveragePriceCents}, {"overageUnits", a.OverageUnits}} {
-			if f.value != nil {
+			switch {
+			case a.Overage == usage.Charge && f.value == nil:
+				fault(f.name, "is required with the overage CHARGE")
+			case a.Overage != usage.Charge && f.value != nil:
 				fault(f.name, "is only for the overage CHARGE")
 			}
 		}

@@ -240,6 +240,7 @@ func owners() map[string]string {
 		"internal/rooms/speech":          {"utterances"},
 		"internal/rooms/summary":         {"summary_parts"},
 		"internal/commerce/allowance":    {"usage_thresholds"},
+		"internal/commerce/overage":      {"overage_periods", "overage_charges", "overage_reports", "spend_caps"},
 		"internal/commerce/auction":      {"auctions", "bids"},
 		"internal/commerce/billing":      {"processor_events"},
 		"internal/commerce/catalog":      {"products"},
@@ -271,10 +272,9 @@ func tableExceptions() []tableException {
 	return []tableException{
 		{
 			pkg: "internal/commerce/allowance",
-			why: "a tenant's lock orders its events, and its owners and administrators get mails",
+			why: "a tenant's lock orders its events",
 			queries: map[string]string{
 				"tenants": "LockTenant",
-				"users":   "ListAdministrators",
 			},
 		},
 		{
@@ -291,6 +291,15 @@ func tableExceptions() []tableException {
 				"sellers": "GetCheckoutSeller",
 				"streams": "GetCheckoutSeller",
 				"tenants": "GetCheckoutSeller",
+			},
+		},
+		{
+			pkg: "internal/commerce/overage",
+			why: "the tenant's lock orders its books; tenants without a period are found among those with a plan that charges",
+			queries: map[string]string{
+				"tenants":         "LockTenant",
+				"subscriptions":   "ListChargedTenants",
+				"plan_allowances": "ListChargedTenants",
 			},
 		},
 		{

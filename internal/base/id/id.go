@@ -50,8 +50,10 @@ const (
 	Dispute      Prefix = "dsp"
 	Subscription Prefix = "sub"
 	Invoice      Prefix = "inv"
-	Session      Prefix = "sess"
-	Broadcast    Prefix = "bc"
+	// OverageReport is a report of a charge to the payment processor.
+	OverageReport Prefix = "ovr"
+	Session       Prefix = "sess"
+	Broadcast     Prefix = "bc"
 	// Guest is a made-up user of a room.
 	Guest Prefix = "guest"
 	// Connection is one participant's connection to a room.

@@ -40,5 +40,8 @@ func consequence(t threshold) string {
 	if t.Overage == usage.Block {
 		return begin + ", new work of this kind is refused; work that runs continues."
 	}
+	if t.Overage == usage.Charge {
+		return fmt.Sprintf("%s, each %d more are charged at the price of your plan, up to your spend cap.", begin, t.Units)
+	}
 	return "More is not charged."
 }

@@ -24,18 +24,17 @@ type Usage interface {
 	GetUsage(ctx context.Context, tenantID string) (usage.Period, error)
 }
 
-// Mails sends mails.
-type Mails interface {
-	Works() bool
-	PostTx(ctx context.Context, tx pgx.Tx, l mail.Letter) error
+// Accounts mails a tenant's owners and administrators.
+type Accounts interface {
+	MailAdministratorsTx(ctx context.Context, tx pgx.Tx, tenantID string, letter func(to db.User, tenant db.Tenant) mail.Letter) error
 }
 
 // Config of a Service.
 type Config struct {
-	Pool   *pgxpool.Pool
-	Usage  Usage
-	Events *event.Log
-	Mails  Mails
+	Pool     *pgxpool.Pool
+	Usage    Usage
+	Events   *event.Log
+	Accounts Accounts
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }

@@ -25,8 +25,6 @@ const (
 	longAgo = 26 * time.Hour
 	// pageSize is how many tenants are read at a time.
 	pageSize = 1000
-	// maxRecipients is how many owners and administrators of a tenant get a mail.
-	maxRecipients = 50
 )
 
 // threshold is a meter that has reached a part of what the plan includes.
@@ -105,8 +103,7 @@ func (s *Service) notify(ctx context.Context, tenantID string) error {
 func (s *Service) announceTx(ctx context.Context, tx pgx.Tx, tenantID string, p usage.Period, reached []threshold) error {
 	q, now := db.New(tx), s.config.Now()
 	// Two runs take turns, so that the events of a tenant keep their order.
-	tenant, err := q.LockTenant(ctx, tenantID)
-	if err != nil {
+	if _, err := q.LockTenant(ctx, tenantID); err != nil {
 		return fmt.Errorf("lock tenant: %w", err)
 	}
 	var events []event.Event
@@ -137,27 +134,9 @@ func (s *Service) announceTx(ctx context.Context, tx pgx.Tx, tenantID string, p 
 	if err := s.config.Events.EmitManyTx(ctx, tx, events); err != nil {
 		return err
 	}
-	return s.mailTx(ctx, tx, tenant, p, announced)
-}
-
-// mailTx mails the tenant's owners and administrators.
-func (s *Service) mailTx(ctx context.Context, tx pgx.Tx, tenant db.Tenant, p usage.Period, announced []threshold) error {
-	if !s.config.Mails.Works() {
-		return nil
-	}
-	users, err := db.New(tx).ListAdministrators(ctx, db.ListAdministratorsParams{TenantID: tenant.ID, MaxRows: maxRecipients})
-	if err != nil {
-		return fmt.Errorf("list administrators: %w", err)
-	}
-	for _, u := range users {
-		if !mail.Deliverable(u.Email) {
-			continue // the event is sent all the same
-		}
-		if err := s.config.Mails.PostTx(ctx, tx, letter(u, tenant, p, announced)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.config.Accounts.MailAdministratorsTx(ctx, tx, tenantID, func(to db.User, tenant db.Tenant) mail.Letter {
+		return letter(to, tenant, p, announced)
+	})
 }
 
 // allKnown reports whether each threshold that is reached was announced for the same included amount. A larger plan includes more,

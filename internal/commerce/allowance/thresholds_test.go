@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/gen/db"
 	"showfloor/internal/commerce/allowance"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/tenancy/mail"
@@ -116,11 +117,13 @@ func TestThresholdsAreInTheUsage(t *testing.T) {
 }
 
 // crashing fails at the last step of a transaction.
-type crashing struct{ allowance.Mails }
+type crashing struct{}
 
 var errCrash = errors.New("crash")
 
-func (crashing) PostTx(context.Context, pgx.Tx, mail.Letter) error { return errCrash }
+func (crashing) MailAdministratorsTx(context.Context, pgx.Tx, string, func(db.User, db.Tenant) mail.Letter) error {
+	return errCrash
+}
 
 // TestACrashLosesNoThreshold: if the process ends before the commit, nothing is written, and the next run announces it.
 func TestACrashLosesNoThreshold(t *testing.T) {
@@ -128,7 +131,7 @@ func TestACrashLosesNoThreshold(t *testing.T) {
 	r := newRig(t)
 	r.push(t, 10_000)
 	broken := allowance.New(allowance.Config{
-		Pool: r.Pool, Usage: r.Usage, Events: event.NewLog(r.Clock.Now), Mails: crashing{r.Mails}, Now: r.Clock.Now,
+		Pool: r.Pool, Usage: r.Usage, Events: event.NewLog(r.Clock.Now), Accounts: crashing{}, Now: r.Clock.Now,
 	})
 	require.ErrorIs(t, broken.NotifyThresholds(t.Context()), errCrash)
 	require.Empty(t, r.heard(t))

@@ -35,6 +35,8 @@ type Subscription struct {
 	CreatedAt   time.Time
 	PeriodStart time.Time
 	PeriodEnd   time.Time
+	// AnchorDay is the day of the month, 29 to 31, on which periods begin, in shorter months on the last one; 0 for earlier days.
+	AnchorDay int
 	// TrialEnd, CanceledAt and EndedAt are zero if there is none.
 	TrialEnd, CanceledAt, EndedAt time.Time
 	CancelAtPeriodEnd             bool
@@ -103,6 +105,9 @@ func subscription(s *stripe.Subscription) Subscription {
 		TrialEnd: moment(s.TrialEnd), CanceledAt: moment(s.CanceledAt), EndedAt: moment(s.EndedAt),
 		CancelAtPeriodEnd: s.CancelAtPeriodEnd, CollectionPaused: s.PauseCollection != nil && s.PauseCollection.Behavior != "",
 		UpdateAwaitsPayment: s.PendingUpdate != nil && s.PendingUpdate.ExpiresAt > 0,
+	}
+	if day := moment(s.BillingCycleAnchor).Day(); day > 28 {
+		out.AnchorDay = day
 	}
 	if s.Items != nil {
 		for _, item := range s.Items.Data {

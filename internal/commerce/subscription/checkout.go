@@ -290,16 +290,7 @@ func (s *Service) CreateBillingPortal(ctx context.Context, c tenancy.Caller, ret
 
 // portalConfiguration returns the settings of a portal. It creates them if there are none.
 func (s *Service) portalConfiguration(ctx context.Context, mayCancel bool) (string, error) {
-	q, name := db.New(s.config.Pool), portal(mayCancel)
-	id, err := q.GetProcessorObject(ctx, name)
-	if err == nil || !errors.Is(err, pgx.ErrNoRows) {
-		return id, wrap("get settings of portal", err)
-	}
-	if id, err = s.config.Processor.CreatePortalConfiguration(ctx, mayCancel); err != nil {
-		return "", err
-	}
-	if err := q.SetProcessorObject(ctx, db.SetProcessorObjectParams{Name: name, ProcessorID: id, Now: s.config.Now()}); err != nil {
-		return "", fmt.Errorf("keep settings of portal: %w", err)
-	}
-	return id, nil
+	return s.KeepProcessorObject(ctx, portal(mayCancel), func() (string, error) {
+		return s.config.Processor.CreatePortalConfiguration(ctx, mayCancel)
+	})
 }

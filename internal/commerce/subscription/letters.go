@@ -158,7 +158,7 @@ func (c *changes) afterTrial(s db.Subscription) string {
 // failedLetter is for an invoice whose payment failed.
 func failedLetter(i db.Invoice) notice {
 	return notice{kind: "payment_failed", subject: "A payment for your plan failed", opening: []string{
-		fmt.Sprintf("the payment of %s for your plan failed, or must be confirmed by you.", amount(i.DueCents, i.Currency)),
+		fmt.Sprintf("the payment of %s for your plan failed, or must be confirmed by you.", Amount(i.DueCents, i.Currency)),
 		"Pay here, or change your card in the billing portal. Failed charges of a running plan are repeated in the next days.",
 	}, link: paymentLink(i.HostedURL)}
 }
@@ -188,7 +188,7 @@ func inWords(interval string) string {
 
 func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
-// amount writes cents of a currency with two decimals.
-func amount(cents int64, currency string) string {
+// Amount writes cents of a currency with two decimals.
+func Amount(cents int64, currency string) string {
 	return fmt.Sprintf("%d.%02d %s", cents/100, cents%100, currency)
 }

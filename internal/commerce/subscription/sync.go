@@ -142,6 +142,9 @@ func (c *changes) copyState(ctx context.Context, state processor.CustomerState) 
 	if err := c.cancelDuplicates(ctx); err != nil {
 		return err
 	}
+	if err := c.copyOverage(ctx, state.Overage); err != nil {
+		return err
+	}
 	return c.copyInvoices(ctx, state.Invoices)
 }
 
@@ -289,6 +292,9 @@ func (c *changes) copyInvoices(ctx context.Context, list []processor.Invoice) er
 		return fmt.Errorf("list invoices: %w", err)
 	}
 	for _, p := range slices.Backward(list) {
+		if p.Overage && p.TotalCents == 0 {
+			continue // the processor makes one for each month, also without overage
+		}
 		var before *db.Invoice
 		if i := slices.IndexFunc(rows, func(r db.Invoice) bool { return r.ProcessorInvoiceID == p.ID }); i >= 0 {
 			before = &rows[i]

@@ -24,6 +24,7 @@ const (
 	RestreamFailed  = "restream.failed"
 
 	UsageThreshold = "usage.threshold"
+	UsageSpendCap  = "usage.spend_cap"
 
 	ProductUpserted       = "product.upserted"
 	ProductArchived       = "product.archived"

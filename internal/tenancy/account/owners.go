@@ -20,11 +20,37 @@ func (s *Service) MailOwnersTx(ctx context.Context, tx pgx.Tx, tenantID string, 
 	if err != nil {
 		return fmt.Errorf("list owners: %w", err)
 	}
-	for _, owner := range owners {
-		if !mail.Deliverable(owner.Email) {
+	return s.mailTx(ctx, tx, owners, letter)
+}
+
+// maxAdministrators is how many owners and administrators of a tenant get a mail.
+const maxAdministrators = 50
+
+// MailAdministratorsTx does the same as MailOwnersTx for each active OWNER and ADMIN, at most maxAdministrators of them.
+func (s *Service) MailAdministratorsTx(
+	ctx context.Context, tx pgx.Tx, tenantID string, letter func(to db.User, tenant db.Tenant) mail.Letter,
+) error {
+	if s.mails == nil || !s.mails.Works() {
+		return nil
+	}
+	q := db.New(tx)
+	tenant, err := q.GetTenant(ctx, tenantID)
+	if err != nil {
+		return fmt.Errorf("get tenant: %w", err)
+	}
+	users, err := q.ListAdministrators(ctx, db.ListAdministratorsParams{TenantID: tenantID, MaxRows: maxAdministrators})
+	if err != nil {
+		return fmt.Errorf("list administrators: %w", err)
+	}
+	return s.mailTx(ctx, tx, users, func(to db.User) mail.Letter { return letter(to, tenant) })
+}
+
+func (s *Service) mailTx(ctx context.Context, tx pgx.Tx, users []db.User, letter func(to db.User) mail.Letter) error {
+	for _, u := range users {
+		if !mail.Deliverable(u.Email) {
 			continue
 		}
-		if err := s.mails.PostTx(ctx, tx, letter(owner)); err != nil {
+		if err := s.mails.PostTx(ctx, tx, letter(u)); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ func (s *Service) ForgetBlocks() {
 }
 
 // CheckAllowance refuses new work of the meters, 403 plan_limit, if the usage that the tenant's plan includes of one of them is
-// used up and its overage is BLOCK. The answer is up to BlockAge old. Call it outside of transactions.
+// used up and its overage is BLOCK, or CHARGE while it can't be charged. The answer is up to BlockAge old. Call it outside of transactions.
 func (s *Service) CheckAllowance(ctx context.Context, tenantID string, meters ...Meter) error {
 	return s.checkAllowance(ctx, s.pool, tenantID, meters)
 }
@@ -84,7 +84,7 @@ func (s *Service) checkAllowance(ctx context.Context, through db.DBTX, tenantID 
 	return nil
 }
 
-// findBlocked returns the refusals of a tenant's blocked meters. It reads usage only if the plan blocks a meter.
+// findBlocked returns the refusals of a tenant's blocked meters. It reads usage only if the plan blocks or charges a meter.
 func (s *Service) findBlocked(ctx context.Context, through db.DBTX, tenantID string) (map[Meter]*problem.Error, error) {
 	q := db.New(through)
 	plan, err := q.GetTenantTier(ctx, tenantID)
@@ -95,12 +95,18 @@ func (s *Service) findBlocked(ctx context.Context, through db.DBTX, tenantID str
 	if err != nil {
 		return nil, err
 	}
-	blocking := false
+	blocking, charging := false, false
 	for _, a := range all[plan] {
-		blocking = blocking || a.Overage == Block
+		blocking, charging = blocking || a.Overage == Block, charging || a.Overage == Charge
 	}
-	if !blocking {
+	if !blocking && !charging {
 		return nil, nil
+	}
+	var charge Charging
+	if charging && s.charges != nil {
+		if charge, err = s.charges(ctx, through, tenantID); err != nil {
+			return nil, err
+		}
 	}
 	p, err := s.usageOf(ctx, through, tenantID)
 	if err != nil {
@@ -110,18 +116,25 @@ func (s *Service) findBlocked(ctx context.Context, through db.DBTX, tenantID str
 	if err != nil {
 		return nil, fmt.Errorf("list plans: %w", err)
 	}
+	capReached := charge.capReached(p.OverageCents())
 	refusals := map[Meter]*problem.Error{}
 	for _, r := range p.Readings {
-		if r.isBlocked() {
+		switch {
+		case !r.isUsedUp() || r.Overage == Allow:
+		case r.Overage == Charge && charge.Available && capReached:
+			refusals[r.Meter] = spendCapReached(p.Plan, *charge.CapCents, r)
+		case r.Overage == Block || !charge.Available:
 			refusals[r.Meter] = all.exceeded(p.Plan, plans, r)
+			if r.Overage == Charge {
+				refusals[r.Meter].Message += "; more is charged while the subscription is ACTIVE and all its charges are paid"
+			}
 		}
 	}
 	return refusals, nil
 }
 
-func (r Reading) isBlocked() bool {
-	return r.Included != nil && r.Overage == Block && r.Used >= *r.Included
-}
+// isUsedUp reports whether the included usage is used up.
+func (r Reading) isUsedUp() bool { return r.Included != nil && r.Used >= *r.Included }
 
 // exceeded returns the refusal of a blocked meter. plans are all plans, the smallest tier first.
 func (a allowances) exceeded(plan string, plans []db.Plan, r Reading) *problem.Error {

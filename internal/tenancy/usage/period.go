@@ -6,6 +6,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"showfloor/gen/db"
 )
 
@@ -23,6 +25,8 @@ type Reading struct {
 	Included *int64
 	// Overage is what happens above Included: Block, Allow or Charge. It is empty without a limit.
 	Overage string
+	// PriceCents is the price of each Units above Included that are begun, with Charge.
+	PriceCents, Units int64
 }
 
 // Period is a tenant's usage from From until before To.
@@ -70,6 +74,9 @@ func (a allowances) readings(plan string, used Amounts) []Reading {
 		r := Reading{Meter: m, Used: used.Units(m)}
 		if included, limited := a[plan][m]; limited {
 			r.Included, r.Overage = &included.Included, included.Overage
+			if included.OveragePriceCents != nil && included.OverageUnits != nil {
+				r.PriceCents, r.Units = *included.OveragePriceCents, *included.OverageUnits
+			}
 		}
 		list = append(list, r)
 	}
@@ -110,16 +117,31 @@ func (s *Service) usageOf(ctx context.Context, through db.DBTX, tenantID string)
 	if err != nil {
 		return Period{}, err
 	}
-	used, err := sum(ctx, q, tenantID, from, to)
+	used, err := sumAll(ctx, q, tenantID, from, to)
 	if err != nil {
 		return Period{}, err
+	}
+	return Period{Plan: plan, From: from, To: to, Readings: included.readings(plan, used)}, nil
+}
+
+// sumAll adds up a span, with the highest levels in it.
+func sumAll(ctx context.Context, q *db.Queries, tenantID string, from, to time.Time) (Amounts, error) {
+	used, err := sum(ctx, q, tenantID, from, to)
+	if err != nil {
+		return nil, err
 	}
 	highest, err := levels(ctx, q, []string{tenantID}, from, to)
 	if err != nil {
-		return Period{}, err
+		return nil, err
 	}
 	maps.Copy(used, highest[tenantID])
-	return Period{Plan: plan, From: from, To: to, Readings: included.readings(plan, used)}, nil
+	return used, nil
+}
+
+// SumAllTx returns a tenant's usage of all meters from a time until another one, which isn't included. STORAGE_BYTES is the highest
+// level of the span.
+func (*Service) SumAllTx(ctx context.Context, tx pgx.Tx, tenantID string, from, to time.Time) (Amounts, error) {
+	return sumAll(ctx, db.New(tx), tenantID, from, to)
 }
 
 // ListUsing returns the ids of at most limit tenants after one, in their order, that have used or stored something since a time,

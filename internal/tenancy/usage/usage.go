@@ -94,6 +94,8 @@ type Service struct {
 	now  func() time.Time
 	// periods knows the periods of subscriptions; nil for calendar months only.
 	periods Periods
+	// charges knows whom usage can be charged; nil for no tenant.
+	charges Charges
 	// blocks caches the meters of tenants that are blocked.
 	blocks blocks
 }

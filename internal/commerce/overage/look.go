@@ -1,0 +1,71 @@
+package overage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/postgres"
+)
+
+const (
+	// lookRows is the number of due tenants for which one Look adds jobs.
+	lookRows = 2000
+	// usingPage is how many tenants with usage are read at a time.
+	usingPage = 1000
+	// lately is the time since which a tenant must have used something to be looked at without a period.
+	lately = 2 * time.Hour
+)
+
+// Look adds jobs for the tenants whose periods are due, and for those that use something in a period that isn't known yet. It may run
+// twice.
+func (s *Service) Look(ctx context.Context) error {
+	if !s.config.Processor.Configured() {
+		return nil
+	}
+	q, now := db.New(s.config.Pool), s.config.Now()
+	due, err := q.ListDueOverage(ctx, db.ListDueOverageParams{Now: now, MaxRows: lookRows})
+	if err != nil {
+		return fmt.Errorf("list due tenants: %w", err)
+	}
+	if err := s.insert(ctx, due); err != nil {
+		return err
+	}
+	for after := ""; ; {
+		ids, err := s.config.Usage.ListUsing(ctx, s.config.UsageNow().Add(-lately), after, usingPage)
+		if err != nil {
+			return err
+		}
+		unknown, err := q.ListChargedTenants(ctx, db.ListChargedTenantsParams{TenantIds: ids, Now: now})
+		if err != nil {
+			return fmt.Errorf("list tenants without a period: %w", err)
+		}
+		if err := s.insert(ctx, unknown); err != nil {
+			return err
+		}
+		if len(ids) < usingPage {
+			return nil
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+func (s *Service) insert(ctx context.Context, tenantIDs []string) error {
+	if len(tenantIDs) == 0 {
+		return nil
+	}
+	jobs := make([]river.InsertManyParams, len(tenantIDs))
+	for i, id := range tenantIDs {
+		jobs[i] = river.InsertManyParams{Args: ChargeArgs{TenantID: id}}
+	}
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		if _, err := s.config.Jobs.InsertManyTx(ctx, tx, jobs); err != nil {
+			return fmt.Errorf("insert jobs to charge overage: %w", err)
+		}
+		return nil
+	})
+}

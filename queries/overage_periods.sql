@@ -1,0 +1,38 @@
+-- name: PutOveragePeriod :exec
+-- Creates the period, or moves its end while it runs.
+INSERT INTO overage_periods (tenant_id, period_start, period_end, subscription_id, currency, look_at, created_at, updated_at)
+VALUES (@tenant_id, @period_start, @period_end, @subscription_id, @currency, @now, @now, @now)
+ON CONFLICT (tenant_id, period_start) DO UPDATE SET period_end = excluded.period_end, updated_at = excluded.updated_at
+WHERE overage_periods.period_end <> excluded.period_end AND overage_periods.look_at IS NOT NULL;
+
+-- name: ShortenOveragePeriods :exec
+-- Ends the periods that began before a time and are not closed, at that time or, if they began at it or later, at their start.
+UPDATE overage_periods SET period_end = greatest(period_start, @until::timestamptz), updated_at = @now
+WHERE tenant_id = @tenant_id AND look_at IS NOT NULL AND period_end > @until::timestamptz AND period_start <> sqlc.arg('but')::timestamptz;
+
+-- name: ListOpenOveragePeriods :many
+-- The oldest first.
+SELECT * FROM overage_periods WHERE tenant_id = @tenant_id AND look_at IS NOT NULL ORDER BY period_start LIMIT 100;
+
+-- name: GetOveragePeriod :one
+SELECT * FROM overage_periods WHERE tenant_id = @tenant_id AND period_start = @period_start;
+
+-- name: SetOverageLook :exec
+UPDATE overage_periods SET look_at = sqlc.narg('look_at'), updated_at = @now WHERE tenant_id = @tenant_id AND period_start = @period_start;
+
+-- name: SetOverageCapPercent :exec
+UPDATE overage_periods SET cap_percent = @cap_percent, cap_cents = @cap_cents, updated_at = @now
+WHERE tenant_id = @tenant_id AND period_start = @period_start;
+
+-- name: ListDueOverage :many
+-- @sqlc-vet-disable tenant
+-- Covers all tenants: those with a period whose usage is to be added up, the longest waiting first.
+SELECT tenant_id FROM overage_periods WHERE look_at <= @now::timestamptz GROUP BY tenant_id ORDER BY min(look_at) LIMIT @max_rows;
+
+-- name: ListChargedTenants :many
+-- @sqlc-vet-disable tenant
+-- Of some tenants, those with a plan that charges usage, and without a period that contains a time.
+SELECT DISTINCT s.tenant_id FROM subscriptions s JOIN plan_allowances a ON a.tier = s.plan AND a.overage = 'CHARGE'
+WHERE s.tenant_id = ANY (@tenant_ids::text[]) AND s.status IN ('ACTIVE', 'PAST_DUE') AND s.processor_subscription_id IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM overage_periods p WHERE p.tenant_id = s.tenant_id AND p.period_start <= @now::timestamptz
+        AND p.period_end > @now::timestamptz AND p.look_at IS NOT NULL);

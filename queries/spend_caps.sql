@@ -1,0 +1,6 @@
+-- name: GetSpendCap :one
+SELECT cap_cents FROM spend_caps WHERE tenant_id = @tenant_id;
+
+-- name: SetSpendCap :exec
+INSERT INTO spend_caps (tenant_id, cap_cents, updated_at) VALUES (@tenant_id, @cap_cents, @now)
+ON CONFLICT (tenant_id) DO UPDATE SET cap_cents = excluded.cap_cents, updated_at = excluded.updated_at;
