@@ -75,7 +75,8 @@ func chores(a *areas.Areas, pool *pgxpool.Pool) []chore {
 		{"settle overdue auctions", 3, a.Auctions.SettleOverdue},
 		{"check due orders", 1, a.Orders.EnqueueDue},
 		{"look at subscriptions", 6, a.Subscriptions.Look},
-		{"look at overage", 30, a.Overage.Look},
+		{"charge due overage", 6, a.Overage.Look},
+		{"find new overage", 30, a.Overage.Find},
 		{"continue transcodes and packages", 1, a.MediaJobs.Sweep},
 	}
 	if a.Recordings != nil {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/postgres"
+	"showfloor/internal/commerce/subscription"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
 	"showfloor/internal/tenancy/usage"
@@ -79,56 +79,15 @@ func same(a, b *int64) bool { return a == nil && b == nil || a != nil && b != ni
 
 // Charging returns whether a tenant's usage can be charged, and its spend cap (usage.Charges).
 func (s *Service) Charging(ctx context.Context, through db.DBTX, tenantID string) (usage.Charging, error) {
+	charging, _, err := s.charging(ctx, through, tenantID)
+	return charging, err
+}
+
+func (s *Service) charging(ctx context.Context, through db.DBTX, tenantID string) (usage.Charging, subscription.Payer, error) {
 	payer, err := s.config.Subscriptions.GetPayer(ctx, through, tenantID)
 	if err != nil {
-		return usage.Charging{}, err
+		return usage.Charging{}, payer, err
 	}
 	cents, err := spendCap(ctx, db.New(through), tenantID)
-	return usage.Charging{Available: payer.Chargeable && s.config.Processor.Configured(), CapCents: cents}, err
-}
-
-// Spending is the charge of a tenant's present period.
-type Spending struct {
-	Cap
-
-	// Available: usage above the included one can be charged.
-	Available bool
-	// Cents is the charge so far.
-	Cents int64
-}
-
-// ReachedPercent returns the highest threshold of the spend cap that is reached: 100, 80 or 0.
-func (s Spending) ReachedPercent() int { return capPercent(s.Cap.Cents, s.Cents) }
-
-// GetSpending returns the charge of a tenant's usage, which GetUsage has returned. A charge that is stored already never becomes less.
-func (s *Service) GetSpending(ctx context.Context, tenantID string, p usage.Period) (Spending, error) {
-	q := db.New(s.config.Pool)
-	limit, err := s.capOf(ctx, s.config.Pool, tenantID)
-	if err != nil {
-		return Spending{}, err
-	}
-	charging, err := s.Charging(ctx, s.config.Pool, tenantID)
-	if err != nil {
-		return Spending{}, err
-	}
-	stored, err := q.ListOverageCharges(ctx, db.ListOverageChargesParams{TenantID: tenantID, PeriodStarts: []time.Time{p.From}})
-	if err != nil {
-		return Spending{}, fmt.Errorf("list charges: %w", err)
-	}
-	charges := map[usage.Meter]int64{}
-	for _, c := range stored {
-		charges[usage.Meter(c.Meter)] = c.Cents
-	}
-	out := Spending{Cap: limit, Available: charging.Available}
-	room := newRoom(limit.Cents, charges)
-	for _, r := range p.Readings {
-		charges[r.Meter] = room.raise(charges[r.Meter], r.OverageCents())
-	}
-	for _, cents := range charges {
-		out.Cents += cents
-	}
-	if !out.Available && len(stored) == 0 {
-		out.Cents = 0
-	}
-	return out, nil
+	return usage.Charging{Available: payer.Chargeable && s.config.Processor.Configured(), CapCents: cents}, payer, err
 }

@@ -14,27 +14,31 @@ import (
 
 const (
 	// lookRows is the number of due tenants for which one Look adds jobs.
-	lookRows = 2000
+	lookRows = 500
 	// usingPage is how many tenants with usage are read at a time.
 	usingPage = 1000
 	// lately is the time since which a tenant must have used something to be looked at without a period.
 	lately = 2 * time.Hour
 )
 
-// Look adds jobs for the tenants whose periods are due, and for those that use something in a period that isn't known yet. It may run
-// twice.
+// Look adds jobs for the tenants whose periods are due. It may run twice.
 func (s *Service) Look(ctx context.Context) error {
 	if !s.config.Processor.Configured() {
 		return nil
 	}
-	q, now := db.New(s.config.Pool), s.config.Now()
-	due, err := q.ListDueOverage(ctx, db.ListDueOverageParams{Now: now, MaxRows: lookRows})
+	due, err := db.New(s.config.Pool).ListDueOverage(ctx, db.ListDueOverageParams{Now: s.config.Now(), MaxRows: lookRows})
 	if err != nil {
 		return fmt.Errorf("list due tenants: %w", err)
 	}
-	if err := s.insert(ctx, due); err != nil {
-		return err
+	return s.insert(ctx, due)
+}
+
+// Find adds jobs for the tenants that use something in a period that isn't known yet. It may run twice.
+func (s *Service) Find(ctx context.Context) error {
+	if !s.config.Processor.Configured() {
+		return nil
 	}
+	q, now := db.New(s.config.Pool), s.config.Now()
 	for after := ""; ; {
 		ids, err := s.config.Usage.ListUsing(ctx, s.config.UsageNow().Add(-lately), after, usingPage)
 		if err != nil {

@@ -180,3 +180,30 @@ func TestTrialsAndOtherTenantsArentCharged(t *testing.T) {
 	viewer := r.owner.Colleague(t, "VIEWER")
 	viewer.Call(t, "PUT", capPath, map[string]any{"capCents": 1}).Problem(t, 403, "forbidden")
 }
+
+// TestTheJobs: tenants with usage in a new period are found, and those with a due period get a job.
+func TestTheJobs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	jobs := func() (n int) {
+		err := r.Pool.QueryRow(t.Context(), "SELECT count(*) FROM river_job WHERE kind = 'overage_charge' AND finalized_at IS NULL").Scan(&n)
+		require.NoError(t, err)
+		return n
+	}
+	require.NoError(t, r.Overage.Look(t.Context()))
+	require.NoError(t, r.Overage.Find(t.Context()))
+	require.Zero(t, jobs(), "nothing was used")
+	r.push(t, 1)
+	require.NoError(t, r.Overage.Find(t.Context()))
+	require.NoError(t, r.Overage.Find(t.Context()))
+	require.Equal(t, 1, jobs())
+	r.work(t)
+	_, err := r.Pool.Exec(t.Context(), "DELETE FROM river_job WHERE kind = 'overage_charge'")
+	require.NoError(t, err)
+	require.NoError(t, r.Overage.Find(t.Context()))
+	require.NoError(t, r.Overage.Look(t.Context()))
+	require.Zero(t, jobs(), "the period is known, and looked at in an hour")
+	r.Clock.Advance(hour)
+	require.NoError(t, r.Overage.Look(t.Context()))
+	require.Equal(t, 1, jobs())
+}
