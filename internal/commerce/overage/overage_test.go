@@ -207,3 +207,23 @@ func TestTheJobs(t *testing.T) {
 	require.NoError(t, r.Overage.Look(t.Context()))
 	require.Equal(t, 1, jobs())
 }
+
+// TestTermsChangeWithinAPeriod: new terms hold for the whole period, what is stored stays, and a meter that isn't charged any more
+// costs nothing more.
+func TestTermsChangeWithinAPeriod(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.push(t, 120)
+	r.work(t)
+	r.setAllowances(t, "PRO", charged("PUSHES", 100, 80, 10))
+	r.work(t)
+	require.EqualValues(t, 160, r.spending(t).OverageCents)
+	r.setAllowances(t, "PRO", charged("PUSHES", 110, 50, 10))
+	r.work(t)
+	require.EqualValues(t, 160, r.spending(t).OverageCents, "it never becomes less")
+	r.setAllowances(t, "PRO", map[string]any{"meter": "PUSHES", "included": 100})
+	r.push(t, 1000)
+	r.pass(t, 32*day)
+	paid, unpaid := r.charges(t)
+	require.Equal(t, []int64{160, 0}, []int64{paid, unpaid})
+}

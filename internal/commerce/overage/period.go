@@ -109,19 +109,35 @@ func (b *books) bound(ctx context.Context) error {
 		return err
 	}
 	terms, err := b.terms(ctx)
-	if err != nil || len(terms) == 0 {
+	if err != nil {
 		return err
 	}
-	err = b.q.PutOveragePeriod(ctx, db.PutOveragePeriodParams{
+	if len(terms) > 0 {
+		if err := b.putTerms(ctx, terms); err != nil {
+			return err
+		}
+	}
+	meters := []string{}
+	for _, t := range terms {
+		meters = append(meters, t.Meter)
+	}
+	err = b.q.StopOverageCharges(ctx, db.StopOverageChargesParams{TenantID: b.tenantID, PeriodStart: b.payer.From, Meters: meters})
+	if err != nil {
+		return fmt.Errorf("stop charges: %w", err)
+	}
+	return nil
+}
+
+// putTerms writes the period that runs, with the terms of its charges.
+func (b *books) putTerms(ctx context.Context, terms []db.PlanAllowance) error {
+	err := b.q.PutOveragePeriod(ctx, db.PutOveragePeriodParams{
 		TenantID: b.tenantID, PeriodStart: b.payer.From, PeriodEnd: b.payer.To, SubscriptionID: b.payer.SubscriptionID,
 		Currency: b.payer.Currency, Now: &b.now,
 	})
 	if err != nil {
 		return fmt.Errorf("put period: %w", err)
 	}
-	var meters []string
 	for _, t := range terms {
-		meters = append(meters, t.Meter)
 		err := b.q.PutOverageCharge(ctx, db.PutOverageChargeParams{
 			TenantID: b.tenantID, PeriodStart: b.payer.From, Meter: t.Meter, Included: t.Included,
 			PriceCents: *t.OveragePriceCents, Units: *t.OverageUnits,
@@ -129,10 +145,6 @@ func (b *books) bound(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("put terms of charge: %w", err)
 		}
-	}
-	err = b.q.StopOverageCharges(ctx, db.StopOverageChargesParams{TenantID: b.tenantID, PeriodStart: b.payer.From, Meters: meters})
-	if err != nil {
-		return fmt.Errorf("stop charges: %w", err)
 	}
 	return nil
 }
