@@ -7,7 +7,7 @@ VALUES (@id, @tenant_id, @period_start, @meter, @cents, @at, 'OPEN', @now);
 SELECT * FROM overage_reports WHERE tenant_id = @tenant_id AND status = 'OPEN' ORDER BY created_at, id;
 
 -- name: SumOverageReports :many
--- What was reported of each period and meter, without lost reports.
+-- The reported cents of each period and meter, without lost reports.
 SELECT period_start, meter, sum(cents)::bigint AS cents FROM overage_reports
 WHERE tenant_id = @tenant_id AND period_start = ANY (@period_starts::timestamptz[]) AND status <> 'LOST' GROUP BY period_start, meter;
 

@@ -41,7 +41,7 @@ CREATE TABLE overage_charges (
     price_cents  bigint NOT NULL,
     units        bigint NOT NULL CHECK (units >= 1),
     used         bigint NOT NULL,
-    -- What the tenant is charged. It never becomes less.
+    -- The charge of the tenant in cents. It never becomes less.
     cents        bigint NOT NULL CHECK (cents >= 0),
     PRIMARY KEY (tenant_id, period_start, meter),
     FOREIGN KEY (tenant_id, period_start) REFERENCES overage_periods (tenant_id, period_start)

@@ -153,7 +153,7 @@ type SumOverageReportsRow struct {
 	Cents       int64
 }
 
-// What was reported of each period and meter, without lost reports.
+// The reported cents of each period and meter, without lost reports.
 func (q *Queries) SumOverageReports(ctx context.Context, arg SumOverageReportsParams) ([]SumOverageReportsRow, error) {
 	rows, err := q.db.Query(ctx, SumOverageReports, arg.TenantID, arg.PeriodStarts)
 	if err != nil {

@@ -15059,7 +15059,7 @@ export interface components {
              */
             capCents: number | null;
         };
-        /** @description What the tenant is charged in the period for usage above the included one, without tax, and how far that may go. */
+        /** @description The charge of the period for usage above the included one, without tax, and its limit. */
         Spending: {
             /**
              * @description Whether usage above the included one can be charged. It can while the subscription is ACTIVE and no charge of overage is unpaid. Otherwise the overage CHARGE refuses new work like BLOCK.

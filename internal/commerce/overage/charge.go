@@ -168,8 +168,8 @@ func (s *Service) subscribe(
 	_, err := s.config.Processor.CreateOverageSubscription(ctx, processor.NewOverage{
 		// The number of earlier ones and the parameters make the key, so that a repeated call creates no second one.
 		Key:        fmt.Sprintf("overage/%s/%d/%d/%s", payer.CustomerID, len(state.Overage), payer.To.Unix(), plan.PaymentMethodID),
-		CustomerID: payer.CustomerID, TenantID: tenantID, PriceIDs: prices, FirstPeriodEnd: payer.To, AnchorDay: plan.AnchorDay, ByInvoice: plan.ByInvoice,
-		DaysUntilDue: plan.DaysUntilDue, PaymentMethodID: plan.PaymentMethodID, AutomaticTax: s.config.AutomaticTax,
+		CustomerID: payer.CustomerID, TenantID: tenantID, PriceIDs: prices, FirstPeriodEnd: payer.To, AnchorDay: plan.AnchorDay,
+		ByInvoice: plan.ByInvoice, DaysUntilDue: plan.DaysUntilDue, PaymentMethodID: plan.PaymentMethodID, AutomaticTax: s.config.AutomaticTax,
 	})
 	return err
 }

@@ -65,7 +65,7 @@ func TestTheSpendCapHolds(t *testing.T) {
 
 	r.setCap(t, 150)
 	r.settle(t)
-	require.EqualValues(t, 150, r.spending(t).OverageCents, "what the lower cap kept uncharged")
+	require.EqualValues(t, 150, r.spending(t).OverageCents, "the usage that the lower cap kept uncharged")
 	r.setCap(t, 0)
 	r.settle(t)
 	require.EqualValues(t, 150, r.spending(t).OverageCents, "nothing is taken back")

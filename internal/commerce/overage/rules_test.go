@@ -14,7 +14,7 @@ func TestTheRoomOfACap(t *testing.T) {
 	r := newRoom(new(int64(100)), map[usage.Meter]int64{usage.Pushes: 30})
 	require.EqualValues(t, 80, r.raise(30, 80))
 	require.EqualValues(t, 10, r.raise(10, 5), "a charge never becomes less")
-	require.EqualValues(t, 20, r.raise(0, 500), "what is left")
+	require.EqualValues(t, 20, r.raise(0, 500), "the rest of the room")
 	require.EqualValues(t, 7, r.raise(7, 500), "nothing is left")
 	require.EqualValues(t, usage.MaxOverageCents, newRoom(nil, nil).raise(0, 1<<60))
 	require.EqualValues(t, 40, newRoom(new(int64(10)), map[usage.Meter]int64{usage.Pushes: 40}).raise(40, 90), "the cap was lowered")

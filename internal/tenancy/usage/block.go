@@ -116,21 +116,27 @@ func (s *Service) findBlocked(ctx context.Context, through db.DBTX, tenantID str
 	if err != nil {
 		return nil, fmt.Errorf("list plans: %w", err)
 	}
+	return all.refusals(p, plans, charge), nil
+}
+
+// refusals returns the refusals of the meters whose included usage is used up: with Block, and with Charge at the spend cap or while
+// nothing can be charged.
+func (a allowances) refusals(p Period, plans []db.Plan, charge Charging) map[Meter]*problem.Error {
 	capReached := charge.capReached(p.OverageCents())
-	refusals := map[Meter]*problem.Error{}
+	list := map[Meter]*problem.Error{}
 	for _, r := range p.Readings {
 		switch {
 		case !r.isUsedUp() || r.Overage == Allow:
 		case r.Overage == Charge && charge.Available && capReached:
-			refusals[r.Meter] = spendCapReached(p.Plan, *charge.CapCents, r)
-		case r.Overage == Block || !charge.Available:
-			refusals[r.Meter] = all.exceeded(p.Plan, plans, r)
-			if r.Overage == Charge {
-				refusals[r.Meter].Message += "; more is charged while the subscription is ACTIVE and all its charges are paid"
-			}
+			list[r.Meter] = spendCapReached(p.Plan, *charge.CapCents, r)
+		case r.Overage == Block:
+			list[r.Meter] = a.exceeded(p.Plan, plans, r)
+		case !charge.Available:
+			list[r.Meter] = a.exceeded(p.Plan, plans, r)
+			list[r.Meter].Message += "; more is charged while the subscription is ACTIVE and all its charges are paid"
 		}
 	}
-	return refusals, nil
+	return list
 }
 
 // isUsedUp reports whether the included usage is used up.
