@@ -268,7 +268,8 @@ func (c *change) usesCurrency(u Customer) bool {
 func (c *change) keepsCurrency(sub Subscription, items []Item) error {
 	for _, item := range items {
 		if p := c.prices[item.PriceID]; p.Currency != sub.Currency {
-			return refuse("", "", "The price specified only supports `%s`. This doesn't match the expected currency: `%s`.", p.Currency, sub.Currency)
+			return refuse("", "", "The price specified only supports `%s`. This doesn't match the expected currency: `%s`.",
+				p.Currency, sub.Currency)
 		}
 	}
 	return nil
