@@ -96,7 +96,7 @@ func TestAYearOfKills(t *testing.T) {
 }
 
 // instant waits for the moment of a kill: a random one, or one at which the processor has received a request of the server and hasn't
-// executed it yet. release lets it execute the request, whose answer nobody gets.
+// executed it yet. release lets it execute the request, whose answer is lost.
 func instant(t testing.TB, r *rand.Rand, box *sandbox.Server) (release func()) {
 	t.Helper()
 	if oneIn(r, 2) {

@@ -140,7 +140,7 @@ func TestAClockThatIsWrong(t *testing.T) {
 }
 
 // TestACurrencyThatThePlanDoesNotHave: the processor keeps a customer's currency, so a plan that is sold in another one meanwhile can't be
-// booked. What runs continues, and amounts in different currencies aren't added.
+// booked. The running subscription continues, and amounts in different currencies aren't added.
 func TestACurrencyThatThePlanDoesNotHave(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})

@@ -142,7 +142,7 @@ func (s *Service) book(ctx context.Context, c tenancy.Caller, row db.Subscriptio
 	case err != nil:
 		return err
 	case p.Currency != row.Currency:
-		return problem.Conflicting("the plan %s is sold in %s, but the subscription is paid in %s; cancel it, and book the plan when it has ended",
+		return problem.Conflicting("the plan %s is sold in %s, but the subscription is paid in %s; cancel it and book the plan when it has ended",
 			plan, p.Currency, row.Currency)
 	}
 	if err := s.record(ctx, c.Actor(), row, "subscription.book", "", map[string]any{"plan": plan, "interval": interval}); err != nil {
