@@ -258,3 +258,38 @@ func TestMonthsOfDifferentLength(t *testing.T) {
 	until(monthly, "2029-03-31")
 	until(yearly, "2030-02-28")
 }
+
+// TestAnInvoiceThatIsPaidAfterTheEnd: the look finds the payment of an ended subscription's invoice, although its report was lost.
+func TestAnInvoiceThatIsPaidAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	owner, admin := s.Register(t), s.Admin(t, platform.Billing)
+	sub := subscriptionOf(t, book(t, owner, s, "PRO", "MONTH", sandbox.CardPays))
+	require.NoError(t, s.Sandbox.Advance(20*day))
+	_, err := s.Sandbox.UseCard(s.Sandbox.Customers()[0].ID, sandbox.CardFailsLater)
+	require.NoError(t, err)
+	require.NoError(t, s.Sandbox.Advance(month))
+	require.Equal(t, api.TenantStatusPASTDUE, billingStatus(t, owner, s).TenantStatus)
+	admin.Call(t, "POST", "/v1/admin/subscriptions/"+sub.ID+"/cancel", nil).Is(t, 201)
+	require.Equal(t, 1, counted(t, s, "subscriptions WHERE status = 'CANCELED'"))
+	require.NoError(t, s.Sandbox.Advance(2*day)) // no checkout page is open any more
+	billingStatus(t, owner, s)
+	looked := func() int {
+		t.Helper()
+		require.NoError(t, s.Sandbox.Advance(61*time.Minute))
+		_, err := s.Pool.Exec(t.Context(), "DELETE FROM river_job WHERE kind = 'billing_sync'")
+		require.NoError(t, err)
+		require.NoError(t, s.Subscriptions.Look(t.Context()))
+		return counted(t, s, "river_job WHERE kind = 'billing_sync'")
+	}
+	require.Equal(t, 1, looked())
+	for _, i := range s.Sandbox.Invoices() {
+		if i.Status == sandbox.StatusOpen {
+			_, err := s.Sandbox.PayInvoice(i.ID)
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, s.Subscriptions.SyncTenant(t.Context(), owner.TenantID))
+	require.Zero(t, counted(t, s, "invoices WHERE status = 'OPEN'"))
+	require.Zero(t, looked(), "nothing can change any more")
+}
