@@ -46,11 +46,7 @@ const (
 // gather starts all clients. They stop when stop is closed.
 func gather(t testing.TB, sh *shop, seed uint64) *crowd {
 	t.Helper()
-	c := &crowd{
-		t: t, shop: sh, seed: seed, stop: make(chan struct{}),
-		orders: map[string]bool{}, auctions: map[string]bool{}, bids: map[string]api.Bid{}, counts: map[string]int{},
-	}
-	c.halt = sync.OnceFunc(func() { close(c.stop) })
+	c := newCrowd(t, sh, seed)
 	for i := range buyers {
 		c.run(uint64(100+i), func(r *rand.Rand, n int) { c.buy(r, fmt.Sprintf("buyer-%d-%d", i, n)) })
 	}
@@ -62,6 +58,17 @@ func gather(t testing.TB, sh *shop, seed uint64) *crowd {
 	}
 	c.run(400, func(r *rand.Rand, _ int) { c.tend(r) })
 	c.run(500, func(r *rand.Rand, _ int) { c.upset(r) })
+	return c
+}
+
+// newCrowd returns a crowd without clients.
+func newCrowd(t testing.TB, sh *shop, seed uint64) *crowd {
+	t.Helper()
+	c := &crowd{
+		t: t, shop: sh, seed: seed, stop: make(chan struct{}),
+		orders: map[string]bool{}, auctions: map[string]bool{}, bids: map[string]api.Bid{}, counts: map[string]int{},
+	}
+	c.halt = sync.OnceFunc(func() { close(c.stop) })
 	return c
 }
 

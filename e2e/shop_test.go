@@ -23,9 +23,15 @@ const (
 // outlives every killed server, and the options that make a server use it.
 func openTill(t testing.TB) (*sandbox.Server, []option) {
 	t.Helper()
+	return openTillAs(t, tillKey)
+}
+
+// openTillAs does the same with a key of the processor.
+func openTillAs(t testing.TB, key string) (*sandbox.Server, []option) {
+	t.Helper()
 	listener := httptest.NewUnstartedServer(nil)
 	url := "http://" + listener.Listener.Addr().String()
-	box, err := sandbox.Open(sandbox.Config{URL: url, Key: tillKey, Secret: tillSecret, ConnectSecret: tillConnectSecret, Automatic: true})
+	box, err := sandbox.Open(sandbox.Config{URL: url, Key: key, Secret: tillSecret, ConnectSecret: tillConnectSecret, Automatic: true})
 	require.NoError(t, err)
 	listener.Config.Handler = box
 	listener.Start()
@@ -34,7 +40,7 @@ func openTill(t testing.TB) (*sandbox.Server, []option) {
 		listener.Close()
 	})
 	return box, []option{
-		set("PROCESSOR_KEY", tillKey), set("PROCESSOR_URL", sandbox.APIURL(url)),
+		set("PROCESSOR_KEY", key), set("PROCESSOR_URL", sandbox.APIURL(url)),
 		set("PROCESSOR_WEBHOOK_SECRET", tillSecret), set("PROCESSOR_CONNECT_SECRET", tillConnectSecret),
 	}
 }

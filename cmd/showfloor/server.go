@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -247,8 +248,11 @@ func (s *server) openAreas(ctx context.Context) error {
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 		ObserveMediaJob: s.metrics.observeMediaJob, RestreamProber: s.restreamGate, ObservePush: s.metrics.observePush,
 	}
-	if s.sandbox != nil {
+	switch {
+	case s.sandbox != nil:
 		config.BillingNow = s.sandbox.Now // people can move it forward
+	case strings.HasPrefix(s.config.ProcessorKey, sandboxKey):
+		config.BillingNow = s.followSandbox(ctx)
 	}
 	if !s.assets.Pictures.Works() {
 		config.Broadcasts = 0 // they need ffmpeg, too

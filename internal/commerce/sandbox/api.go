@@ -61,6 +61,7 @@ func (s *Server) routeAPI() {
 		s.router.HandleFunc(method+" /api"+path, s.api(h))
 	}
 	s.routeBilling()
+	s.router.HandleFunc("GET /api"+clockPath, s.api(getClock))
 	s.router.HandleFunc("/api/", s.api(func(c *call) (any, error) {
 		return nil, &refusal{status: 404, kind: invalidRequest, message: "Unrecognized request URL (" + c.r.Method + ": " + c.r.URL.Path + ")."}
 	}))

@@ -44,6 +44,12 @@ func (s *Server) Invoices() (list []Invoice) {
 	return list
 }
 
+// Price returns a price.
+func (s *Server) Price(id string) (p Price, known bool) {
+	s.look(func(st *state) { p, known = st.prices[id] })
+	return p, known
+}
+
 // Schedules lists all subscription schedules, newest first.
 func (s *Server) Schedules() (list []Schedule) {
 	s.look(func(st *state) { list = st.schedules.newest(every) })

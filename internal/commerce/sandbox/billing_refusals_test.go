@@ -177,3 +177,33 @@ func TestFaultsAndKeysOfBilling(t *testing.T) {
 	require.Error(t, r.Advance(-time.Second))
 	require.Error(t, r.AdvanceTo(r.Now().Add(-time.Hour)))
 }
+
+// TestACurrencyStays: a subscription keeps its currency, and so does its customer until the subscription has ended.
+func TestACurrencyStays(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	customer := r.customer(t, sandbox.CardPays)
+	product := r.product(t, "Pro")
+	euros, err := r.api.Prices.New(&stripe.PriceParams{
+		Currency: new("eur"), Product: new(product), UnitAmount: new(int64(900)), Recurring: &stripe.PriceRecurringParams{Interval: new("month")},
+	})
+	require.NoError(t, err)
+	begin := func(price string) (*stripe.Subscription, error) {
+		return r.api.Subscriptions.New(&stripe.SubscriptionParams{
+			Customer: new(customer), Items: []*stripe.SubscriptionItemsParams{{Price: new(price)}},
+		})
+	}
+	sub, err := begin(r.plan(t, product, 1000, "month").ID)
+	require.NoError(t, err)
+	_, err = r.api.Subscriptions.Update(sub.ID, &stripe.SubscriptionParams{
+		Items: []*stripe.SubscriptionItemsParams{{ID: new(sub.Items.Data[0].ID), Price: new(euros.ID)}},
+	})
+	refused(t, err, 400, "")
+	_, err = begin(euros.ID)
+	refused(t, err, 400, "")
+	_, err = r.api.Subscriptions.Cancel(sub.ID, nil)
+	require.NoError(t, err)
+	next, err := begin(euros.ID)
+	require.NoError(t, err)
+	require.Equal(t, stripe.CurrencyEUR, next.Currency)
+}

@@ -187,6 +187,9 @@ func (c *change) placePhases(sched *Schedule, phases []Phase) error {
 		if err := c.checkItems(p.Items); err != nil {
 			return err
 		}
+		if err := c.keepsCurrency(sub, p.Items); err != nil {
+			return err
+		}
 		if p.End <= p.Start {
 			return invalid("", "phases", "The end date of phase %d must be after its start date.", n)
 		}

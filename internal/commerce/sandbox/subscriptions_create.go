@@ -261,17 +261,40 @@ func (c *change) firstLines(sub Subscription) []InvoiceLine {
 	return lines
 }
 
-// useCurrency keeps the currency of the customer's first subscription, and refuses another one.
+// useCurrency keeps the currency of the customer's first subscription. It refuses another one while something in the former is left.
 func (c *change) useCurrency(sub Subscription) error {
 	u := c.customers.rows[sub.CustomerID]
-	switch u.Currency {
-	case sub.Currency:
-	case "":
+	switch {
+	case u.Currency == sub.Currency:
+	case u.Currency == "", !c.usesCurrency(u):
 		u.Currency = sub.Currency
 		c.set(billingRecord{Customer: &u})
 	default:
-		return refuse("", "", "You cannot combine currencies on a single customer. This customer has had a subscription, coupon, or "+
-			"invoice item with currency %s", u.Currency)
+		return refuse("", "", "You cannot combine currencies on a single customer. This customer has an active subscription, subscription "+
+			"schedule, discount, quote, or invoice item with currency %s", u.Currency)
+	}
+	return nil
+}
+
+// usesCurrency reports whether a customer has a subscription, an open invoice, a pending item or a balance in its currency.
+func (c *change) usesCurrency(u Customer) bool {
+	return u.BalanceCents != 0 ||
+		len(c.subscriptions.newest(func(sub Subscription) bool {
+			return sub.CustomerID == u.ID && sub.Currency == u.Currency && !sub.ended()
+		})) > 0 ||
+		len(c.invoices.newest(func(i Invoice) bool {
+			return i.CustomerID == u.ID && i.Currency == u.Currency && (i.Status == Draft || i.Status == StatusOpen)
+		})) > 0 ||
+		len(c.pending.newest(func(p PendingItem) bool { return p.CustomerID == u.ID && p.Currency == u.Currency })) > 0
+}
+
+// keepsCurrency refuses items in another currency than the subscription's, which can't change.
+func (c *change) keepsCurrency(sub Subscription, items []Item) error {
+	for _, item := range items {
+		if p := c.prices[item.PriceID]; p.Currency != sub.Currency {
+			return refuse("", "", "The price specified only supports `%s`. This doesn't match the expected currency: `%s`.",
+				p.Currency, sub.Currency)
+		}
 	}
 	return nil
 }

@@ -50,6 +50,9 @@ func updateSubscription(c *call) (any, error) {
 	if err := c.checkItems(u.items); err != nil {
 		return nil, err
 	}
+	if err := c.keepsCurrency(sub, u.items); err != nil {
+		return nil, err
+	}
 	if sub.Tax && !before.Tax {
 		if err := c.taxable(sub, c.customers.rows[sub.CustomerID]); err != nil {
 			return nil, err

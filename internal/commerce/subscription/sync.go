@@ -83,10 +83,11 @@ func (s *Service) change(ctx context.Context, tenantID string, do func(c *change
 }
 
 func (s *Service) changeTx(ctx context.Context, tx pgx.Tx, tenantID string, do func(c *changes) error) (err error) {
-	c := &changes{Service: s, tx: tx, q: db.New(tx), now: s.config.Now().UTC().Truncate(time.Microsecond)}
+	c := &changes{Service: s, tx: tx, q: db.New(tx)}
 	if c.tenant, err = c.q.LockTenant(ctx, tenantID); err != nil {
 		return fmt.Errorf("lock tenant: %w", err)
 	}
+	c.now = s.config.Now().UTC().Truncate(time.Microsecond) // after the wait for the lock, so that changes have their times in order
 	c.customer, err = c.q.LockBillingCustomer(ctx, tenantID)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):

@@ -137,8 +137,13 @@ func (s *Service) book(ctx context.Context, c tenancy.Caller, row db.Subscriptio
 	}
 	same := plan == row.Plan && interval == row.BillingInterval
 	p, err := s.planForSale(ctx, plan, interval)
-	if err != nil && !same {
+	switch {
+	case same: // also if the plan isn't sold any more
+	case err != nil:
 		return err
+	case p.Currency != row.Currency:
+		return problem.Conflicting("the plan %s is sold in %s, but the subscription is paid in %s; cancel it and book the plan when it has ended",
+			plan, p.Currency, row.Currency)
 	}
 	if err := s.record(ctx, c.Actor(), row, "subscription.book", "", map[string]any{"plan": plan, "interval": interval}); err != nil {
 		return err

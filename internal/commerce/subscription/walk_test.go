@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func TestOurBooksAgreeWithTheProcessors(t *testing.T) {
 			}}
 			for range 60 {
 				w.step(t)
-				w.report(t)
+				w.hear(t)
 			}
 			// The looks find all that was missed.
 			for s.Subscriptions.SyncTenant(t.Context(), w.owner.TenantID) != nil {
@@ -97,8 +98,8 @@ func (w *walk) step(t *testing.T) {
 	}
 }
 
-// report handles the reports in a random order, some never and some twice.
-func (w *walk) report(t *testing.T) {
+// hear handles the reports in a random order, some never and some twice.
+func (w *walk) hear(t *testing.T) {
 	t.Helper()
 	customers := w.s.Sandbox.Customers()
 	if len(customers) == 0 {
@@ -140,6 +141,9 @@ func (w *walk) compare(t *testing.T) {
 		ours, ok := copied[theirs.ID]
 		require.True(t, ok, "subscription %s is not copied", theirs.ID)
 		require.Equal(t, theirs.CancelAtPeriodEnd, ours.CancelAtPeriodEnd)
+		price, _ := w.s.Sandbox.Price(theirs.Items[0].PriceID)
+		require.Equal(t, []any{shown(theirs), price.UnitCents, theirs.PeriodStart, theirs.PeriodEnd, theirs.TrialEnd, theirs.CanceledAt},
+			[]any{ours.Status, ours.PriceCents, ours.PeriodStart.Unix(), ours.PeriodEnd.Unix(), unix(ours.TrialEndsAt), unix(ours.CanceledAt)})
 		if ours.Status == subscription.Active || ours.Status == subscription.Trialing || ours.Status == subscription.PastDue {
 			running++
 		}
@@ -157,6 +161,22 @@ func (w *walk) compare(t *testing.T) {
 	}
 }
 
+// shown is our name for the status of the processor's subscription.
+func shown(theirs sandbox.Subscription) string {
+	if theirs.Status == sandbox.IncompleteExpired {
+		return subscription.Canceled
+	}
+	return strings.ToUpper(theirs.Status)
+}
+
+// unix returns a time as the processor has it.
+func unix(at *time.Time) int64 {
+	if at == nil {
+		return 0
+	}
+	return at.Unix()
+}
+
 func (w *walk) compareInvoices(t *testing.T, customer db.BillingCustomer) {
 	t.Helper()
 	paid := int64(0)
@@ -170,9 +190,8 @@ func (w *walk) compareInvoices(t *testing.T, customer db.BillingCustomer) {
 		require.NoError(t, err)
 		require.Len(t, rows, 1, "invoice %s is copied once", theirs.ID)
 		paid += rows[0].PaidCents
-		if theirs.Status == "paid" {
-			require.Equal(t, subscription.Paid, rows[0].Status)
-		}
+		require.Equal(t, []any{strings.ToUpper(theirs.Status), theirs.TotalCents, theirs.PaidCents},
+			[]any{rows[0].Status, rows[0].TotalCents, rows[0].PaidCents})
 	}
 	require.Equal(t, paid, w.sum(t, "kind = 'PAYMENT'"), "each payment is in the ledger once")
 }

@@ -114,6 +114,8 @@ type Options struct {
 	SpeechModel speech.Recognizer
 	// Production refuses deliveries to private addresses, and has no mailbox.
 	Production bool
+	// BillingSkew is how far the clock of subscriptions is ahead of the processor's.
+	BillingSkew time.Duration
 	// Limits are the rate limits; nothing is limited by default.
 	Limits pipeline.Limits
 	// RefuseStorage returns an error while writes that can wait must be refused; nil
@@ -307,7 +309,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		Files: cmp.Or[areas.Files](o.Files, noFiles{}), RecordingClips: o.Clips, RestreamProber: prober,
 		Renditions: o.Renditions, TranscodeWorkers: 1, Packages: o.Packages,
 		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
-		Processor:      s.Sandbox.Client, BillingNow: s.Sandbox.Now, Realtime: &s.published,
+		Processor:      s.Sandbox.Client, BillingNow: func() time.Time { return s.Sandbox.Now().Add(o.BillingSkew) }, Realtime: &s.published,
 		SummaryModel: o.SummaryModel, SpeechModel: o.SpeechModel,
 		CheckEvent:     eventCheck(t),
 		PasswordMemory: cmp.Or(o.PasswordMemory, 64),
