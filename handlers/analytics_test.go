@@ -9,6 +9,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy/usage"
 	"showfloor/internal/testkit/apitest"
 )
 
@@ -47,6 +48,14 @@ func TestAnalyticsCountViewersPerStream(t *testing.T) {
 	sample(20, 5)
 	s.Clock.Advance(time.Minute)
 	sample(1, 1)
+	// The minutes are those of the usage.
+	used(t, s, owner.TenantID, usage.ViewerMinutes, start.Add(time.Minute), 61)
+	used(t, s, owner.TenantID, usage.ViewerMinutes, start.Add(time.Hour), 59)
+	used(t, s, owner.TenantID, usage.StreamMinutes, start.Add(time.Minute), 120)
+	// On SRS servers nothing else is counted: three minutes of another stream.
+	_, err := s.Pool.Exec(t.Context(), `INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
+		VALUES ($1, $2, 'srs', $3, ARRAY[4, 0, NULL, 3])`, owner.TenantID, idle.ID, start)
+	require.NoError(t, err)
 
 	var got api.Analytics
 	owner.Call(t, "GET", "/v1/me/analytics?interval=hour&from="+timestamp.Format(start.Add(-time.Hour)), nil).Into(t, 200, &got)
@@ -54,16 +63,16 @@ func TestAnalyticsCountViewersPerStream(t *testing.T) {
 	require.Len(t, got.Points, 2, "the hour before and the first one; the second begins now")
 	require.Zero(t, got.Points[0].MinutesLive)
 	require.Equal(t, 25, got.Points[1].Viewers)
-	require.Equal(t, 12+25, got.Points[1].MinutesWatched)
-	require.Equal(t, 4, got.Points[1].MinutesLive)
+	require.Equal(t, 2+7, got.Points[1].MinutesWatched)
+	require.Equal(t, 2+3, got.Points[1].MinutesLive)
 
 	owner.Call(t, "GET", "/v1/me/analytics", nil).Into(t, 200, &got)
 	require.Equal(t, api.AnalyticsIntervalDay, got.Interval)
 	require.Len(t, got.Points, 8, "seven days back from noon touch eight of them")
 	last := got.Points[7]
 	require.Equal(t, start.Truncate(24*time.Hour), last.StartsAt.Time)
-	require.Equal(t, 12+25+2, last.MinutesWatched)
-	require.Equal(t, 6, last.MinutesLive)
+	require.Equal(t, 2+7, last.MinutesWatched, "61 and 59 seconds are two minutes")
+	require.Equal(t, 2+3, last.MinutesLive)
 
 	var o api.Overview
 	owner.Call(t, "GET", "/v1/me/overview", nil).Into(t, 200, &o)

@@ -1,34 +1,35 @@
 -- name: SumFigures :many
--- For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, the minutes watched
--- and the minutes on air, and the number of sessions. Closed hours come from their sums. The minutes of streams that one node
--- counted are added up; only the minutes that several nodes counted are compared, because sorting all samples takes most of the time.
+-- For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, and the number of
+-- sessions. Closed hours come from their sums.
 WITH later AS (
     SELECT greatest(u.until, @since::timestamptz) AS start FROM summed_until u WHERE u.name = 'figures'
-), audience AS MATERIALIZED (
-    SELECT a.hour, a.stream_id, a.viewers, count(*) OVER (PARTITION BY a.hour, a.stream_id) AS nodes FROM audience_hours a
+), audience AS (
+    SELECT a.hour, generate_subscripts(a.viewers, 1) AS minute, unnest(a.viewers) AS viewers FROM audience_hours a
     WHERE a.tenant_id = @tenant_id AND a.hour >= (SELECT l.start FROM later l) AND a.hour < @until::timestamptz
-), minutes AS (
-    SELECT s.hour, sum(s.viewers) AS viewers, count(*) FILTER (WHERE s.nodes = 1) AS live
-    FROM (SELECT a.hour, a.nodes, generate_subscripts(a.viewers, 1) AS minute, unnest(a.viewers) AS viewers FROM audience a) s
-    WHERE s.viewers IS NOT NULL GROUP BY s.hour, s.minute
-), several_nodes AS (
-    SELECT s.hour, count(DISTINCT (s.stream_id, s.minute)) AS live
-    FROM (SELECT a.hour, a.stream_id, generate_subscripts(a.viewers, 1) AS minute, unnest(a.viewers) AS viewers FROM audience a WHERE a.nodes > 1) s
-    WHERE s.viewers IS NOT NULL GROUP BY s.hour
 ), figures AS (
-    SELECT f.hour, f.peak_viewers, f.watched_minutes, f.live_minutes, f.sessions FROM figure_hours f
+    SELECT f.hour, f.peak_viewers, f.sessions FROM figure_hours f
     WHERE f.tenant_id = @tenant_id AND f.hour >= @since::timestamptz AND f.hour < @until::timestamptz
     UNION ALL
-    SELECT m.hour, m.viewers, m.viewers, m.live, 0 FROM minutes m
+    SELECT a.hour, sum(a.viewers), 0 FROM audience a WHERE a.viewers IS NOT NULL GROUP BY a.hour, a.minute
     UNION ALL
-    SELECT d.hour, 0, 0, d.live, 0 FROM several_nodes d
-    UNION ALL
-    SELECT date_trunc('hour', s.created_at, 'UTC'), 0, 0, 0, count(*) FROM sessions s
+    SELECT date_trunc('hour', s.created_at, 'UTC'), 0, count(*) FROM sessions s
     WHERE s.tenant_id = @tenant_id AND s.created_at >= (SELECT l.start FROM later l) AND s.created_at < @until::timestamptz GROUP BY 1
 )
 SELECT date_trunc(@unit::text, f.hour, 'UTC')::timestamptz AS at, max(f.peak_viewers)::bigint AS peak_viewers,
-    sum(f.watched_minutes)::bigint AS watched_minutes, sum(f.live_minutes)::bigint AS live_minutes, sum(f.sessions)::bigint AS sessions
+    sum(f.sessions)::bigint AS sessions
 FROM figures f GROUP BY 1 ORDER BY 1;
+
+-- name: SumServerMinutes :many
+-- For each hour or day, the minutes watched on SRS servers, and the minutes on air of streams that only they have. No server of ours
+-- measures them, so each sample counts as a whole minute.
+SELECT date_trunc(@unit::text, s.hour, 'UTC')::timestamptz AS at, sum(s.viewers)::bigint AS watched, count(*) FILTER (WHERE s.alone) AS live
+FROM (
+    SELECT a.hour, unnest(a.viewers) AS viewers, NOT EXISTS (SELECT 1 FROM audience_hours o
+        WHERE o.tenant_id = a.tenant_id AND o.hour = a.hour AND o.stream_id = a.stream_id AND o.node <> 'srs') AS alone
+    FROM audience_hours a
+    WHERE a.tenant_id = @tenant_id AND a.node = 'srs' AND a.hour >= @since::timestamptz AND a.hour < @until::timestamptz
+) s
+WHERE s.viewers IS NOT NULL GROUP BY 1 ORDER BY 1;
 
 -- name: SumSales :many
 -- An order counts as sold from its payment on, even if it is refunded later. Counts the amount that the buyer was charged.
@@ -61,7 +62,7 @@ LEFT JOIN LATERAL (
 
 -- name: WriteFigureHours :exec
 -- @sqlc-vet-disable tenant
--- Sums these hours of all tenants. The loop over the tenants reads their rows by an index that begins with the tenant.
+-- Sums these hours of all tenants. watched_minutes and live_minutes are for servers of a former version. The loop over the tenants reads their rows by an index that begins with the tenant.
 WITH samples AS (
     SELECT a.tenant_id, a.hour, a.stream_id, m.minute, a.viewers[m.minute] AS viewers
     FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)

@@ -128,30 +128,20 @@ func (q *Queries) FindFirstFigure(ctx context.Context, arg FindFirstFigureParams
 const SumFigures = `-- name: SumFigures :many
 WITH later AS (
     SELECT greatest(u.until, $2::timestamptz) AS start FROM summed_until u WHERE u.name = 'figures'
-), audience AS MATERIALIZED (
-    SELECT a.hour, a.stream_id, a.viewers, count(*) OVER (PARTITION BY a.hour, a.stream_id) AS nodes FROM audience_hours a
+), audience AS (
+    SELECT a.hour, generate_subscripts(a.viewers, 1) AS minute, unnest(a.viewers) AS viewers FROM audience_hours a
     WHERE a.tenant_id = $3 AND a.hour >= (SELECT l.start FROM later l) AND a.hour < $4::timestamptz
-), minutes AS (
-    SELECT s.hour, sum(s.viewers) AS viewers, count(*) FILTER (WHERE s.nodes = 1) AS live
-    FROM (SELECT a.hour, a.nodes, generate_subscripts(a.viewers, 1) AS minute, unnest(a.viewers) AS viewers FROM audience a) s
-    WHERE s.viewers IS NOT NULL GROUP BY s.hour, s.minute
-), several_nodes AS (
-    SELECT s.hour, count(DISTINCT (s.stream_id, s.minute)) AS live
-    FROM (SELECT a.hour, a.stream_id, generate_subscripts(a.viewers, 1) AS minute, unnest(a.viewers) AS viewers FROM audience a WHERE a.nodes > 1) s
-    WHERE s.viewers IS NOT NULL GROUP BY s.hour
 ), figures AS (
-    SELECT f.hour, f.peak_viewers, f.watched_minutes, f.live_minutes, f.sessions FROM figure_hours f
+    SELECT f.hour, f.peak_viewers, f.sessions FROM figure_hours f
     WHERE f.tenant_id = $3 AND f.hour >= $2::timestamptz AND f.hour < $4::timestamptz
     UNION ALL
-    SELECT m.hour, m.viewers, m.viewers, m.live, 0 FROM minutes m
+    SELECT a.hour, sum(a.viewers), 0 FROM audience a WHERE a.viewers IS NOT NULL GROUP BY a.hour, a.minute
     UNION ALL
-    SELECT d.hour, 0, 0, d.live, 0 FROM several_nodes d
-    UNION ALL
-    SELECT date_trunc('hour', s.created_at, 'UTC'), 0, 0, 0, count(*) FROM sessions s
+    SELECT date_trunc('hour', s.created_at, 'UTC'), 0, count(*) FROM sessions s
     WHERE s.tenant_id = $3 AND s.created_at >= (SELECT l.start FROM later l) AND s.created_at < $4::timestamptz GROUP BY 1
 )
 SELECT date_trunc($1::text, f.hour, 'UTC')::timestamptz AS at, max(f.peak_viewers)::bigint AS peak_viewers,
-    sum(f.watched_minutes)::bigint AS watched_minutes, sum(f.live_minutes)::bigint AS live_minutes, sum(f.sessions)::bigint AS sessions
+    sum(f.sessions)::bigint AS sessions
 FROM figures f GROUP BY 1 ORDER BY 1
 `
 
@@ -163,16 +153,13 @@ type SumFiguresParams struct {
 }
 
 type SumFiguresRow struct {
-	At             time.Time
-	PeakViewers    int64
-	WatchedMinutes int64
-	LiveMinutes    int64
-	Sessions       int64
+	At          time.Time
+	PeakViewers int64
+	Sessions    int64
 }
 
-// For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, the minutes watched
-// and the minutes on air, and the number of sessions. Closed hours come from their sums. The minutes of streams that one node
-// counted are added up; only the minutes that several nodes counted are compared, because sorting all samples takes most of the time.
+// For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, and the number of
+// sessions. Closed hours come from their sums.
 func (q *Queries) SumFigures(ctx context.Context, arg SumFiguresParams) ([]SumFiguresRow, error) {
 	rows, err := q.db.Query(ctx, SumFigures,
 		arg.Unit,
@@ -187,13 +174,7 @@ func (q *Queries) SumFigures(ctx context.Context, arg SumFiguresParams) ([]SumFi
 	items := []SumFiguresRow{}
 	for rows.Next() {
 		var i SumFiguresRow
-		if err := rows.Scan(
-			&i.At,
-			&i.PeakViewers,
-			&i.WatchedMinutes,
-			&i.LiveMinutes,
-			&i.Sessions,
-		); err != nil {
+		if err := rows.Scan(&i.At, &i.PeakViewers, &i.Sessions); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -265,6 +246,57 @@ func (q *Queries) SumSales(ctx context.Context, arg SumSalesParams) ([]SumSalesR
 	return items, nil
 }
 
+const SumServerMinutes = `-- name: SumServerMinutes :many
+SELECT date_trunc($1::text, s.hour, 'UTC')::timestamptz AS at, sum(s.viewers)::bigint AS watched, count(*) FILTER (WHERE s.alone) AS live
+FROM (
+    SELECT a.hour, unnest(a.viewers) AS viewers, NOT EXISTS (SELECT 1 FROM audience_hours o
+        WHERE o.tenant_id = a.tenant_id AND o.hour = a.hour AND o.stream_id = a.stream_id AND o.node <> 'srs') AS alone
+    FROM audience_hours a
+    WHERE a.tenant_id = $2 AND a.node = 'srs' AND a.hour >= $3::timestamptz AND a.hour < $4::timestamptz
+) s
+WHERE s.viewers IS NOT NULL GROUP BY 1 ORDER BY 1
+`
+
+type SumServerMinutesParams struct {
+	Unit     string
+	TenantID string
+	Since    time.Time
+	Until    time.Time
+}
+
+type SumServerMinutesRow struct {
+	At      time.Time
+	Watched int64
+	Live    int64
+}
+
+// For each hour or day, the minutes watched on SRS servers, and the minutes on air of streams that only they have. No server of ours
+// measures them, so each sample counts as a whole minute.
+func (q *Queries) SumServerMinutes(ctx context.Context, arg SumServerMinutesParams) ([]SumServerMinutesRow, error) {
+	rows, err := q.db.Query(ctx, SumServerMinutes,
+		arg.Unit,
+		arg.TenantID,
+		arg.Since,
+		arg.Until,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SumServerMinutesRow{}
+	for rows.Next() {
+		var i SumServerMinutesRow
+		if err := rows.Scan(&i.At, &i.Watched, &i.Live); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const WriteFigureHours = `-- name: WriteFigureHours :exec
 WITH samples AS (
     SELECT a.tenant_id, a.hour, a.stream_id, m.minute, a.viewers[m.minute] AS viewers
@@ -290,7 +322,7 @@ type WriteFigureHoursParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Sums these hours of all tenants. The loop over the tenants reads their rows by an index that begins with the tenant.
+// Sums these hours of all tenants. watched_minutes and live_minutes are for servers of a former version. The loop over the tenants reads their rows by an index that begins with the tenant.
 func (q *Queries) WriteFigureHours(ctx context.Context, arg WriteFigureHoursParams) error {
 	_, err := q.db.Exec(ctx, WriteFigureHours, arg.Since, arg.Until)
 	return err

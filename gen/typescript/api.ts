@@ -6924,12 +6924,12 @@ export interface components {
         /** @description The figures of one interval. */
         AnalyticsPoint: {
             /**
-             * @description Minutes on air, summed over all streams.
+             * @description Minutes on air, summed over all streams and rounded up: STREAM_MINUTES of the usage in this interval, and on SRS servers each minute that has begun.
              * @example 95
              */
             minutesLive: number;
             /**
-             * @description Minutes watched, summed over all viewers.
+             * @description Minutes watched, summed over all viewers and rounded up: VIEWER_MINUTES of the usage in this interval, and on SRS servers the most viewers of each minute.
              * @example 5120
              */
             minutesWatched: number;
@@ -15359,7 +15359,7 @@ export interface components {
             streamId: string;
             /**
              * Format: int64
-             * @description The minutes that all players together watched live, in the last 400 days.
+             * @description The most players of each minute on air, added up, in the last 400 days. VIEWER_MINUTES of the usage are exact.
              * @example 1840
              */
             watchedMinutes: number;

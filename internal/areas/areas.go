@@ -327,7 +327,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Pool: c.Pool, TokenKeys: c.Box.DeriveAll("capture urls"), Client: client, TotalBytes: c.CaptureBytes,
 		Refuse: c.RefuseCaptures, Now: c.Now,
 	})
-	a.Analytics = analytics.New(c.Pool, c.Now)
+	a.Analytics = analytics.New(c.Pool, a.Usage, c.Now)
 	a.Catalog = catalog.New(catalog.Config{
 		Pool: c.Pool, Events: a.Events, Processor: c.Processor, Now: c.Now,
 		Changed: func(tenantID string, productIDs []string) { a.Shows.NoteProducts(tenantID, productIDs) },

@@ -62,6 +62,17 @@ func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) err
 	}
 }
 
+// InSnapshot runs fn in a read-only transaction whose statements all see the same state, that of the first one. So what they read fits
+// together, although other transactions commit in between. The rules of InTx apply.
+func InSnapshot(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) error {
+	return InTx(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"); err != nil {
+			return fmt.Errorf("set isolation level: %w", err)
+		}
+		return fn(tx)
+	})
+}
+
 // runTx runs fn in one transaction. If it returns an error, maybeCommitted reports whether the
 // transaction may have been committed all the same.
 func runTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) (maybeCommitted bool, err error) {

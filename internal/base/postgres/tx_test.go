@@ -284,3 +284,30 @@ func TestAHookIsPartOfTheTransaction(t *testing.T) {
 		t.Fatal(hook.before, hook.commits, cents(t, pool, 1), cents(t, pool, 2))
 	}
 }
+
+// TestASnapshotSeesOneState: a change that commits between two statements of a snapshot is in neither, and a snapshot writes nothing.
+func TestASnapshotSeesOneState(t *testing.T) {
+	t.Parallel()
+	pool := accounts(t)
+	read := func(tx pgx.Tx) (n int) {
+		if err := tx.QueryRow(t.Context(), "SELECT cents FROM accounts WHERE id = 1").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	err := postgres.InSnapshot(t.Context(), pool, func(tx pgx.Tx) error {
+		before := read(tx)
+		err := postgres.InTx(t.Context(), pool, func(other pgx.Tx) error { return pay(t.Context(), other, 1, 1) })
+		if after := read(tx); before != 100 || after != 100 {
+			t.Errorf("the snapshot read %d, then %d", before, after)
+		}
+		return err
+	})
+	if err != nil || cents(t, pool, 1) != 101 {
+		t.Errorf("%v, %d", err, cents(t, pool, 1))
+	}
+	err = postgres.InSnapshot(t.Context(), pool, func(tx pgx.Tx) error { return pay(t.Context(), tx, 1, 1) })
+	if err == nil || cents(t, pool, 1) != 101 {
+		t.Errorf("a snapshot has written: %v, %d", err, cents(t, pool, 1))
+	}
+}

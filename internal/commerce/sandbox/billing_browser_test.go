@@ -50,11 +50,11 @@ func TestSubscribeInABrowser(t *testing.T) {
 	require.NoError(t, err)
 	flowtest.Step(t, "an invoice of the portal", func(t *testing.T) {
 		browsertest.Run(t, ctx, chromedp.Navigate(visit.URL))
-		says(t, ctx, "past_due")
+		says(t, ctx, "past due")
 		browsertest.Screenshot(t, ctx, "sandbox-portal")
 		browsertest.Look(t, ctx, 390, 844, true)
 		browsertest.Run(t, ctx, chromedp.Navigate(visit.URL))
-		says(t, ctx, "past_due")
+		says(t, ctx, "past due")
 		until(t, ctx, `document.documentElement.scrollWidth <= window.innerWidth`)
 		browsertest.Screenshot(t, ctx, "sandbox-portal-phone")
 		i := r.latest(t, sub.ID)

@@ -47,6 +47,14 @@ func (s *Server) checkout(w http.ResponseWriter, r *http.Request, status int, em
 			Tone: wait, Sign: "…", Text: "You decide on the sandbox’s dashboard whether the money arrives.",
 			BackURL: s.base + "/", BackText: "To the dashboard",
 		})
+	case x.Status == StatusComplete && x.Plan != nil:
+		s.show(w, http.StatusOK, "message", "You have subscribed", message{
+			Tone: good, Sign: "✓", Text: "You can close this page.", BackURL: x.successURL(), BackText: "Continue",
+		})
+	case x.Status == StatusExpired && x.Plan != nil:
+		s.show(w, http.StatusOK, "message", "This page has expired", message{
+			Tone: idle, Sign: "×", Text: "You were not charged. Ask for a new page.", BackURL: x.CancelURL, BackText: "Back",
+		})
 	case x.Status == StatusComplete:
 		s.show(w, http.StatusOK, "message", "This page has been paid", message{
 			Tone: good, Sign: "✓", Text: "You can close this page.", BackURL: x.successURL(), BackText: "Back to the shop",

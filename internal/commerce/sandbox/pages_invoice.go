@@ -8,8 +8,8 @@ import (
 
 // invoicePage is an invoice with its form to pay it.
 type invoicePage struct {
-	Number, Status, Tone, Customer, Due, Total, Subtotal, Discount, Tax, Balance, PDF, Error string
-	Lines                                                                                    []invoiceRow
+	Number, Status, Tone, Customer, Due, Total, Subtotal, Discount, Tax, Balance, PDF, Error, Note string
+	Lines                                                                                          []invoiceRow
 	// Open: the invoice can be paid.
 	Open bool
 }
@@ -48,6 +48,7 @@ func (i Invoice) page(u Customer) invoicePage {
 	if u.Name != "" {
 		p.Customer = u.Name + ", " + u.Email
 	}
+	p.Note = i.note()
 	if i.DiscountCents != 0 {
 		p.Discount = i.money(-i.DiscountCents)
 	}
@@ -61,6 +62,24 @@ func (i Invoice) page(u Customer) invoicePage {
 		p.Lines = append(p.Lines, invoiceRow{l.Description, date(l.Start) + " – " + date(l.End), i.money(l.Cents)})
 	}
 	return p
+}
+
+// note says when the invoice was or will be paid; "" if that is unknown.
+func (i Invoice) note() string {
+	switch {
+	case i.Status == Paid:
+		return "Paid on " + date(i.PaidAt)
+	case i.Status != StatusOpen:
+		return ""
+	case i.Failed && i.NextAttempt > 0:
+		return "The card was not charged. The next attempt is on " + date(i.NextAttempt) + "."
+	case i.Failed:
+		return "The card was not charged."
+	case i.DueDate > 0:
+		return "Due on " + date(i.DueDate)
+	default:
+		return ""
+	}
 }
 
 // money formats an amount of the invoice; it may be below 0.
@@ -105,7 +124,7 @@ func (s *Server) submitInvoice(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if _, err := s.PayInvoiceWith(i.ID, card); err != nil {
-		s.invoicePage(w, r, statusOf(err), err.Error())
+		s.invoicePage(w, r, statusOf(err), faultOf(err))
 		return
 	}
 	http.Redirect(w, r, self, http.StatusSeeOther)

@@ -11,7 +11,9 @@ import (
 
 // planPage is the part of a payment page that only subscriptions have.
 type planPage struct {
-	Button, Note, Tax, Code   string
+	Button, Note, Tax, Code string
+	// Trial is the length of the trial, such as "14 days free"; "" without one.
+	Trial                     string
 	Codes, NeedsCard, Country bool
 }
 
@@ -35,7 +37,7 @@ func (s *Server) planView(x Session, k Coupon, email, fault string) checkoutPage
 	s.look(func(st *state) {
 		u, code, now = st.customers.rows[x.CustomerID], st.codes.rows[x.Plan.CodeID], s.config.Now().Add(st.offset).Unix()
 	})
-	p := x.page(Account{Name: "Subscribe"}, k, email, fault)
+	p := x.page(Account{Name: "Subscribe to " + x.planName()}, k, email, fault)
 	if u.Email != "" {
 		p.FixedEmail, p.Email = true, u.Email
 	}
@@ -46,15 +48,32 @@ func (s *Server) planView(x Session, k Coupon, email, fault string) checkoutPage
 	if x.Plan.TaxCents != 0 {
 		plan.Tax = money(x.Plan.TaxCents, x.Currency)
 	}
-	days := x.Plan.TrialDays
+	days, ends := x.Plan.TrialDays, now+x.Plan.TrialDays*day
 	if x.Plan.TrialEnd > 0 {
-		days = max(1, (x.Plan.TrialEnd-now+day/2)/day)
+		days, ends = max(1, (x.Plan.TrialEnd-now+day/2)/day), x.Plan.TrialEnd
 	}
 	if days > 0 {
-		plan.Button, plan.Note = "Start trial", strconv.FormatInt(days, 10)+" days free. The first payment follows after that."
+		plan.Button, plan.Trial = "Start trial", strconv.FormatInt(days, 10)+" days free"
+		plan.Note = "The first payment follows on " + date(ends) + "."
+		for n, l := range x.Lines {
+			if l.Interval != "" {
+				p.Lines[n].Amount = plan.Trial
+			}
+		}
 	}
 	p.Plan = plan
 	return p
+}
+
+// planName returns the names of the recurring lines.
+func (x Session) planName() string {
+	var names []string
+	for _, l := range x.Lines {
+		if l.Interval != "" {
+			names = append(names, l.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // submitPlan handles the form of a page that starts a subscription.
@@ -84,7 +103,7 @@ func (s *Server) submitPlan(w http.ResponseWriter, r *http.Request, x Session, f
 	}
 	x, err := s.onSession(x.ID, func(c *change, x Session) (Session, error) { return c.subscribe(x, b) })
 	if err != nil {
-		s.checkout(w, r, statusOf(err), b.email, err.Error())
+		s.checkout(w, r, statusOf(err), b.email, faultOf(err))
 		return
 	}
 	http.Redirect(w, r, x.successURL(), http.StatusSeeOther)
@@ -109,4 +128,12 @@ func statusOf(err error) int {
 		return r.status
 	}
 	return http.StatusInternalServerError
+}
+
+// faultOf returns what a page with a form for a card shows for an error.
+func faultOf(err error) string {
+	if r, ok := errors.AsType[*refusal](err); ok && r.kind == cardError {
+		return r.message + " Try another card."
+	}
+	return err.Error()
 }

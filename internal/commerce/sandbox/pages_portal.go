@@ -17,6 +17,8 @@ type portalPage struct {
 	Subscriptions     []portalSubscription
 	Cards             []portalCard
 	Invoices          []portalInvoice
+	// Unpaid is the newest invoice that could not be charged; nil for none.
+	Unpaid *portalInvoice
 }
 
 type portalSubscription struct {
@@ -80,28 +82,50 @@ func (c *change) portalView(v PortalSession, p PortalConfiguration, base string)
 	}) {
 		page.Subscriptions = append(page.Subscriptions, c.portalRow(sub))
 	}
+	charged := c.chargedCard(u)
 	for _, card := range c.cards.newest(func(d Card) bool { return d.CustomerID == u.ID }) {
-		page.Cards = append(page.Cards, portalCard{ID: card.ID, Name: card.brand() + " ···· " + card.last4(), Default: card.ID == u.DefaultCard})
+		page.Cards = append(page.Cards, portalCard{
+			ID: card.ID, Name: brandName(card.brand()) + " ···· " + card.last4(), Default: card.ID == charged,
+		})
 	}
 	for _, i := range c.invoices.newest(func(i Invoice) bool { return i.CustomerID == u.ID && i.Number != "" }) {
 		url := base + "/invoices/" + i.ID
-		page.Invoices = append(page.Invoices, portalInvoice{
+		row := portalInvoice{
 			Number: i.Number, URL: url, PDF: url + "/pdf", Date: date(i.Created), Amount: i.money(i.TotalCents), State: i.Status, Tone: i.tone(),
-		})
+		}
+		page.Invoices = append(page.Invoices, row)
+		if page.Unpaid == nil && i.Status == StatusOpen && i.Failed {
+			page.Unpaid = &row
+		}
 	}
 	return page
+}
+
+// chargedCard returns the id of the card that a customer's subscriptions are charged to: the default, or that of the newest subscription;
+// "" for none.
+func (c *change) chargedCard(u Customer) string {
+	if u.DefaultCard != "" {
+		return u.DefaultCard
+	}
+	for _, sub := range c.subscriptions.newest(func(sub Subscription) bool { return sub.CustomerID == u.ID && !sub.ended() }) {
+		if sub.DefaultCard != "" {
+			return sub.DefaultCard
+		}
+	}
+	return ""
 }
 
 func (c *change) portalRow(sub Subscription) portalSubscription {
 	p := c.mainPrice(sub.Items)
 	row := portalSubscription{
 		ID: sub.ID, Name: c.products[p.ProductID].Name, Price: money(c.recurring(sub.Items), sub.Currency) + " / " + p.Interval,
-		State: sub.Status, Tone: good, Note: "Renews on " + date(sub.PeriodEnd), Ends: sub.CancelAtPeriodEnd, Live: true,
+		State: strings.ReplaceAll(sub.Status, "_", " "), Tone: good, Note: "Renews on " + date(sub.PeriodEnd),
+		Ends: sub.CancelAtPeriodEnd, Live: true,
 	}
 	switch sub.Status {
 	case Active, Trialing:
 	case PastDue, Unpaid:
-		row.Tone = bad
+		row.Tone, row.Note = bad, "Awaits payment"
 	default:
 		row.Tone, row.Note = wait, ""
 	}
@@ -138,7 +162,7 @@ func (s *Server) submitPortal(w http.ResponseWriter, r *http.Request) {
 		return c.inPortal(v, p, action, form.Get("id"), card)
 	})
 	if err != nil {
-		s.portal(w, r, statusOf(err), err.Error())
+		s.portal(w, r, statusOf(err), faultOf(err))
 		return
 	}
 	http.Redirect(w, r, self, http.StatusSeeOther)
@@ -167,7 +191,7 @@ func (c *change) inPortal(v PortalSession, p PortalConfiguration, action, id, nu
 		if err != nil {
 			return err
 		}
-		if u.DefaultCard == "" {
+		if c.chargedCard(u) == "" {
 			c.makeDefault(u, made.ID)
 		}
 	case "default":
@@ -214,4 +238,9 @@ func (c *change) portalCancel(sub Subscription, cancel, now bool) {
 		}
 		sub.CanceledAt, sub.CancelReason, sub.CancelAt = 0, "", 0
 	})
+}
+
+// brandName returns a brand as people write it.
+func brandName(brand string) string {
+	return map[string]string{"visa": "Visa", "mastercard": "Mastercard", "amex": "American Express"}[brand]
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/postgres"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/quota"
 )
@@ -39,21 +40,31 @@ func (s *Service) GetBillingStatus(ctx context.Context, c tenancy.Caller) (st St
 	if err := s.refresh(ctx, c.TenantID); err != nil {
 		return st, err
 	}
-	q := db.New(s.config.Pool)
-	if st.Tenant, err = q.GetTenant(ctx, c.TenantID); err != nil {
+	// Otherwise the answer might have the tenant of before a change and the subscription of after it.
+	err = postgres.InSnapshot(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		st, err = s.status(ctx, tx, c.TenantID)
+		return err
+	})
+	return st, err
+}
+
+// status reads what GetBillingStatus returns.
+func (s *Service) status(ctx context.Context, tx pgx.Tx, tenantID string) (st Status, err error) {
+	q := db.New(tx)
+	if st.Tenant, err = q.GetTenant(ctx, tenantID); err != nil {
 		return st, fmt.Errorf("get tenant: %w", err)
 	}
-	if st.Over, err = s.config.Quotas.Over(ctx, c.TenantID); err != nil {
+	if st.Over, err = s.config.Quotas.OverTx(ctx, tx, tenantID); err != nil {
 		return st, err
 	}
-	list, err := q.ListSubscriptionsOfTenant(ctx, c.TenantID)
+	list, err := q.ListSubscriptionsOfTenant(ctx, tenantID)
 	if err != nil {
 		return st, fmt.Errorf("list subscriptions: %w", err)
 	}
 	if st.Subscription = current(list); st.Subscription != nil {
 		st.LimitsEndAt = limitsEndAt(*st.Subscription, s.config.Grace)
 	}
-	invoice, err := q.GetNewestInvoice(ctx, c.TenantID)
+	invoice, err := q.GetNewestInvoice(ctx, tenantID)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return st, nil

@@ -7,7 +7,10 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/usage"
 )
+
+const secondsOfMinute = 60
 
 // Revenue is the revenue of paid orders in one currency.
 type Revenue struct {
@@ -19,7 +22,7 @@ type Revenue struct {
 type Point struct {
 	StartsAt              time.Time
 	PeakViewers           int64
-	WatchedMinutes, OnAir int64 // minutes
+	WatchedMinutes, OnAir int64 // minutes, begun ones included
 	Sessions, Orders      int64
 	Revenue               []Revenue
 }
@@ -60,7 +63,35 @@ func (s *Service) addFigures(ctx context.Context, c tenancy.Caller, of Series, p
 	}
 	for _, r := range rows {
 		p := point(r.At)
-		p.PeakViewers, p.WatchedMinutes, p.OnAir, p.Sessions = r.PeakViewers, r.WatchedMinutes, r.LiveMinutes, r.Sessions
+		p.PeakViewers, p.Sessions = r.PeakViewers, r.Sessions
+	}
+	return s.addMinutes(ctx, c, of, point)
+}
+
+// addMinutes adds the minutes on air and watched: those of the usage, so that both agree, and those of SRS servers.
+func (s *Service) addMinutes(ctx context.Context, c tenancy.Caller, of Series, point func(time.Time) *Point) error {
+	measured, err := s.usage.GetTimes(ctx, c.TenantID, usage.By(of.Interval), of.From, of.To, usage.StreamMinutes, usage.ViewerMinutes)
+	if err != nil {
+		return err
+	}
+	for _, l := range measured {
+		minutes := (l.Amount + secondsOfMinute - 1) / secondsOfMinute
+		if l.Meter == usage.StreamMinutes {
+			point(l.From).OnAir += minutes
+		} else {
+			point(l.From).WatchedMinutes += minutes
+		}
+	}
+	rows, err := db.New(s.pool).SumServerMinutes(ctx, db.SumServerMinutesParams{
+		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
+	})
+	if err != nil {
+		return fmt.Errorf("sum minutes of media servers: %w", err)
+	}
+	for _, r := range rows {
+		p := point(r.At)
+		p.WatchedMinutes += r.Watched
+		p.OnAir += r.Live
 	}
 	return nil
 }

@@ -6,13 +6,18 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/tenancy/usage"
 )
 
 // Service holds the use cases.
 type Service struct {
-	pool *pgxpool.Pool
-	now  func() time.Time
+	pool  *pgxpool.Pool
+	usage *usage.Service
+	now   func() time.Time
 }
 
-// New makes the service on a clock.
-func New(pool *pgxpool.Pool, now func() time.Time) *Service { return &Service{pool: pool, now: now} }
+// New makes the service on a clock. The minutes watched and on air are those of the usage.
+func New(pool *pgxpool.Pool, measured *usage.Service, now func() time.Time) *Service {
+	return &Service{pool: pool, usage: measured, now: now}
+}

@@ -18,7 +18,12 @@ type OverLimit struct {
 // SessionCapacity, Have is the largest number of one stream or open session. Limits of rates are not in the list, nor Viewers,
 // because viewers leave by themselves.
 func (s *Service) Over(ctx context.Context, tenantID string) ([]OverLimit, error) {
-	q := db.New(s.pool)
+	return s.OverTx(ctx, s.pool, tenantID)
+}
+
+// OverTx does the same as Over in the caller's transaction.
+func (s *Service) OverTx(ctx context.Context, through db.DBTX, tenantID string) ([]OverLimit, error) {
+	q := db.New(through)
 	row, err := q.GetTenantPlan(ctx, tenantID)
 	if err != nil {
 		return nil, fmt.Errorf("get plan: %w", err)
