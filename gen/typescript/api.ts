@@ -235,8 +235,9 @@ export interface paths {
         };
         /**
          * Get the tenants' payments and open amounts
-         * @description Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-         *     counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+         * @description Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions, after discounts and
+         *     without tax; a yearly price counts as a twelfth, rounded to cents. A discount on a subscription counts while it applies, except
+         *     for one on a single invoice. `yearlyRecurring` is twelve times that. `open` and
          *     `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
          *     `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
          *     calendar months in UTC.
@@ -392,7 +393,7 @@ export interface paths {
          *     fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
          *     they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
          *     paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
-         *     `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+         *     `expandedRecurring` and `contractedRecurring` (other plan, interval, price or discount), and `churnedRecurring` (a subscription that
          *     ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
          *     the month before, plus new, reactivated and expanded, minus contracted and churned.
          */
