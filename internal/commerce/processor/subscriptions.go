@@ -3,6 +3,7 @@ package processor
 import (
 	"context"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/stripe/stripe-go/v76"
@@ -89,7 +90,9 @@ type ScheduledChange struct {
 	// Plan is the plan's tier.
 	Plan   string
 	Yearly bool
-	At     time.Time
+	// UnitCents is its price in each interval; 0 if a former version has scheduled it.
+	UnitCents int64
+	At        time.Time
 }
 
 // listSubscriptions fills Subscriptions, Overage and Complete.
@@ -171,7 +174,8 @@ func nextPhase(s *stripe.SubscriptionSchedule, since int64) *ScheduledChange {
 	for _, phase := range s.Phases {
 		if plan := phase.Metadata[metaPlan]; phase.StartDate > since && plan != "" {
 			yearly := phase.Metadata[metaInterval] == string(stripe.PriceRecurringIntervalYear)
-			return &ScheduledChange{Plan: plan, Yearly: yearly, At: moment(phase.StartDate)}
+			cents, _ := strconv.ParseInt(phase.Metadata[metaCents], 10, 64) // 0 without the label
+			return &ScheduledChange{Plan: plan, Yearly: yearly, UnitCents: cents, At: moment(phase.StartDate)}
 		}
 	}
 	return nil
@@ -266,7 +270,7 @@ func (c *Client) SchedulePrice(ctx context.Context, s Subscription, plan string,
 	}
 	now, next := phase(s.Price), phase(to)
 	now.StartDate, now.EndDate, next.Iterations = new(s.PeriodStart.Unix()), new(s.PeriodEnd.Unix()), new(int64(1))
-	next.Metadata = map[string]string{metaPlan: plan, metaInterval: to.interval()}
+	next.Metadata = map[string]string{metaPlan: plan, metaInterval: to.interval(), metaCents: strconv.FormatInt(to.UnitCents, 10)}
 	got, err := c.api.SubscriptionSchedules.Update(id, &stripe.SubscriptionScheduleParams{
 		Params: params(ctx, "", ""), EndBehavior: new(string(stripe.SubscriptionScheduleEndBehaviorRelease)),
 		Phases: []*stripe.SubscriptionSchedulePhaseParams{now, next},

@@ -145,6 +145,13 @@ func (s *Server) FailBehind(pathPrefix string, spared, status int) {
 	s.faults.plan(plan{prefix: pathPrefix, spared: spared, left: 1, status: status})
 }
 
+// Heal ends all planned faults that are left.
+func (s *Server) Heal() {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.plans = nil
+}
+
 // Block makes the next request below a path wait before it does anything. arrived
 // receives a value once the request is there. resume lets it continue and may be
 // called more than once.

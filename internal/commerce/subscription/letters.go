@@ -71,6 +71,11 @@ func (c *changes) noticeOf(before *db.Subscription, after db.Subscription) (noti
 			fmt.Sprintf("your plan changes to %s, charged by the %s, on %s. Until then nothing changes.",
 				c.planName(*after.PendingPlan), inWords(*after.PendingInterval), day(*after.PendingAt)),
 		}}, true
+	case before.PendingPlan != nil && after.PendingPlan == nil && runs(after.Status):
+		return notice{kind: "change_withdrawn", subject: "Your plan stays " + name, opening: []string{
+			fmt.Sprintf("the change to %s, which was booked for %s, is withdrawn: your plan stays %s.",
+				c.planName(*before.PendingPlan), day(*before.PendingAt), name),
+		}, closing: []string{"You can book it again at any time."}}, true
 	default:
 		return notice{}, false
 	}
