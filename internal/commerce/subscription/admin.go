@@ -284,6 +284,7 @@ func (s *Service) grantFree(ctx context.Context, actor audit.Actor, tenantID str
 			return fmt.Errorf("ensure billing customer: %w", err)
 		}
 		return s.changeTx(ctx, tx, tenantID, func(c *changes) error {
+			mailed := c.tenant.Plan == to.Plan
 			for _, row := range c.list {
 				if row.ProcessorSubscriptionID != nil || row.Status != Trialing || row.Plan == to.Plan {
 					continue
@@ -296,9 +297,15 @@ func (s *Service) grantFree(ctx context.Context, actor audit.Actor, tenantID str
 				if err := c.put(ctx, &row, after); err != nil {
 					return err
 				}
+				mailed = true // by the change of the trial
 				c.customer.GrantedPlan = new(to.Plan)
 				if err := c.q.SetGrantedPlan(ctx, db.SetGrantedPlanParams{TenantID: tenantID, GrantedPlan: &to.Plan, Now: c.now}); err != nil {
 					return fmt.Errorf("set granted plan: %w", err)
+				}
+			}
+			if !mailed {
+				if err := c.mailOwners(ctx, c.grantNotice(to.Plan)); err != nil {
+					return err
 				}
 			}
 			return c.setPlan(ctx, actor, to.Plan, to.Reason)

@@ -52,8 +52,12 @@ func TestAFailedChangeKeepsTheBooking(t *testing.T) {
 	admin := s.Admin(t, platform.Billing)
 	id := s.Sandbox.Subscriptions()[0].ID
 	for name, change := range map[string]func() apitest.Response{
-		"upgrade":      func() apitest.Response { return owner.Call(t, "PATCH", subscriptionPath, map[string]any{"interval": "YEAR"}) },
-		"cancellation": func() apitest.Response { return owner.Call(t, "PATCH", subscriptionPath, map[string]any{"cancelAtPeriodEnd": true}) },
+		"upgrade": func() apitest.Response {
+			return owner.Call(t, "PATCH", subscriptionPath, map[string]any{"interval": "YEAR"})
+		},
+		"cancellation": func() apitest.Response {
+			return owner.Call(t, "PATCH", subscriptionPath, map[string]any{"cancelAtPeriodEnd": true})
+		},
 		"move": func() apitest.Response {
 			return admin.Call(t, "PATCH", "/v1/admin/tenants/"+owner.TenantID+"/plan", map[string]any{"plan": "ENTERPRISE", "priceCents": 90000})
 		},
@@ -81,4 +85,60 @@ func mails(t *testing.T, s *apitest.Server, kind string) (n int) {
 	t.Helper()
 	require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM mails WHERE kind = $1", kind).Scan(&n))
 	return n
+}
+
+// TestOwnersHearOfAdminsChanges: each change by an admin is mailed once, also if the state is copied again.
+func TestOwnersHearOfAdminsChanges(t *testing.T) {
+	t.Parallel()
+	for name, trial := range map[string]func(t *testing.T, s *apitest.Server) *apitest.Caller{
+		"without payment details": func(t *testing.T, s *apitest.Server) *apitest.Caller { t.Helper(); return s.Register(t) },
+		"at the processor": func(t *testing.T, s *apitest.Server) *apitest.Caller {
+			t.Helper()
+			owner := s.Register(t)
+			var page api.BillingCheckout
+			owner.Call(t, "POST", "/v1/me/billing/checkout", map[string]any{
+				"plan": "PRO", "successUrl": "https://acme.example/", "cancelUrl": "https://acme.example/",
+			}).Into(t, 201, &page)
+			_, err := s.Sandbox.CompleteCheckout(page.SessionID, sandbox.CardPays)
+			require.NoError(t, err)
+			return owner
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := apitest.New(t, apitest.Options{Pool: dbtest.New(t), SignupPlan: "STARTER"})
+			owner, admin := trial(t, s), s.Admin(t, platform.Billing)
+			copied := func() (sub api.TenantSubscription) {
+				require.NoError(t, s.Subscriptions.SyncTenant(t.Context(), owner.TenantID))
+				var st api.BillingStatus
+				owner.Call(t, "GET", "/v1/me/billing/status", nil).Into(t, 200, &st)
+				sub, err := st.Subscription.Get()
+				require.NoError(t, err)
+				return sub
+			}
+			act := func(action string, body any) {
+				t.Helper()
+				admin.Call(t, "POST", "/v1/admin/subscriptions/"+copied().ID+"/"+action, body).Is(t, 201)
+				copied()
+			}
+			act("extend-trial", map[string]any{"days": 10})
+			require.Equal(t, 1, mails(t, s, "billing_trial_extended"))
+			act("pause", nil)
+			act("pause", nil)
+			require.Equal(t, 1, mails(t, s, "billing_paused"))
+			act("resume", nil)
+			require.Equal(t, 1, mails(t, s, "billing_resumed"))
+			require.Equal(t, api.SubscriptionStatusTRIALING, copied().Status)
+		})
+	}
+}
+
+func TestOwnersHearOfAGivenPlan(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	owner, admin := s.Register(t), s.Admin(t, platform.Billing)
+	for n, plan := range []string{"PRO", "PRO", "FREE"} {
+		admin.Call(t, "PATCH", "/v1/admin/tenants/"+owner.TenantID+"/plan", map[string]any{"plan": plan}).Is(t, 200)
+		require.Equal(t, []int{1, 1, 2}[n], mails(t, s, "billing_granted"))
+	}
 }
