@@ -441,8 +441,9 @@ type ClientInterface interface {
 
 	// GetAdminUsage Get the tenants' usage of this month
 	//
-	// Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
-	// includes.
+	// Returns the tenants with the most bytes sent to viewers in this calendar month (UTC). Each has every meter with what the plan
+	// includes. A tenant with a subscription is limited and billed by the months of that subscription, which begin on other days, so
+	// its own figures (`GET /v1/me/billing/usage`) differ from these. Use this list to compare tenants over the same time.
 	//
 	// Corresponds with GET /v1/admin/operations/usage (the `GetAdminUsage` operationId).
 	GetAdminUsage(ctx context.Context, params *GetAdminUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5313,8 +5314,9 @@ func (c *Client) ListAdminSchedulerRuns(ctx context.Context, params *ListAdminSc
 
 // GetAdminUsage Get the tenants' usage of this month
 //
-// Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
-// includes.
+// Returns the tenants with the most bytes sent to viewers in this calendar month (UTC). Each has every meter with what the plan
+// includes. A tenant with a subscription is limited and billed by the months of that subscription, which begin on other days, so
+// its own figures (`GET /v1/me/billing/usage`) differ from these. Use this list to compare tenants over the same time.
 //
 // Corresponds with GET /v1/admin/operations/usage (the `GetAdminUsage` operationId).
 func (c *Client) GetAdminUsage(ctx context.Context, params *GetAdminUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -27099,8 +27101,9 @@ type ClientWithResponsesInterface interface {
 
 	// GetAdminUsageWithResponse Get the tenants' usage of this month
 	//
-	// Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
-	// includes.
+	// Returns the tenants with the most bytes sent to viewers in this calendar month (UTC). Each has every meter with what the plan
+	// includes. A tenant with a subscription is limited and billed by the months of that subscription, which begin on other days, so
+	// its own figures (`GET /v1/me/billing/usage`) differ from these. Use this list to compare tenants over the same time.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -46314,8 +46317,9 @@ func (c *ClientWithResponses) ListAdminSchedulerRunsWithResponse(ctx context.Con
 
 // GetAdminUsageWithResponse Get the tenants' usage of this month
 //
-// Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
-// includes.
+// Returns the tenants with the most bytes sent to viewers in this calendar month (UTC). Each has every meter with what the plan
+// includes. A tenant with a subscription is limited and billed by the months of that subscription, which begin on other days, so
+// its own figures (`GET /v1/me/billing/usage`) differ from these. Use this list to compare tenants over the same time.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -582,8 +582,9 @@ export interface paths {
         };
         /**
          * Get the tenants' usage of this month
-         * @description Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
-         *     includes.
+         * @description Returns the tenants with the most bytes sent to viewers in this calendar month (UTC). Each has every meter with what the plan
+         *     includes. A tenant with a subscription is limited and billed by the months of that subscription, which begin on other days, so
+         *     its own figures (`GET /v1/me/billing/usage`) differ from these. Use this list to compare tenants over the same time.
          */
         get: operations["getAdminUsage"];
         put?: never;
@@ -6330,6 +6331,8 @@ export interface components {
             hostedInvoiceUrl: string | null;
             /** @example inv_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
+            /** @description The lines; of a long invoice only the first 10. */
+            lines?: components["schemas"]["InvoiceLine"][];
             /**
              * @description The number printed on the invoice; null for a draft.
              * @example SF-2026-0042
@@ -6343,6 +6346,11 @@ export interface components {
              * @example 11781
              */
             paidCents: number;
+            /**
+             * @description The invoice as a PDF file; null for a draft.
+             * @example https://pay.example/invoices/42/pdf
+             */
+            pdfUrl?: string | null;
             /**
              * Format: date-time
              * @description End of the billed period, exclusive.
