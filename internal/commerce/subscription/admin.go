@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -284,26 +285,11 @@ func (s *Service) grantFree(ctx context.Context, actor audit.Actor, tenantID str
 			return fmt.Errorf("ensure billing customer: %w", err)
 		}
 		return s.changeTx(ctx, tx, tenantID, func(c *changes) error {
-			mailed := c.tenant.Plan == to.Plan
-			for _, row := range c.list {
-				if row.ProcessorSubscriptionID != nil || row.Status != Trialing || row.Plan == to.Plan {
-					continue
-				}
-				after := row
-				after.UpdatedAt = c.now
-				if after.Plan = to.Plan; to.Plan == free {
-					after.Plan, after.Status, after.CanceledAt = row.Plan, Canceled, &c.now
-				}
-				if err := c.put(ctx, &row, after); err != nil {
-					return err
-				}
-				mailed = true // by the change of the trial
-				c.customer.GrantedPlan = new(to.Plan)
-				if err := c.q.SetGrantedPlan(ctx, db.SetGrantedPlanParams{TenantID: tenantID, GrantedPlan: &to.Plan, Now: c.now}); err != nil {
-					return fmt.Errorf("set granted plan: %w", err)
-				}
+			mailed, err := c.moveTrials(ctx, to.Plan)
+			if err != nil {
+				return err
 			}
-			if !mailed {
+			if !mailed && c.tenant.Plan != to.Plan {
 				if err := c.mailOwners(ctx, c.grantNotice(to.Plan)); err != nil {
 					return err
 				}
@@ -311,6 +297,30 @@ func (s *Service) grantFree(ctx context.Context, actor audit.Actor, tenantID str
 			return c.setPlan(ctx, actor, to.Plan, to.Reason)
 		})
 	})
+}
+
+// moveTrials moves trials without payment details to a plan, or ends them with FREE. moved: there was one, and its owners are notified.
+func (c *changes) moveTrials(ctx context.Context, plan string) (moved bool, err error) {
+	for _, row := range slices.Clone(c.list) {
+		if row.ProcessorSubscriptionID != nil || row.Status != Trialing || row.Plan == plan {
+			continue
+		}
+		after := row
+		after.UpdatedAt = c.now
+		if after.Plan = plan; plan == free {
+			after.Plan, after.Status, after.CanceledAt = row.Plan, Canceled, &c.now
+		}
+		if err := c.put(ctx, &row, after); err != nil {
+			return false, err
+		}
+		c.customer.GrantedPlan = &plan
+		err := c.q.SetGrantedPlan(ctx, db.SetGrantedPlanParams{TenantID: c.tenant.ID, GrantedPlan: &plan, Now: c.now})
+		if err != nil {
+			return false, fmt.Errorf("set granted plan: %w", err)
+		}
+		moved = true
+	}
+	return moved, nil
 }
 
 // move changes the plan of a subscription at the processor.

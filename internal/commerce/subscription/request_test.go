@@ -87,8 +87,8 @@ func mails(t *testing.T, s *apitest.Server, kind string) (n int) {
 	return n
 }
 
-// TestOwnersHearOfAdminsChanges: each change by an admin is mailed once, also if the state is copied again.
-func TestOwnersHearOfAdminsChanges(t *testing.T) {
+// TestAdminsChangesAreMailed: each change by an admin is mailed once, also if the state is copied again.
+func TestAdminsChangesAreMailed(t *testing.T) {
 	t.Parallel()
 	for name, trial := range map[string]func(t *testing.T, s *apitest.Server) *apitest.Caller{
 		"without payment details": func(t *testing.T, s *apitest.Server) *apitest.Caller { t.Helper(); return s.Register(t) },
@@ -133,7 +133,7 @@ func TestOwnersHearOfAdminsChanges(t *testing.T) {
 	}
 }
 
-func TestOwnersHearOfAGivenPlan(t *testing.T) {
+func TestAGivenPlanIsMailed(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
 	owner, admin := s.Register(t), s.Admin(t, platform.Billing)

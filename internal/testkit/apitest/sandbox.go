@@ -104,7 +104,7 @@ func (b *Sandbox) Post(t testing.TB, path string, form url.Values) (id string) {
 	must(t, err)
 	r.SetBasicAuth(processorKey, "")
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := (&http.Client{Transport: b.transport, Timeout: 20 * time.Second}).Do(r)
 	must(t, err)
 	defer answer.Body.Close()
 	var got struct {
