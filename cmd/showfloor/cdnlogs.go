@@ -76,7 +76,11 @@ func (c importLogsCommand) importFile(ctx context.Context, e environment, b *ban
 	if log.Rows == 0 && log.Bad > 0 {
 		return fmt.Errorf("none of its %d lines could be read; is it in the format %s?", log.Bad, c.Format)
 	}
-	if log.TooBad() && !c.Damage {
+	known, err := b.IsImported(ctx, log)
+	if err != nil {
+		return err
+	}
+	if log.TooBad() && !c.Damage && !known {
 		return fmt.Errorf("%d of its %d lines can't be read, so nothing was imported; correct the file, or import the other lines with "+
 			"--accept-bad-lines", log.Bad, log.Bad+log.Rows)
 	}
