@@ -96,7 +96,10 @@ func TestUsageIsWhatHappened(t *testing.T) {
 		return fmt.Sprintf("192.0.2.1 - - [%s] \"GET %s HTTP/1.1\" %d %d \"-\" \"-\"\n", at, u.RequestURI(), status, size)
 	}
 	log := line(live, 200, 1_000_000) + line(live, 206, 500) + line(recorded, 200, 70_000) + line(live, 403, 9) + line(s.url+"/x", 200, 5) + "x\n"
-	said := done(t, s, log, "import-cdn-logs", "--format", "combined", "--source", "edge", "-")
+	out, code := command(t, s, log, "import-cdn-logs", "--format", "combined", "--source", "edge", "-")
+	require.Equal(t, 1, code, out)
+	require.Contains(t, out, "1 of its 6 lines can't be read, so nothing was imported")
+	said := done(t, s, log, "import-cdn-logs", "--format", "combined", "--source", "edge", "--accept-bad-lines", "-")
 	require.Contains(t, said, "-: line 6: the time can't be read\n")
 	require.Contains(t, said, "-: 5 requests, 1 bad lines, 1070500 bytes of tenants, 14 of none\n")
 	require.Contains(t, done(t, s, log, "import-cdn-logs", "--format", "combined", "--source", "edge", "-"), "imported before, skipped")

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	"showfloor/gen/api"
@@ -94,9 +96,13 @@ func (s *Server) ListAdminInvoices(ctx context.Context, r api.ListAdminInvoicesR
 	if err != nil {
 		return nil, err
 	}
-	return api.ListAdminInvoices200JSONResponse{
-		Items: each(rows, toAdminInvoice), Page: page.Number, PageSize: page.Size, Total: int(total),
-	}, nil
+	items := make([]api.AdminInvoice, len(rows))
+	for i, row := range rows {
+		if items[i], err = toAdminInvoice(row); err != nil {
+			return nil, err
+		}
+	}
+	return api.ListAdminInvoices200JSONResponse{Items: items, Page: page.Number, PageSize: page.Size, Total: int(total)}, nil
 }
 
 // GetAdminBillingOverview returns the tenants' payments and open amounts.
@@ -169,14 +175,18 @@ func toAdminSubscription(row subscription.Summary) api.AdminSubscription {
 	}
 }
 
-func toAdminInvoice(row db.ListPlatformInvoicesRow) api.AdminInvoice {
+func toAdminInvoice(row db.ListPlatformInvoicesRow) (api.AdminInvoice, error) {
 	i := row.Invoice
-	return api.AdminInvoice{
+	out := api.AdminInvoice{
 		ID: i.ID, Number: orNull(i.Number), TenantID: i.TenantID, TenantName: row.TenantName, SubscriptionID: orNull(i.SubscriptionID),
 		Status: api.InvoiceStatus(i.Status), Currency: strings.ToLower(i.Currency), SubtotalCents: i.SubtotalCents, TaxCents: i.TaxCents,
 		TotalCents: i.TotalCents, PaidCents: i.PaidCents, DueCents: i.DueCents, PeriodStart: timestamp.From(i.PeriodStart),
 		PeriodEnd: timestamp.From(i.PeriodEnd), DueAt: timeOrNull(i.DueAt), PaidAt: timeOrNull(i.PaidAt), VoidedAt: timeOrNull(i.VoidedAt),
 		HostedInvoiceURL: orNull(i.HostedURL), ProcessorInvoiceID: orNull(&i.ProcessorInvoiceID),
-		CreatedAt: timestamp.From(i.CreatedAt), UpdatedAt: timestamp.From(i.UpdatedAt),
+		CreatedAt: timestamp.From(i.CreatedAt), UpdatedAt: timestamp.From(i.UpdatedAt), PdfURL: orNull(i.PdfURL),
 	}
+	if err := json.Unmarshal(i.Lines, &out.Lines); err != nil {
+		return out, fmt.Errorf("read lines of invoice %s: %w", i.ID, err)
+	}
+	return out, nil
 }

@@ -84,6 +84,10 @@ func TestATenantBooksAPlan(t *testing.T) {
 	require.NotEmpty(t, invoice.Lines)
 	list := answer[[]api.TenantInvoice](t, owner.Call(t, "GET", "/v1/me/billing/invoices", nil), 200)
 	require.Equal(t, invoice, list[0])
+	theirs := answer[api.AdminInvoicePage](t, s.Admin(t, platform.Billing).Call(t, "GET", "/v1/admin/billing/invoices?status=PAID", nil), 200)
+	require.Equal(t, invoice.Lines, theirs.Items[0].Lines)
+	require.Equal(t, invoice.PdfURL, theirs.Items[0].PdfURL)
+	require.Equal(t, *invoice.SubtotalCents, theirs.Items[0].SubtotalCents)
 
 	// Each step has one event and one mail.
 	log, _ := events(t, owner, "/v1/me/events?limit=200")

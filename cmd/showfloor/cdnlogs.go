@@ -18,6 +18,7 @@ import (
 type importLogsCommand struct {
 	Format string   `required:"" enum:"cloudfront,combined,cloudflare,bunny,akamai" help:"One of ${enum}; nginx: combined."`
 	Source string   `required:"" help:"Your name for the CDN, for the audit log: lower-case letters, digits and hyphens."`
+	Damage bool     `name:"accept-bad-lines" help:"Also import files of which more than 10 % of the lines can't be read."`
 	Files  []string `arg:"" help:"Log files, also with gzip; - for standard input."`
 }
 
@@ -74,6 +75,14 @@ func (c importLogsCommand) importFile(ctx context.Context, e environment, b *ban
 	}
 	if log.Rows == 0 && log.Bad > 0 {
 		return fmt.Errorf("none of its %d lines could be read; is it in the format %s?", log.Bad, c.Format)
+	}
+	known, err := b.IsImported(ctx, log)
+	if err != nil {
+		return err
+	}
+	if log.TooBad() && !c.Damage && !known {
+		return fmt.Errorf("%d of its %d lines can't be read, so nothing was imported; correct the file, or import the other lines with "+
+			"--accept-bad-lines", log.Bad, log.Bad+log.Rows)
 	}
 	done, err := b.ImportFile(ctx, operator(), c.Source, log)
 	if err != nil {

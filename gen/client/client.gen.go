@@ -265,8 +265,9 @@ type ClientInterface interface {
 
 	// GetAdminBillingOverview Get the tenants' payments and open amounts
 	//
-	// Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-	// counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+	// Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions, after discounts and
+	// without tax; a yearly price counts as a twelfth, rounded to cents. A discount on a subscription counts while it applies, except
+	// for one on a single invoice. `yearlyRecurring` is twelve times that. `open` and
 	// `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
 	// `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
 	// calendar months in UTC.
@@ -342,7 +343,7 @@ type ClientInterface interface {
 	// fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
 	// they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
 	// paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
-	// `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+	// `expandedRecurring` and `contractedRecurring` (other plan, interval, price or discount), and `churnedRecurring` (a subscription that
 	// ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
 	// the month before, plus new, reactivated and expanded, minus contracted and churned.
 	//
@@ -440,8 +441,9 @@ type ClientInterface interface {
 
 	// GetAdminUsage Get the tenants' usage of this month
 	//
-	// Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
-	// includes.
+	// Returns the tenants with the most bytes sent to viewers in this calendar month (UTC). Each has every meter with what the plan
+	// includes. A tenant with a subscription is limited and billed by the months of that subscription, which begin on other days, so
+	// its own figures (`GET /v1/me/billing/usage`) differ from these. Use this list to compare tenants over the same time.
 	//
 	// Corresponds with GET /v1/admin/operations/usage (the `GetAdminUsage` operationId).
 	GetAdminUsage(ctx context.Context, params *GetAdminUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4946,8 +4948,9 @@ func (c *Client) ListAdminInvoices(ctx context.Context, params *ListAdminInvoice
 
 // GetAdminBillingOverview Get the tenants' payments and open amounts
 //
-// Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-// counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+// Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions, after discounts and
+// without tax; a yearly price counts as a twelfth, rounded to cents. A discount on a subscription counts while it applies, except
+// for one on a single invoice. `yearlyRecurring` is twelve times that. `open` and
 // `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
 // `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
 // calendar months in UTC.
@@ -5103,7 +5106,7 @@ func (c *Client) GetAdminRecentActivity(ctx context.Context, reqEditors ...Reque
 // fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
 // they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
 // paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
-// `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+// `expandedRecurring` and `contractedRecurring` (other plan, interval, price or discount), and `churnedRecurring` (a subscription that
 // ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
 // the month before, plus new, reactivated and expanded, minus contracted and churned.
 //
@@ -5311,8 +5314,9 @@ func (c *Client) ListAdminSchedulerRuns(ctx context.Context, params *ListAdminSc
 
 // GetAdminUsage Get the tenants' usage of this month
 //
-// Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
-// includes.
+// Returns the tenants with the most bytes sent to viewers in this calendar month (UTC). Each has every meter with what the plan
+// includes. A tenant with a subscription is limited and billed by the months of that subscription, which begin on other days, so
+// its own figures (`GET /v1/me/billing/usage`) differ from these. Use this list to compare tenants over the same time.
 //
 // Corresponds with GET /v1/admin/operations/usage (the `GetAdminUsage` operationId).
 func (c *Client) GetAdminUsage(ctx context.Context, params *GetAdminUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -26895,8 +26899,9 @@ type ClientWithResponsesInterface interface {
 
 	// GetAdminBillingOverviewWithResponse Get the tenants' payments and open amounts
 	//
-	// Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-	// counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+	// Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions, after discounts and
+	// without tax; a yearly price counts as a twelfth, rounded to cents. A discount on a subscription counts while it applies, except
+	// for one on a single invoice. `yearlyRecurring` is twelve times that. `open` and
 	// `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
 	// `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
 	// calendar months in UTC.
@@ -26984,7 +26989,7 @@ type ClientWithResponsesInterface interface {
 	// fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
 	// they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
 	// paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
-	// `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+	// `expandedRecurring` and `contractedRecurring` (other plan, interval, price or discount), and `churnedRecurring` (a subscription that
 	// ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
 	// the month before, plus new, reactivated and expanded, minus contracted and churned.
 	//
@@ -27096,8 +27101,9 @@ type ClientWithResponsesInterface interface {
 
 	// GetAdminUsageWithResponse Get the tenants' usage of this month
 	//
-	// Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
-	// includes.
+	// Returns the tenants with the most bytes sent to viewers in this calendar month (UTC). Each has every meter with what the plan
+	// includes. A tenant with a subscription is limited and billed by the months of that subscription, which begin on other days, so
+	// its own figures (`GET /v1/me/billing/usage`) differ from these. Use this list to compare tenants over the same time.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -45995,8 +46001,9 @@ func (c *ClientWithResponses) ListAdminInvoicesWithResponse(ctx context.Context,
 
 // GetAdminBillingOverviewWithResponse Get the tenants' payments and open amounts
 //
-// Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-// counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+// Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions, after discounts and
+// without tax; a yearly price counts as a twelfth, rounded to cents. A discount on a subscription counts while it applies, except
+// for one on a single invoice. `yearlyRecurring` is twelve times that. `open` and
 // `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
 // `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
 // calendar months in UTC.
@@ -46132,7 +46139,7 @@ func (c *ClientWithResponses) GetAdminRecentActivityWithResponse(ctx context.Con
 // fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
 // they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
 // paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
-// `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+// `expandedRecurring` and `contractedRecurring` (other plan, interval, price or discount), and `churnedRecurring` (a subscription that
 // ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
 // the month before, plus new, reactivated and expanded, minus contracted and churned.
 //
@@ -46310,8 +46317,9 @@ func (c *ClientWithResponses) ListAdminSchedulerRunsWithResponse(ctx context.Con
 
 // GetAdminUsageWithResponse Get the tenants' usage of this month
 //
-// Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
-// includes.
+// Returns the tenants with the most bytes sent to viewers in this calendar month (UTC). Each has every meter with what the plan
+// includes. A tenant with a subscription is limited and billed by the months of that subscription, which begin on other days, so
+// its own figures (`GET /v1/me/billing/usage`) differ from these. Use this list to compare tenants over the same time.
 //
 // Returns a wrapper object for the known response body format(s).
 //

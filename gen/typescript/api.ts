@@ -235,8 +235,9 @@ export interface paths {
         };
         /**
          * Get the tenants' payments and open amounts
-         * @description Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
-         *     counts as a twelfth, rounded to cents. Discounts and tax don't count. `yearlyRecurring` is twelve times that. `open` and
+         * @description Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions, after discounts and
+         *     without tax; a yearly price counts as a twelfth, rounded to cents. A discount on a subscription counts while it applies, except
+         *     for one on a single invoice. `yearlyRecurring` is twelve times that. `open` and
          *     `overdue` are what is left to pay of OPEN invoices. `paidThisMonth` are payments by the time of the payment,
          *     `refundedThisMonth` refunds by the time at which they became known. `churnPercent` is rounded to one decimal. Months are
          *     calendar months in UTC.
@@ -392,7 +393,7 @@ export interface paths {
          *     fees of tenants' orders, by the time of the order's payment. `refunds` are refunds of plans' invoices, by the time at which
          *     they became known. `monthlyRecurring` is the value at the end of the month, or now. It changes by `newRecurring` (first
          *     paid subscription of a tenant), `reactivatedRecurring` (a paid subscription of a tenant that had one before),
-         *     `expandedRecurring` and `contractedRecurring` (other plan, interval or price), and `churnedRecurring` (a subscription that
+         *     `expandedRecurring` and `contractedRecurring` (other plan, interval, price or discount), and `churnedRecurring` (a subscription that
          *     ended, was paused or is UNPAID). Amounts of contraction and churn are positive numbers. So `monthlyRecurring` is that of
          *     the month before, plus new, reactivated and expanded, minus contracted and churned.
          */
@@ -581,8 +582,9 @@ export interface paths {
         };
         /**
          * Get the tenants' usage of this month
-         * @description Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
-         *     includes.
+         * @description Returns the tenants with the most bytes sent to viewers in this calendar month (UTC). Each has every meter with what the plan
+         *     includes. A tenant with a subscription is limited and billed by the months of that subscription, which begin on other days, so
+         *     its own figures (`GET /v1/me/billing/usage`) differ from these. Use this list to compare tenants over the same time.
          */
         get: operations["getAdminUsage"];
         put?: never;
@@ -6329,6 +6331,8 @@ export interface components {
             hostedInvoiceUrl: string | null;
             /** @example inv_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
+            /** @description The lines; of a long invoice only the first 10. */
+            lines?: components["schemas"]["InvoiceLine"][];
             /**
              * @description The number printed on the invoice; null for a draft.
              * @example SF-2026-0042
@@ -6342,6 +6346,11 @@ export interface components {
              * @example 11781
              */
             paidCents: number;
+            /**
+             * @description The invoice as a PDF file; null for a draft.
+             * @example https://pay.example/invoices/42/pdf
+             */
+            pdfUrl?: string | null;
             /**
              * Format: date-time
              * @description End of the billed period, exclusive.

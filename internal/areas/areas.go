@@ -320,7 +320,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.openStreams(c)
 	client := outbound.NewClient(c.AllowPrivate, c.IdleCalls)
 	a.Webhooks = webhook.New(webhook.Config{
-		Pool: c.Pool, Box: c.Box, Events: a.Events, Jobs: a.Inserter, Quotas: a.Quotas, Mails: a.Mails, Schedule: c.Schedule,
+		Pool: c.Pool, Box: c.Box, Events: a.Events, Jobs: a.Inserter, Quotas: a.Quotas, Owners: a.Accounts, Schedule: c.Schedule,
 		Client: client, Observe: c.ObserveDelivery, Log: c.Log, Now: c.Now,
 	})
 	a.Tester = tester.New(tester.Config{

@@ -4,6 +4,7 @@ package allowance
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,7 +41,11 @@ type Config struct {
 }
 
 // Service holds the use cases.
-type Service struct{ config Config }
+type Service struct {
+	config Config
+	// broken is the rest of a comparison that was broken off; nil for none.
+	broken atomic.Pointer[pass]
+}
 
 // New makes the service.
 func New(c Config) *Service {

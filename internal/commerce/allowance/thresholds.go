@@ -49,33 +49,48 @@ func thresholds(p usage.Period) (list []threshold) {
 	return list
 }
 
+// pass is a comparison of all tenants that was broken off: the last one compared, and the time since which usage counts.
+type pass struct {
+	after string
+	since time.Time
+}
+
 // NotifyThresholds compares the usage of the tenants that have used something lately with what their plans include. Each threshold
 // is announced once in a period, in one transaction with the row that says so. It may run twice, also at the same time. A tenant
-// that fails doesn't stop the others.
+// that fails doesn't stop the others. If ctx ends, the next call in this process continues behind the last tenant.
 func (s *Service) NotifyThresholds(ctx context.Context) error {
 	now := s.config.Now()
-	since := now.Add(-lately)
+	p := pass{since: now.Add(-lately)}
 	if now.Minute() < 5 {
-		since = now.Add(-longAgo)
+		p.since = now.Add(-longAgo)
+	}
+	if rest := s.broken.Swap(nil); rest != nil {
+		p.after = rest.after
+		if rest.since.Before(p.since) {
+			p.since = rest.since
+		}
 	}
 	var errs []error
-	for after := ""; ; {
-		ids, err := s.config.Usage.ListUsing(ctx, since, after, pageSize)
+	for {
+		ids, err := s.config.Usage.ListUsing(ctx, p.since, p.after, pageSize)
 		if err != nil {
+			s.broken.Store(&p)
 			return errors.Join(append(errs, err)...)
 		}
 		for _, id := range ids {
-			if err := s.notify(ctx, id); err != nil {
+			err := s.notify(ctx, id)
+			if ctx.Err() != nil {
+				s.broken.Store(&p)
+				return errors.Join(append(errs, err, ctx.Err())...)
+			}
+			if err != nil {
 				errs = append(errs, fmt.Errorf("thresholds of %s: %w", id, err))
 			}
-			if ctx.Err() != nil {
-				return errors.Join(errs...)
-			}
+			p.after = id
 		}
 		if len(ids) < pageSize {
 			return errors.Join(errs...)
 		}
-		after = ids[len(ids)-1]
 	}
 }
 

@@ -3,6 +3,7 @@ package allowance_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -140,4 +141,43 @@ func TestACrashLosesNoThreshold(t *testing.T) {
 	require.Equal(t, 1, r.mails(t))
 	text := r.LastMail(t, r.owner.Email).Text
 	require.Contains(t, text, "100 % of the pushes: 10000 of 10000. More is not charged.")
+}
+
+// ending ends the context of the comparison with the first tenant that is read.
+type ending struct {
+	allowance.Usage
+
+	end  context.CancelFunc
+	read []string
+}
+
+func (e *ending) GetUsage(ctx context.Context, tenantID string) (usage.Period, error) {
+	e.read = append(e.read, tenantID)
+	if len(e.read) == 2 {
+		e.end()
+	}
+	return e.Usage.GetUsage(ctx, tenantID) //nolint:wrapcheck // the caller sees it as without this type
+}
+
+// TestABrokenOffComparisonContinues: the next call begins with the tenant at which the time was over, and the one after that with all.
+func TestABrokenOffComparisonContinues(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ids := []string{r.owner.TenantID}
+	r.push(t, 1)
+	for range 2 {
+		r.owner = r.Register(t)
+		ids = append(ids, r.owner.TenantID)
+		r.push(t, 1)
+	}
+	slices.Sort(ids)
+	ctx, end := context.WithCancel(t.Context())
+	watched := &ending{Usage: r.Usage, end: end}
+	s := allowance.New(allowance.Config{Pool: r.Pool, Usage: watched, Events: event.NewLog(r.Clock.Now), Accounts: crashing{}, Now: r.Clock.Now})
+	require.ErrorIs(t, s.NotifyThresholds(ctx), context.Canceled)
+	require.Equal(t, ids[:2], watched.read)
+	require.NoError(t, s.NotifyThresholds(t.Context()))
+	require.Equal(t, append(ids[:2:2], ids[1:]...), watched.read)
+	require.NoError(t, s.NotifyThresholds(t.Context()))
+	require.Len(t, watched.read, 7)
 }

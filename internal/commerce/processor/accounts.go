@@ -17,6 +17,7 @@ const (
 	// metaPlan is the tier of a plan: of its product, or of a scheduled change, which also has its interval.
 	metaPlan     = "plan"
 	metaInterval = "interval"
+	metaCents    = "unit_cents"
 )
 
 // CreateAccount creates the tenant's account. Repeated calls within a day create

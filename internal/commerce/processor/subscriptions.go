@@ -2,6 +2,8 @@ package processor
 
 import (
 	"context"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/stripe/stripe-go/v76"
@@ -48,10 +50,39 @@ type Subscription struct {
 	Next *ScheduledChange
 	// UpdateAwaitsPayment: a change of the price takes effect when its invoice is paid.
 	UpdateAwaitsPayment bool
-	// CouponID is the discount of the subscription; empty if there is none.
-	CouponID string
+	// Discount is the subscription's own one; nil if there is none.
+	Discount *Discount
 	// PaymentURL is the page of the newest invoice if that is open; otherwise empty.
 	PaymentURL string
+}
+
+// Discount takes a part off the invoices of a subscription.
+type Discount struct {
+	CouponID string
+	// Percent is from 0 to 100; 0 if AmountCents is taken off.
+	Percent float64
+	// AmountCents is taken off each invoice in Currency, which is in lower case.
+	AmountCents int64
+	Currency    string
+	// Once: only one invoice has the discount.
+	Once bool
+	// End is when the discount ends; zero if it doesn't.
+	End time.Time
+}
+
+// OfPrice returns what the discount takes off a price at a time if the price is charged in each interval: nothing if the discount is for
+// one invoice only, or has ended. A percentage is rounded to cents.
+func (d *Discount) OfPrice(cents int64, currency string, now time.Time) int64 {
+	switch {
+	case d == nil, d.Once, !d.End.IsZero() && !now.Before(d.End):
+		return 0
+	case d.Percent > 0:
+		return min(int64(math.Round(float64(cents)*d.Percent/100)), cents)
+	case d.Currency == currency:
+		return min(d.AmountCents, cents)
+	default:
+		return 0
+	}
 }
 
 // ScheduledChange is a change of plan or interval.
@@ -59,7 +90,9 @@ type ScheduledChange struct {
 	// Plan is the plan's tier.
 	Plan   string
 	Yearly bool
-	At     time.Time
+	// UnitCents is its price in each interval; 0 if a former version has scheduled it.
+	UnitCents int64
+	At        time.Time
 }
 
 // listSubscriptions fills Subscriptions, Overage and Complete.
@@ -117,14 +150,22 @@ func subscription(s *stripe.Subscription) Subscription {
 			}
 		}
 	}
-	if s.Discount != nil && s.Discount.Coupon != nil {
-		out.CouponID = s.Discount.Coupon.ID
-	}
+	out.Discount = discount(s.Discount)
 	if s.Schedule != nil && s.Schedule.ID != "" {
 		out.ScheduleID = s.Schedule.ID
 		out.Next = nextPhase(s.Schedule, s.CurrentPeriodStart)
 	}
 	return out
+}
+
+func discount(d *stripe.Discount) *Discount {
+	if d == nil || d.Coupon == nil {
+		return nil
+	}
+	return &Discount{
+		CouponID: d.Coupon.ID, Percent: d.Coupon.PercentOff, AmountCents: d.Coupon.AmountOff, Currency: string(d.Coupon.Currency),
+		Once: d.Coupon.Duration == stripe.CouponDurationOnce, End: moment(d.End),
+	}
 }
 
 // nextPhase returns the first change after the current period's start. Prices of phases can't be read together with a
@@ -133,7 +174,8 @@ func nextPhase(s *stripe.SubscriptionSchedule, since int64) *ScheduledChange {
 	for _, phase := range s.Phases {
 		if plan := phase.Metadata[metaPlan]; phase.StartDate > since && plan != "" {
 			yearly := phase.Metadata[metaInterval] == string(stripe.PriceRecurringIntervalYear)
-			return &ScheduledChange{Plan: plan, Yearly: yearly, At: moment(phase.StartDate)}
+			cents, _ := strconv.ParseInt(phase.Metadata[metaCents], 10, 64) // 0 without the label
+			return &ScheduledChange{Plan: plan, Yearly: yearly, UnitCents: cents, At: moment(phase.StartDate)}
 		}
 	}
 	return nil
@@ -221,14 +263,14 @@ func (c *Client) SchedulePrice(ctx context.Context, s Subscription, plan string,
 			Items:             []*stripe.SubscriptionSchedulePhaseItemParams{{PriceData: p.params(), Quantity: new(int64(1))}},
 			ProrationBehavior: new("none"),
 		}
-		if s.CouponID != "" { // or the phases would have no discount
-			asked.Coupon = new(s.CouponID)
+		if s.Discount != nil { // or the phases would have no discount
+			asked.Coupon = new(s.Discount.CouponID)
 		}
 		return asked
 	}
 	now, next := phase(s.Price), phase(to)
 	now.StartDate, now.EndDate, next.Iterations = new(s.PeriodStart.Unix()), new(s.PeriodEnd.Unix()), new(int64(1))
-	next.Metadata = map[string]string{metaPlan: plan, metaInterval: to.interval()}
+	next.Metadata = map[string]string{metaPlan: plan, metaInterval: to.interval(), metaCents: strconv.FormatInt(to.UnitCents, 10)}
 	got, err := c.api.SubscriptionSchedules.Update(id, &stripe.SubscriptionScheduleParams{
 		Params: params(ctx, "", ""), EndBehavior: new(string(stripe.SubscriptionScheduleEndBehaviorRelease)),
 		Phases: []*stripe.SubscriptionSchedulePhaseParams{now, next},

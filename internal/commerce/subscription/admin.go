@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -76,10 +77,8 @@ func (s *Service) PauseSubscription(ctx context.Context, actor audit.Actor, id s
 				return nil
 			})
 		}
-		if err := s.record(ctx, actor, row, "subscription.pause", "", map[string]any{"status": Paused}); err != nil {
-			return err
-		}
-		return s.config.Processor.PauseCollection(ctx, *row.ProcessorSubscriptionID)
+		r := request{actor: actor, row: row, action: "subscription.pause", asked: map[string]any{"status": Paused}}
+		return s.ask(ctx, r, func() error { return s.config.Processor.PauseCollection(ctx, *row.ProcessorSubscriptionID) })
 	})
 }
 
@@ -106,15 +105,15 @@ func (s *Service) ResumeSubscription(ctx context.Context, actor audit.Actor, id 
 		if !ending && statusOf(theirs) != Paused {
 			return nil // it was resumed already
 		}
-		if err := s.record(ctx, actor, row, "subscription.resume", "", map[string]any{"status": Active}); err != nil {
-			return err
-		}
-		if ending {
-			return s.config.Processor.SetCancelAtPeriodEnd(ctx, theirs.ID, false)
-		}
-		// A period that began while it was paused isn't paid; the one before is.
-		unpaid := row.PausedAt == nil || !theirs.PeriodStart.Before(*row.PausedAt)
-		return s.config.Processor.ResumeSubscription(ctx, theirs, unpaid)
+		r := request{actor: actor, row: row, action: "subscription.resume", asked: map[string]any{"status": Active}}
+		return s.ask(ctx, r, func() error {
+			if ending {
+				return s.config.Processor.SetCancelAtPeriodEnd(ctx, theirs.ID, false)
+			}
+			// A period that began while it was paused isn't paid; the one before is.
+			unpaid := row.PausedAt == nil || !theirs.PeriodStart.Before(*row.PausedAt)
+			return s.config.Processor.ResumeSubscription(ctx, theirs, unpaid)
+		})
 	})
 }
 
@@ -137,13 +136,13 @@ func (s *Service) CancelSubscription(ctx context.Context, actor audit.Actor, id 
 			return err
 		}
 		status := statusOf(theirs)
-		if err := s.record(ctx, actor, row, "subscription.cancel", "", map[string]any{"cancelAtPeriodEnd": status == Active}); err != nil {
-			return err
-		}
-		if status != Active {
-			return s.config.Processor.CancelSubscription(ctx, theirs.ID, false)
-		}
-		return s.cancelAtProcessor(ctx, theirs, true)
+		r := request{actor: actor, row: row, action: "subscription.cancel", asked: map[string]any{"cancelAtPeriodEnd": status == Active}}
+		return s.ask(ctx, r, func() error {
+			if status != Active {
+				return s.config.Processor.CancelSubscription(ctx, theirs.ID, false)
+			}
+			return s.cancelAtProcessor(ctx, theirs, true)
+		})
 	})
 }
 
@@ -167,10 +166,8 @@ func (s *Service) ExtendTrial(ctx context.Context, actor audit.Actor, id string,
 				return nil
 			})
 		}
-		if err := s.record(ctx, actor, row, "subscription.extend_trial", reason, map[string]any{"trialEndsAt": until}); err != nil {
-			return err
-		}
-		return s.config.Processor.SetTrialEnd(ctx, *row.ProcessorSubscriptionID, until)
+		r := request{actor: actor, row: row, action: "subscription.extend_trial", reason: reason, asked: map[string]any{"trialEndsAt": until}}
+		return s.ask(ctx, r, func() error { return s.config.Processor.SetTrialEnd(ctx, *row.ProcessorSubscriptionID, until) })
 	})
 }
 
@@ -288,26 +285,42 @@ func (s *Service) grantFree(ctx context.Context, actor audit.Actor, tenantID str
 			return fmt.Errorf("ensure billing customer: %w", err)
 		}
 		return s.changeTx(ctx, tx, tenantID, func(c *changes) error {
-			for _, row := range c.list {
-				if row.ProcessorSubscriptionID != nil || row.Status != Trialing || row.Plan == to.Plan {
-					continue
-				}
-				after := row
-				after.UpdatedAt = c.now
-				if after.Plan = to.Plan; to.Plan == free {
-					after.Plan, after.Status, after.CanceledAt = row.Plan, Canceled, &c.now
-				}
-				if err := c.put(ctx, &row, after); err != nil {
+			mailed, err := c.moveTrials(ctx, to.Plan)
+			if err != nil {
+				return err
+			}
+			if !mailed && c.tenant.Plan != to.Plan {
+				if err := c.mailOwners(ctx, c.grantNotice(to.Plan)); err != nil {
 					return err
-				}
-				c.customer.GrantedPlan = new(to.Plan)
-				if err := c.q.SetGrantedPlan(ctx, db.SetGrantedPlanParams{TenantID: tenantID, GrantedPlan: &to.Plan, Now: c.now}); err != nil {
-					return fmt.Errorf("set granted plan: %w", err)
 				}
 			}
 			return c.setPlan(ctx, actor, to.Plan, to.Reason)
 		})
 	})
+}
+
+// moveTrials moves trials without payment details to a plan, or ends them with FREE. moved: there was one, and its owners are notified.
+func (c *changes) moveTrials(ctx context.Context, plan string) (moved bool, err error) {
+	for _, row := range slices.Clone(c.list) {
+		if row.ProcessorSubscriptionID != nil || row.Status != Trialing || row.Plan == plan {
+			continue
+		}
+		after := row
+		after.UpdatedAt = c.now
+		if after.Plan = plan; plan == free {
+			after.Plan, after.Status, after.CanceledAt = row.Plan, Canceled, &c.now
+		}
+		if err := c.put(ctx, &row, after); err != nil {
+			return false, err
+		}
+		c.customer.GrantedPlan = &plan
+		err := c.q.SetGrantedPlan(ctx, db.SetGrantedPlanParams{TenantID: c.tenant.ID, GrantedPlan: &plan, Now: c.now})
+		if err != nil {
+			return false, fmt.Errorf("set granted plan: %w", err)
+		}
+		moved = true
+	}
+	return moved, nil
 }
 
 // move changes the plan of a subscription at the processor.
@@ -316,12 +329,11 @@ func (s *Service) move(ctx context.Context, actor audit.Actor, row db.Subscripti
 	if err != nil {
 		return err
 	}
-	view := map[string]any{"plan": to.Plan, "priceCents": to.PriceCents, "interval": to.Interval}
-	if err := s.record(ctx, actor, row, "subscription.move", to.Reason, view); err != nil {
-		return err
-	}
+	r := request{actor: actor, row: row, action: "subscription.move", reason: to.Reason, asked: map[string]any{
+		"plan": to.Plan, "priceCents": to.PriceCents, "interval": to.Interval,
+	}}
 	if to.Plan == free {
-		return s.config.Processor.CancelSubscription(ctx, theirs.ID, isPaid(theirs))
+		return s.ask(ctx, r, func() error { return s.config.Processor.CancelSubscription(ctx, theirs.ID, isPaid(theirs)) })
 	}
 	interval := row.BillingInterval
 	if to.Interval != nil {
@@ -338,14 +350,15 @@ func (s *Service) move(ctx context.Context, actor audit.Actor, row db.Subscripti
 	if err != nil {
 		return err
 	}
-	if err := s.config.Processor.ReleaseSchedule(ctx, theirs); err != nil {
-		return err
-	}
-	if to.PriceCents != nil {
-		price.UnitCents = *to.PriceCents
-		return s.config.Processor.SendInvoices(ctx, theirs, price, to.DaysUntilDue)
-	}
-	return s.config.Processor.ChangePrice(ctx, theirs, price, settlementOf(theirs))
+	return s.ask(ctx, r, func() error {
+		return s.withoutBooking(ctx, theirs, func() error {
+			if to.PriceCents != nil {
+				price.UnitCents = *to.PriceCents
+				return s.config.Processor.SendInvoices(ctx, theirs, price, to.DaysUntilDue)
+			}
+			return s.config.Processor.ChangePrice(ctx, theirs, price, settlementOf(theirs))
+		})
+	})
 }
 
 // invoiceTenant begins a subscription at an agreed price.
@@ -369,11 +382,11 @@ func (s *Service) invoiceTenant(ctx context.Context, actor audit.Actor, tenantID
 	}
 	price.UnitCents = *to.PriceCents
 	entry := db.Subscription{TenantID: tenantID, ID: tenantID, Plan: to.Plan, BillingInterval: interval, PriceCents: price.UnitCents}
-	if err := s.record(ctx, actor, entry, "subscription.begin", to.Reason, auditView(entry)); err != nil {
-		return err
-	}
+	r := request{actor: actor, row: entry, action: "subscription.begin", reason: to.Reason, asked: auditView(entry)}
 	// A repetition finds the subscription of the first attempt: its reading number is the same until a reading was applied.
 	key := fmt.Sprintf("invoiced-%s-%d", tenantID, customer.ReadApplied)
-	return s.config.Processor.CreateInvoicedSubscription(
-		ctx, key, *customer.ProcessorCustomerID, tenantID, price, to.DaysUntilDue, s.config.AutomaticTax)
+	return s.ask(ctx, r, func() error {
+		return s.config.Processor.CreateInvoicedSubscription(
+			ctx, key, *customer.ProcessorCustomerID, tenantID, price, to.DaysUntilDue, s.config.AutomaticTax)
+	})
 }

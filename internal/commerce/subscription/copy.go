@@ -61,7 +61,7 @@ func copySubscription(before *db.Subscription, tenantID, plan string, p processo
 	if p.PaymentURL != "" && (p.UpdateAwaitsPayment || s.Status == PastDue || s.Status == Unpaid || s.Status == Incomplete) {
 		s.PaymentURL = &p.PaymentURL
 	}
-	s.MonthlyCents = monthlyCents(s)
+	s.MonthlyCents = monthlyCents(s, p.Discount, now)
 	return s
 }
 
@@ -99,6 +99,12 @@ func sameSubscription(a, b db.Subscription) bool {
 	a.UpdatedAt, b.UpdatedAt = time.Time{}, time.Time{}
 	a.PaymentURL, b.PaymentURL = presence(a.PaymentURL), presence(b.PaymentURL)
 	return sameRow(a, b)
+}
+
+// sameShown does the same, but ignores the recurring revenue too: the beginning and end of a discount change nothing else.
+func sameShown(a, b db.Subscription) bool {
+	a.MonthlyCents = b.MonthlyCents
+	return sameSubscription(a, b)
 }
 
 // sameInvoice does the same for invoices.

@@ -39,14 +39,16 @@ func (c *changes) bookRecurring(ctx context.Context, before *db.Subscription, af
 	}
 	kind := kindExpansion
 	switch {
-	case after.MonthlyCents == 0:
+	case after.MonthlyCents == 0 && !earns(after.Status):
 		kind = kindChurn
 	case before.MonthlyCents == 0:
 		had, err := c.q.HasRecurringRevenue(ctx, c.tenant.ID)
-		if err != nil {
+		switch {
+		case err != nil:
 			return fmt.Errorf("look for recurring revenue: %w", err)
-		}
-		if kind = kindNew; had {
+		case !had:
+			kind = kindNew
+		case !earns(before.Status): // otherwise a discount of the whole price has ended
 			kind = kindReactivation
 		}
 	case delta < 0:

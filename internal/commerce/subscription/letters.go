@@ -57,6 +57,10 @@ func (c *changes) noticeOf(before *db.Subscription, after db.Subscription) (noti
 		return notice{kind: "changed", subject: "Your plan is now " + name, opening: []string{
 			fmt.Sprintf("your plan is %s from now on, charged by the %s. Its limits apply at once.", name, inWords(after.BillingInterval)),
 		}}, true
+	case after.Status == Trialing && postponed(before.TrialEndsAt, after.TrialEndsAt):
+		return notice{kind: "trial_extended", subject: "Your trial of " + name + " now ends on " + day(*after.TrialEndsAt), opening: []string{
+			fmt.Sprintf("your trial of %s is extended: it ends on %s.", name, day(*after.TrialEndsAt)), c.afterTrial(after),
+		}}, true
 	case after.CancelAtPeriodEnd && !before.CancelAtPeriodEnd:
 		return notice{kind: "cancel_booked", subject: "Your subscription ends on " + day(after.PeriodEnd), opening: []string{
 			fmt.Sprintf("your subscription to %s was cancelled. It runs until %s.", name, day(after.PeriodEnd)),
@@ -71,9 +75,31 @@ func (c *changes) noticeOf(before *db.Subscription, after db.Subscription) (noti
 			fmt.Sprintf("your plan changes to %s, charged by the %s, on %s. Until then nothing changes.",
 				c.planName(*after.PendingPlan), inWords(*after.PendingInterval), day(*after.PendingAt)),
 		}}, true
+	case before.PendingPlan != nil && after.PendingPlan == nil && runs(after.Status):
+		return notice{kind: "change_withdrawn", subject: "Your plan stays " + name, opening: []string{
+			fmt.Sprintf("the change to %s, which was booked for %s, is withdrawn: your plan stays %s.",
+				c.planName(*before.PendingPlan), day(*before.PendingAt), name),
+		}, closing: []string{"You can book it again at any time."}}, true
 	default:
 		return notice{}, false
 	}
+}
+
+// postponed reports whether a trial ends later than before.
+func postponed(before, after *time.Time) bool {
+	return before != nil && after != nil && after.After(*before)
+}
+
+// grantNotice is for a plan that an admin has given to a tenant without a charge.
+func (c *changes) grantNotice(plan string) notice {
+	name := c.planName(plan)
+	closing := "Nothing is charged for it."
+	if plan == free {
+		closing = "Nothing is deleted. New work above the limits is refused."
+	}
+	return notice{kind: "granted", subject: "Your plan is now " + name, opening: []string{
+		fmt.Sprintf("your plan is %s from now on, and its limits apply.", name), closing,
+	}}
 }
 
 // statusNotice is for a new status, if it needs a mail.
@@ -83,6 +109,10 @@ func (c *changes) statusNotice(name, before string, after db.Subscription) (noti
 		return notice{kind: "trial_began", subject: "Your trial of " + name + " has begun", opening: []string{
 			fmt.Sprintf("you can use everything in the plan %s until %s, free of charge.", name, day(*after.TrialEndsAt)),
 		}, closing: []string{c.afterTrial(after)}}, true
+	case after.Status == Trialing && before == Paused && after.TrialEndsAt != nil:
+		return notice{kind: "resumed", subject: "Your trial of " + name + " continues", opening: []string{
+			fmt.Sprintf("your trial of %s is no longer paused. It ends on %s.", name, day(*after.TrialEndsAt)), c.afterTrial(after),
+		}}, true
 	case after.Status == Active && (before == "" || before == Incomplete):
 		return notice{kind: "booked", subject: "You have booked " + name, opening: []string{
 			fmt.Sprintf("thank you. The plan %s is active, charged by the %s. The next period begins on %s.",

@@ -2,6 +2,7 @@ package subscription
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"showfloor/gen/db"
@@ -113,16 +114,20 @@ func tenantStatus(s db.Subscription) string {
 	}
 }
 
-// monthlyCents returns what a subscription adds to the monthly recurring revenue: the price of a month, or a twelfth of that of a
-// year, rounded to cents, while it is ACTIVE or PAST_DUE.
-func monthlyCents(s db.Subscription) int64 {
+// earns reports whether a subscription in this status counts as recurring revenue.
+func earns(status string) bool { return status == Active || status == PastDue }
+
+// monthlyCents returns what a subscription adds to the monthly recurring revenue: the price of a month after the discount, or a twelfth
+// of that of a year, rounded to cents, while it is ACTIVE or PAST_DUE.
+func monthlyCents(s db.Subscription, d *processor.Discount, now time.Time) int64 {
+	cents := s.PriceCents - d.OfPrice(s.PriceCents, strings.ToLower(s.Currency), now)
 	switch {
-	case s.Status != Active && s.Status != PastDue:
+	case !earns(s.Status):
 		return 0
 	case s.BillingInterval == Year:
-		return (s.PriceCents + 6) / 12
+		return (cents + 6) / 12
 	default:
-		return s.PriceCents
+		return cents
 	}
 }
 

@@ -35,10 +35,38 @@ func TestGrantedPlanAndStatus(t *testing.T) {
 		s := db.Subscription{Plan: "PRO", Status: c.status, UnpaidAt: c.unpaid, BillingInterval: Month, PriceCents: 9900}
 		require.Equal(t, c.plan, grantedPlan(s, grace, now), c.status)
 		require.Equal(t, c.tenant, tenantStatus(s), c.status)
-		require.Equal(t, c.cents, monthlyCents(s), c.status)
+		require.Equal(t, c.cents, monthlyCents(s, nil, now), c.status)
 	}
-	require.EqualValues(t, 8250, monthlyCents(db.Subscription{Status: Active, BillingInterval: Year, PriceCents: 99000}))
-	require.EqualValues(t, 8, monthlyCents(db.Subscription{Status: Active, BillingInterval: Year, PriceCents: 100}), "a twelfth is rounded")
+}
+
+func TestRecurringRevenueIsAfterDiscounts(t *testing.T) {
+	t.Parallel()
+	later := now.Add(time.Second)
+	for name, c := range map[string]struct {
+		interval string
+		price    int64
+		discount *processor.Discount
+		want     int64
+	}{
+		"none":                    {Month, 9900, nil, 9900},
+		"a year":                  {Year, 99000, nil, 8250},
+		"a twelfth is rounded":    {Year, 100, nil, 8},
+		"percent":                 {Month, 9900, &processor.Discount{Percent: 25}, 7425},
+		"percent is rounded":      {Month, 999, &processor.Discount{Percent: 12.5}, 874},
+		"percent of a year":       {Year, 99000, &processor.Discount{Percent: 50}, 4125},
+		"amount":                  {Month, 9900, &processor.Discount{AmountCents: 900, Currency: "usd"}, 9000},
+		"amount of a year":        {Year, 99000, &processor.Discount{AmountCents: 9000, Currency: "usd"}, 7500},
+		"more than the price":     {Month, 9900, &processor.Discount{AmountCents: 10000, Currency: "usd"}, 0},
+		"amount in another money": {Month, 9900, &processor.Discount{AmountCents: 900, Currency: "eur"}, 9900},
+		"once":                    {Month, 9900, &processor.Discount{Percent: 25, Once: true}, 9900},
+		"still":                   {Month, 9900, &processor.Discount{Percent: 25, End: later}, 7425},
+		"ended":                   {Month, 9900, &processor.Discount{Percent: 25, End: now}, 9900},
+	} {
+		s := db.Subscription{Status: Active, BillingInterval: c.interval, PriceCents: c.price, Currency: "USD"}
+		require.Equal(t, c.want, monthlyCents(s, c.discount, now), name)
+		s.Status = Trialing
+		require.Zero(t, monthlyCents(s, c.discount, now), name)
+	}
 }
 
 func TestTheCurrentSubscription(t *testing.T) {

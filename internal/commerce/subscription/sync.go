@@ -267,6 +267,9 @@ func (c *changes) put(ctx context.Context, before *db.Subscription, after db.Sub
 	if err := c.bookRecurring(ctx, before, after); err != nil {
 		return err
 	}
+	if before != nil && sameShown(*before, after) {
+		return nil
+	}
 	if err := c.announce(ctx, before, after); err != nil {
 		return err
 	}

@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
 	"showfloor/gen/db"
-	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/commerce/processor"
 	"showfloor/internal/tenancy"
-	"showfloor/internal/tenancy/audit"
 )
 
 // Update is a change of a subscription; nil fields don't change.
@@ -145,26 +141,24 @@ func (s *Service) book(ctx context.Context, c tenancy.Caller, row db.Subscriptio
 		return problem.Conflicting("the plan %s is sold in %s, but the subscription is paid in %s; cancel it and book the plan when it has ended",
 			plan, p.Currency, row.Currency)
 	}
-	if err := s.record(ctx, c.Actor(), row, "subscription.book", "", map[string]any{"plan": plan, "interval": interval}); err != nil {
-		return err
-	}
+	r := request{actor: c.Actor(), row: row, action: "subscription.book", asked: map[string]any{"plan": plan, "interval": interval}}
 	if same {
-		return s.config.Processor.ReleaseSchedule(ctx, theirs)
+		return s.ask(ctx, r, func() error { return s.config.Processor.ReleaseSchedule(ctx, theirs) })
 	}
 	price, err := s.priceOf(ctx, p, interval)
 	if err != nil {
 		return err
 	}
-	if status == Active && !takesEffectAtOnce(row, plan, interval) {
-		return s.config.Processor.SchedulePrice(ctx, theirs, plan, price)
-	}
-	if err := s.config.Processor.ReleaseSchedule(ctx, theirs); err != nil {
-		return err
-	}
-	if status == Trialing {
-		return s.config.Processor.ChangePrice(ctx, theirs, price, processor.PayNothing)
-	}
-	return s.config.Processor.ChangePrice(ctx, theirs, price, processor.PayAtOnce)
+	return s.ask(ctx, r, func() error {
+		if status == Active && !takesEffectAtOnce(row, plan, interval) {
+			return s.config.Processor.SchedulePrice(ctx, theirs, plan, price)
+		}
+		settlement := processor.PayAtOnce
+		if status == Trialing {
+			settlement = processor.PayNothing
+		}
+		return s.withoutBooking(ctx, theirs, func() error { return s.config.Processor.ChangePrice(ctx, theirs, price, settlement) })
+	})
 }
 
 // setCancellation cancels the subscription, or withdraws the cancellation.
@@ -175,10 +169,8 @@ func (s *Service) setCancellation(
 	if status == Canceled {
 		return problem.Conflicting("the subscription has ended; book a plan in a checkout")
 	}
-	if err := s.record(ctx, c.Actor(), row, "subscription.set_cancellation", "", map[string]any{"cancelAtPeriodEnd": cancel}); err != nil {
-		return err
-	}
-	return s.cancelAtProcessor(ctx, theirs, cancel)
+	r := request{actor: c.Actor(), row: row, action: "subscription.set_cancellation", asked: map[string]any{"cancelAtPeriodEnd": cancel}}
+	return s.ask(ctx, r, func() error { return s.cancelAtProcessor(ctx, theirs, cancel) })
 }
 
 // cancelAtProcessor lets a subscription that runs end with its period, and ends others at once; or it withdraws that.
@@ -190,19 +182,5 @@ func (s *Service) cancelAtProcessor(ctx context.Context, theirs processor.Subscr
 	case cancel && !runs(status):
 		return s.config.Processor.CancelSubscription(ctx, theirs.ID, false)
 	}
-	if err := s.config.Processor.ReleaseSchedule(ctx, theirs); err != nil {
-		return err
-	}
-	return s.config.Processor.SetCancelAtPeriodEnd(ctx, theirs.ID, cancel)
-}
-
-// record writes the audit entry of a change at the processor. It is written before the processor is called, so that no change is
-// without its entry; the entry of the result follows with the copy.
-func (s *Service) record(ctx context.Context, actor audit.Actor, row db.Subscription, action, reason string, after map[string]any) error {
-	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		return audit.WriteTx(ctx, db.New(tx), s.config.Now(), audit.Entry{
-			Actor: actor, TenantID: row.TenantID, Action: action, Entity: "subscription", EntityID: row.ID, Reason: reason,
-			Before: auditView(row), After: after,
-		})
-	})
+	return s.withoutBooking(ctx, theirs, func() error { return s.config.Processor.SetCancelAtPeriodEnd(ctx, theirs.ID, cancel) })
 }

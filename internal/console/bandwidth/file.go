@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -62,6 +63,18 @@ func (s *Service) ImportFile(ctx context.Context, actor audit.Actor, source stri
 		}
 	}
 	return done, nil
+}
+
+// IsImported reports whether all of a log file with this content was imported.
+func (s *Service) IsImported(ctx context.Context, log *cdnlog.Log) (bool, error) {
+	file, err := db.New(s.pool).FindCdnFile(ctx, log.Hash[:])
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("find file: %w", err)
+	}
+	return file.FinishedAt != nil, nil
 }
 
 // sortedKeys returns the keys of sums in an order that depends on the content of the file alone, so that chunks are the same each time.

@@ -63,6 +63,12 @@ type Log struct {
 	Faults []Fault
 }
 
+// maxBadPercent is how many lines of a log may be bad.
+const maxBadPercent = 10
+
+// TooBad reports whether more than maxBadPercent of the lines couldn't be read, so that the log is damaged, or in another format.
+func (l *Log) TooBad() bool { return l.Bad*100 > (l.Rows+l.Bad)*maxBadPercent }
+
 // Reader reads logs.
 type Reader struct {
 	Format Format

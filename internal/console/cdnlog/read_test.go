@@ -244,3 +244,14 @@ func TestSumsAreBounded(t *testing.T) {
 	var tooMany *cdnlog.TooManySumsError
 	require.ErrorAs(t, err, &tooMany)
 }
+
+func TestADamagedLog(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rows, bad int64
+		tooBad    bool
+	}{{0, 0, false}, {90, 10, false}, {89, 11, true}, {9, 1, false}, {8, 1, true}, {0, 1, true}} {
+		log := cdnlog.Log{Rows: c.rows, Bad: c.bad}
+		require.Equal(t, c.tooBad, log.TooBad(), c)
+	}
+}

@@ -70,7 +70,8 @@ func (s *Service) disable(
 	if n == 0 {
 		return nil
 	}
-	if err := s.notifyOwners(ctx, tx, d, why); err != nil {
+	err = s.config.Owners.MailOwnersTx(ctx, tx, d.TenantID, func(owner db.User) mail.Letter { return disabledLetter(owner, d, why, now) })
+	if err != nil {
 		return err
 	}
 	return audit.WriteTx(ctx, q, now, audit.Entry{
@@ -81,26 +82,6 @@ func (s *Service) disable(
 
 // noticeLife is how long the mail about a disabled endpoint may still be sent.
 const noticeLife = 3 * 24 * time.Hour
-
-// notifyOwners mails the tenant's owners that an endpoint was disabled.
-func (s *Service) notifyOwners(ctx context.Context, tx pgx.Tx, d db.ListDeliveriesForAttemptRow, why string) error {
-	if s.config.Mails == nil || !s.config.Mails.Works() {
-		return nil
-	}
-	owners, err := db.New(tx).ListActiveOwners(ctx, d.TenantID)
-	if err != nil {
-		return fmt.Errorf("list owners: %w", err)
-	}
-	for _, owner := range owners {
-		if !mail.Deliverable(owner.Email) {
-			continue // the endpoint is disabled all the same
-		}
-		if err := s.config.Mails.PostTx(ctx, tx, disabledLetter(owner, d, why, s.config.Now())); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // disabledLetter says that an endpoint was disabled. It omits the query of the
 // endpoint's URL, which may contain keys.

@@ -9,9 +9,11 @@
 package webhook
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
@@ -24,6 +26,11 @@ import (
 	"showfloor/internal/tenancy/quota"
 )
 
+// Owners mails a tenant's owners.
+type Owners interface {
+	MailOwnersTx(ctx context.Context, tx pgx.Tx, tenantID string, letter func(owner db.User) mail.Letter) error
+}
+
 // Config of a Service.
 type Config struct {
 	Pool   *pgxpool.Pool
@@ -35,8 +42,8 @@ type Config struct {
 	// Schedule is the pause before each attempt after the first, so that there
 	// are len(Schedule)+1 attempts.
 	Schedule []time.Duration
-	// Mails informs owners about disabled endpoints; nil for no mails.
-	Mails *mail.Service
+	// Owners informs owners about disabled endpoints.
+	Owners Owners
 	// Client makes the deliveries.
 	Client *outbound.Client
 	// Observe is called after each attempt, for metrics; it may be nil.

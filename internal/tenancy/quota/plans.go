@@ -57,4 +57,4 @@ func (s *Service) SavePlanTx(ctx context.Context, tx pgx.Tx, p db.Plan) (db.Plan
 
 // ForgetPlans removes the plans that this process has cached. Call it after the commit of a change; other processes follow
 // within 10 seconds.
-func (s *Service) ForgetPlans() { s.known.forget() }
+func (s *Service) ForgetPlans() { s.known.Clear() }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/cache"
 	"showfloor/internal/base/problem"
 )
 
@@ -20,11 +21,13 @@ type Service struct {
 	pool *pgxpool.Pool
 	now  func() time.Time
 	// known caches the plans of tenants.
-	known knownPlans
+	known *cache.Map[string, db.Plan]
 }
 
 // New makes the service on a clock.
-func New(pool *pgxpool.Pool, now func() time.Time) *Service { return &Service{pool: pool, now: now} }
+func New(pool *pgxpool.Pool, now func() time.Time) *Service {
+	return &Service{pool: pool, now: now, known: cache.NewMap[string, db.Plan](planAge, maxKnownPlans)}
+}
 
 // CheckTx refuses to add wanted things if the tenant would then have more than its plan
 // allows: 403 plan_limit. count returns the number that the tenant has, read in tx.

@@ -3,7 +3,6 @@ package quota
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"showfloor/gen/db"
@@ -27,51 +26,17 @@ const planAge = 10 * time.Second
 // maxKnownPlans is the number of tenants whose plan is cached.
 const maxKnownPlans = 10_000
 
-// knownPlans remembers tenants' plans for planAge.
-type knownPlans struct {
-	mu    sync.Mutex
-	plans map[string]knownPlan
-}
-
-type knownPlan struct {
-	plan db.Plan
-	at   time.Time
-}
-
-func (k *knownPlans) get(tenantID string, now time.Time) (db.Plan, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	known, ok := k.plans[tenantID]
-	return known.plan, ok && now.Sub(known.at).Abs() < planAge
-}
-
-func (k *knownPlans) put(tenantID string, p db.Plan, now time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.plans == nil || len(k.plans) >= maxKnownPlans {
-		k.plans = map[string]knownPlan{}
-	}
-	k.plans[tenantID] = knownPlan{p, now}
-}
-
-// forget removes all cached plans.
-func (k *knownPlans) forget() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.plans = nil
-}
-
 // planOf is the tenant's plan of up to planAge ago.
 func (s *Service) planOf(ctx context.Context, tenantID string) (db.Plan, error) {
 	now := s.now()
-	if p, ok := s.known.get(tenantID, now); ok {
+	if p, ok := s.known.Get(tenantID, now); ok {
 		return p, nil
 	}
 	row, err := db.New(s.pool).GetTenantPlan(ctx, tenantID)
 	if err != nil {
 		return db.Plan{}, fmt.Errorf("get plan: %w", err)
 	}
-	s.known.put(tenantID, row.Plan, now)
+	s.known.Put(tenantID, row.Plan, now)
 	return row.Plan, nil
 }
 

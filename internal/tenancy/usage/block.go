@@ -3,7 +3,6 @@ package usage
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,39 +19,8 @@ const (
 	maxKnownBlocks = 10_000
 )
 
-// blocks caches the refusals of tenants' blocked meters for BlockAge.
-type blocks struct {
-	mu    sync.Mutex
-	known map[string]blocked
-}
-
-type blocked struct {
-	refusals map[Meter]*problem.Error
-	at       time.Time
-}
-
-func (b *blocks) get(tenantID string, now time.Time) (map[Meter]*problem.Error, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	known, ok := b.known[tenantID]
-	return known.refusals, ok && now.Sub(known.at).Abs() < BlockAge
-}
-
-func (b *blocks) put(tenantID string, refusals map[Meter]*problem.Error, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.known == nil || len(b.known) >= maxKnownBlocks {
-		b.known = map[string]blocked{}
-	}
-	b.known[tenantID] = blocked{refusals, now}
-}
-
 // ForgetBlocks removes what this process has cached about blocked meters. Call it after the commit of a change of allowances.
-func (s *Service) ForgetBlocks() {
-	s.blocks.mu.Lock()
-	defer s.blocks.mu.Unlock()
-	s.blocks.known = nil
-}
+func (s *Service) ForgetBlocks() { s.blocks.Clear() }
 
 // CheckAllowance refuses new work of the meters, 403 plan_limit, if the usage that the tenant's plan includes of one of them is
 // used up and its overage is BLOCK, or CHARGE while it can't be charged. The answer is up to BlockAge old. Call it outside of transactions.
@@ -67,13 +35,13 @@ func (s *Service) CheckAllowanceTx(ctx context.Context, tx pgx.Tx, tenantID stri
 
 func (s *Service) checkAllowance(ctx context.Context, through db.DBTX, tenantID string, meters []Meter) error {
 	now := s.now()
-	refusals, ok := s.blocks.get(tenantID, now)
+	refusals, ok := s.blocks.Get(tenantID, now)
 	if !ok {
 		var err error
 		if refusals, err = s.findBlocked(ctx, through, tenantID); err != nil {
 			return err
 		}
-		s.blocks.put(tenantID, refusals, now)
+		s.blocks.Put(tenantID, refusals, now)
 	}
 	for _, m := range meters {
 		if refusal := refusals[m]; refusal != nil {

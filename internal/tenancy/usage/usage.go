@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/cache"
+	"showfloor/internal/base/problem"
 )
 
 // Meter is a measured quantity, named as in UsageMeter of the API.
@@ -96,8 +98,8 @@ type Service struct {
 	periods Periods
 	// charges knows whom usage can be charged; nil for no tenant.
 	charges Charges
-	// blocks caches the meters of tenants that are blocked.
-	blocks blocks
+	// blocks caches the refusals of tenants' blocked meters.
+	blocks *cache.Map[string, map[Meter]*problem.Error]
 }
 
 // New returns the service.
@@ -108,7 +110,9 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{pool: c.Pool, keep: c.Keep, now: c.Now}
+	return &Service{
+		pool: c.Pool, keep: c.Keep, now: c.Now, blocks: cache.NewMap[string, map[Meter]*problem.Error](BlockAge, maxKnownBlocks),
+	}
 }
 
 // maxRows is the largest number of intervals in one statement.

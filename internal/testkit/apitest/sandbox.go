@@ -2,9 +2,12 @@ package apitest
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,9 +76,9 @@ func (s *Server) openSandbox(t testing.TB, o Options, now func() time.Time) {
 		return
 	}
 	server := httptest.NewUnstartedServer(nil)
-	url := "http://" + server.Listener.Addr().String()
+	address := "http://" + server.Listener.Addr().String()
 	box, err := sandbox.Open(sandbox.Config{
-		URL: url, Key: processorKey, Secret: processorSecret, ConnectSecret: processorConnectSecret,
+		URL: address, Key: processorKey, Secret: processorSecret, ConnectSecret: processorConnectSecret,
 		Automatic: o.Jobs, Now: now, Log: o.Log,
 	})
 	must(t, err)
@@ -83,8 +86,8 @@ func (s *Server) openSandbox(t testing.TB, o Options, now func() time.Time) {
 	server.Start()
 	closed := newClosedPort(t)
 	transport := &http.Transport{DialContext: closed.dial, MaxIdleConnsPerHost: 32}
-	s.Sandbox = &Sandbox{Server: box, URL: url, closed: closed, transport: transport, Client: processor.New(processor.Config{
-		Key: processorKey, URL: sandbox.APIURL(url), Secret: processorSecret, ConnectSecret: processorConnectSecret,
+	s.Sandbox = &Sandbox{Server: box, URL: address, closed: closed, transport: transport, Client: processor.New(processor.Config{
+		Key: processorKey, URL: sandbox.APIURL(address), Secret: processorSecret, ConnectSecret: processorConnectSecret,
 		HTTPClient: &http.Client{Transport: transport, Timeout: 20 * time.Second},
 	})}
 	t.Cleanup(func() {
@@ -92,6 +95,26 @@ func (s *Server) openSandbox(t testing.TB, o Options, now func() time.Time) {
 		transport.CloseIdleConnections()
 		server.Close()
 	})
+}
+
+// Post calls the processor's API as its owner does, with a form, and returns the id of the object in the answer.
+func (b *Sandbox) Post(t testing.TB, path string, form url.Values) (id string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, sandbox.APIURL(b.URL)+path, strings.NewReader(form.Encode()))
+	must(t, err)
+	r.SetBasicAuth(processorKey, "")
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := (&http.Client{Transport: b.transport, Timeout: 20 * time.Second}).Do(r)
+	must(t, err)
+	defer answer.Body.Close()
+	var got struct {
+		ID string `json:"id"`
+	}
+	must(t, json.NewDecoder(answer.Body).Decode(&got))
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("POST %s answered %d", path, answer.StatusCode)
+	}
+	return got.ID
 }
 
 // Deliver sends all pending webhooks that are not held to the server, and returns
