@@ -75,8 +75,8 @@ func chores(a *areas.Areas, pool *pgxpool.Pool) []chore {
 		{"settle overdue auctions", 3, a.Auctions.SettleOverdue},
 		{"check due orders", 1, a.Orders.EnqueueDue},
 		{"look at subscriptions", 6, a.Subscriptions.Look},
-		{"charge due overage", 6, a.Overage.Look},
-		{"find new overage", 30, a.Overage.Find},
+		{"charge due overage", 6, a.Overage.EnqueueDue},
+		{"find new overage", 30, a.Overage.EnqueueNew},
 		{"continue transcodes and packages", 1, a.MediaJobs.Sweep},
 	}
 	if a.Recordings != nil {

@@ -5,10 +5,15 @@ SELECT * FROM invoices WHERE tenant_id = @tenant_id AND processor_invoice_id = A
 -- name: CreateInvoice :exec
 INSERT INTO invoices (id, tenant_id, processor_invoice_id, subscription_id, number, status, currency, subtotal_cents, tax_cents, total_cents,
     paid_cents, due_cents, refunded_cents, failed_attempts, period_start, period_end, due_at, paid_at, voided_at, hosted_url, pdf_url, lines,
-    created_at, updated_at)
+    created_at, updated_at, overage)
 VALUES (@id, @tenant_id, @processor_invoice_id, @subscription_id, @number, @status, @currency, @subtotal_cents, @tax_cents, @total_cents,
     @paid_cents, @due_cents, @refunded_cents, @failed_attempts, @period_start, @period_end, @due_at, @paid_at, @voided_at, @hosted_url, @pdf_url, @lines,
-    @created_at, @updated_at);
+    @created_at, @updated_at, @overage);
+
+-- name: HasUnpaidOverage :one
+-- Whether a charge of overage failed, is overdue, or is not expected any more.
+SELECT EXISTS (SELECT 1 FROM invoices WHERE tenant_id = @tenant_id AND overage
+    AND (status = 'UNCOLLECTIBLE' OR status = 'OPEN' AND (failed_attempts > 0 OR due_at < @now::timestamptz)));
 
 -- name: UpdateInvoice :exec
 UPDATE invoices SET subscription_id = @subscription_id, number = @number, status = @status, currency = @currency, subtotal_cents = @subtotal_cents,

@@ -13,7 +13,7 @@ WHERE tenant_id = @tenant_id AND period_start = ANY (@period_starts::timestamptz
 
 -- name: ListOverageMinutes :many
 -- The times of a meter's reports since a time.
-SELECT at FROM overage_reports WHERE tenant_id = @tenant_id AND meter = @meter AND at >= @since::timestamptz ORDER BY at;
+SELECT at FROM overage_reports WHERE tenant_id = @tenant_id AND meter = @meter AND date_trunc('minute', at AT TIME ZONE 'UTC') >= date_trunc('minute', sqlc.arg('since')::timestamptz AT TIME ZONE 'UTC') ORDER BY at;
 
 -- name: AcceptOverageReport :exec
 UPDATE overage_reports SET accepted_at = coalesce(accepted_at, @now) WHERE tenant_id = @tenant_id AND id = @id;

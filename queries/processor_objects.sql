@@ -12,3 +12,8 @@ SELECT name, processor_id FROM processor_objects WHERE starts_with(name, @prefix
 -- @sqlc-vet-disable tenant
 -- The platform's own. Keeps the first one.
 INSERT INTO processor_objects (name, processor_id, created_at) VALUES (@name, @processor_id, @now) ON CONFLICT (name) DO NOTHING;
+
+-- name: DeleteProcessorObject :exec
+-- @sqlc-vet-disable tenant
+-- The platform's own.
+DELETE FROM processor_objects WHERE name = @name;

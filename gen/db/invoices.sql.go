@@ -33,10 +33,10 @@ func (q *Queries) CountPlatformInvoices(ctx context.Context, arg CountPlatformIn
 const CreateInvoice = `-- name: CreateInvoice :exec
 INSERT INTO invoices (id, tenant_id, processor_invoice_id, subscription_id, number, status, currency, subtotal_cents, tax_cents, total_cents,
     paid_cents, due_cents, refunded_cents, failed_attempts, period_start, period_end, due_at, paid_at, voided_at, hosted_url, pdf_url, lines,
-    created_at, updated_at)
+    created_at, updated_at, overage)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
     $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-    $23, $24)
+    $23, $24, $25)
 `
 
 type CreateInvoiceParams struct {
@@ -64,6 +64,7 @@ type CreateInvoiceParams struct {
 	Lines              json.RawMessage
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
+	Overage            bool
 }
 
 func (q *Queries) CreateInvoice(ctx context.Context, arg CreateInvoiceParams) error {
@@ -92,12 +93,13 @@ func (q *Queries) CreateInvoice(ctx context.Context, arg CreateInvoiceParams) er
 		arg.Lines,
 		arg.CreatedAt,
 		arg.UpdatedAt,
+		arg.Overage,
 	)
 	return err
 }
 
 const GetNewestInvoice = `-- name: GetNewestInvoice :one
-SELECT id, tenant_id, processor_invoice_id, subscription_id, number, status, currency, subtotal_cents, tax_cents, total_cents, paid_cents, due_cents, refunded_cents, failed_attempts, period_start, period_end, due_at, paid_at, voided_at, hosted_url, pdf_url, lines, created_at, updated_at FROM invoices WHERE tenant_id = $1 AND status <> 'DRAFT' ORDER BY created_at DESC, id DESC LIMIT 1
+SELECT id, tenant_id, processor_invoice_id, subscription_id, number, status, currency, subtotal_cents, tax_cents, total_cents, paid_cents, due_cents, refunded_cents, failed_attempts, period_start, period_end, due_at, paid_at, voided_at, hosted_url, pdf_url, lines, created_at, updated_at, overage FROM invoices WHERE tenant_id = $1 AND status <> 'DRAFT' ORDER BY created_at DESC, id DESC LIMIT 1
 `
 
 func (q *Queries) GetNewestInvoice(ctx context.Context, tenantID string) (Invoice, error) {
@@ -128,12 +130,31 @@ func (q *Queries) GetNewestInvoice(ctx context.Context, tenantID string) (Invoic
 		&i.Lines,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Overage,
 	)
 	return i, err
 }
 
+const HasUnpaidOverage = `-- name: HasUnpaidOverage :one
+SELECT EXISTS (SELECT 1 FROM invoices WHERE tenant_id = $1 AND overage
+    AND (status = 'UNCOLLECTIBLE' OR status = 'OPEN' AND (failed_attempts > 0 OR due_at < $2::timestamptz)))
+`
+
+type HasUnpaidOverageParams struct {
+	TenantID string
+	Now      time.Time
+}
+
+// Whether a charge of overage failed, is overdue, or is not expected any more.
+func (q *Queries) HasUnpaidOverage(ctx context.Context, arg HasUnpaidOverageParams) (bool, error) {
+	row := q.db.QueryRow(ctx, HasUnpaidOverage, arg.TenantID, arg.Now)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const ListInvoices = `-- name: ListInvoices :many
-SELECT i.id, i.tenant_id, i.processor_invoice_id, i.subscription_id, i.number, i.status, i.currency, i.subtotal_cents, i.tax_cents, i.total_cents, i.paid_cents, i.due_cents, i.refunded_cents, i.failed_attempts, i.period_start, i.period_end, i.due_at, i.paid_at, i.voided_at, i.hosted_url, i.pdf_url, i.lines, i.created_at, i.updated_at FROM invoices i
+SELECT i.id, i.tenant_id, i.processor_invoice_id, i.subscription_id, i.number, i.status, i.currency, i.subtotal_cents, i.tax_cents, i.total_cents, i.paid_cents, i.due_cents, i.refunded_cents, i.failed_attempts, i.period_start, i.period_end, i.due_at, i.paid_at, i.voided_at, i.hosted_url, i.pdf_url, i.lines, i.created_at, i.updated_at, i.overage FROM invoices i
 WHERE i.tenant_id = $1 AND i.status <> 'DRAFT'
   AND ($2::text IS NULL
     OR (i.created_at, i.id) < (SELECT c.created_at, c.id FROM invoices c WHERE c.tenant_id = $1 AND c.id = $2))
@@ -181,6 +202,7 @@ func (q *Queries) ListInvoices(ctx context.Context, arg ListInvoicesParams) ([]I
 			&i.Lines,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Overage,
 		); err != nil {
 			return nil, err
 		}
@@ -193,7 +215,7 @@ func (q *Queries) ListInvoices(ctx context.Context, arg ListInvoicesParams) ([]I
 }
 
 const ListInvoicesOfProcessor = `-- name: ListInvoicesOfProcessor :many
-SELECT id, tenant_id, processor_invoice_id, subscription_id, number, status, currency, subtotal_cents, tax_cents, total_cents, paid_cents, due_cents, refunded_cents, failed_attempts, period_start, period_end, due_at, paid_at, voided_at, hosted_url, pdf_url, lines, created_at, updated_at FROM invoices WHERE tenant_id = $1 AND processor_invoice_id = ANY ($2::text[])
+SELECT id, tenant_id, processor_invoice_id, subscription_id, number, status, currency, subtotal_cents, tax_cents, total_cents, paid_cents, due_cents, refunded_cents, failed_attempts, period_start, period_end, due_at, paid_at, voided_at, hosted_url, pdf_url, lines, created_at, updated_at, overage FROM invoices WHERE tenant_id = $1 AND processor_invoice_id = ANY ($2::text[])
 `
 
 type ListInvoicesOfProcessorParams struct {
@@ -236,6 +258,7 @@ func (q *Queries) ListInvoicesOfProcessor(ctx context.Context, arg ListInvoicesO
 			&i.Lines,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Overage,
 		); err != nil {
 			return nil, err
 		}
@@ -248,7 +271,7 @@ func (q *Queries) ListInvoicesOfProcessor(ctx context.Context, arg ListInvoicesO
 }
 
 const ListPlatformInvoices = `-- name: ListPlatformInvoices :many
-SELECT i.id, i.tenant_id, i.processor_invoice_id, i.subscription_id, i.number, i.status, i.currency, i.subtotal_cents, i.tax_cents, i.total_cents, i.paid_cents, i.due_cents, i.refunded_cents, i.failed_attempts, i.period_start, i.period_end, i.due_at, i.paid_at, i.voided_at, i.hosted_url, i.pdf_url, i.lines, i.created_at, i.updated_at, t.name AS tenant_name FROM invoices i JOIN tenants t ON t.id = i.tenant_id
+SELECT i.id, i.tenant_id, i.processor_invoice_id, i.subscription_id, i.number, i.status, i.currency, i.subtotal_cents, i.tax_cents, i.total_cents, i.paid_cents, i.due_cents, i.refunded_cents, i.failed_attempts, i.period_start, i.period_end, i.due_at, i.paid_at, i.voided_at, i.hosted_url, i.pdf_url, i.lines, i.created_at, i.updated_at, i.overage, t.name AS tenant_name FROM invoices i JOIN tenants t ON t.id = i.tenant_id
 WHERE ($1::text IS NULL OR i.status = $1) AND ($2::text IS NULL OR i.tenant_id = $2)
 ORDER BY i.created_at DESC, i.id DESC LIMIT $4 OFFSET $3::bigint
 `
@@ -306,6 +329,7 @@ func (q *Queries) ListPlatformInvoices(ctx context.Context, arg ListPlatformInvo
 			&i.Invoice.Lines,
 			&i.Invoice.CreatedAt,
 			&i.Invoice.UpdatedAt,
+			&i.Invoice.Overage,
 			&i.TenantName,
 		); err != nil {
 			return nil, err

@@ -304,6 +304,7 @@ type Invoice struct {
 	Lines              json.RawMessage
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
+	Overage            bool
 }
 
 type Mail struct {
@@ -405,6 +406,7 @@ type OverageCharge struct {
 	Units       int64
 	Used        int64
 	Cents       int64
+	WaivedCents int64
 }
 
 type OveragePeriod struct {
@@ -414,8 +416,9 @@ type OveragePeriod struct {
 	SubscriptionID string
 	Currency       string
 	LookAt         *time.Time
-	CapPercent     int32
 	CapCents       *int64
+	CapPercent     int32
+	AnnouncedCents *int64
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }

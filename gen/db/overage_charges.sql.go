@@ -11,7 +11,7 @@ import (
 )
 
 const ListOverageCharges = `-- name: ListOverageCharges :many
-SELECT tenant_id, period_start, meter, charging, included, price_cents, units, used, cents FROM overage_charges WHERE tenant_id = $1 AND period_start = ANY ($2::timestamptz[]) ORDER BY period_start, meter
+SELECT tenant_id, period_start, meter, charging, included, price_cents, units, used, cents, waived_cents FROM overage_charges WHERE tenant_id = $1 AND period_start = ANY ($2::timestamptz[]) ORDER BY period_start, meter
 `
 
 type ListOverageChargesParams struct {
@@ -38,6 +38,7 @@ func (q *Queries) ListOverageCharges(ctx context.Context, arg ListOverageCharges
 			&i.Units,
 			&i.Used,
 			&i.Cents,
+			&i.WaivedCents,
 		); err != nil {
 			return nil, err
 		}
@@ -118,5 +119,27 @@ type StopOverageChargesParams struct {
 // Meters that the plan doesn't charge any more.
 func (q *Queries) StopOverageCharges(ctx context.Context, arg StopOverageChargesParams) error {
 	_, err := q.db.Exec(ctx, StopOverageCharges, arg.TenantID, arg.PeriodStart, arg.Meters)
+	return err
+}
+
+const WaiveOverage = `-- name: WaiveOverage :exec
+UPDATE overage_charges SET waived_cents = greatest(waived_cents, $1::bigint)
+WHERE tenant_id = $2 AND period_start = $3 AND meter = $4
+`
+
+type WaiveOverageParams struct {
+	WaivedCents int64
+	TenantID    string
+	PeriodStart time.Time
+	Meter       string
+}
+
+func (q *Queries) WaiveOverage(ctx context.Context, arg WaiveOverageParams) error {
+	_, err := q.db.Exec(ctx, WaiveOverage,
+		arg.WaivedCents,
+		arg.TenantID,
+		arg.PeriodStart,
+		arg.Meter,
+	)
 	return err
 }

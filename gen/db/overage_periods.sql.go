@@ -10,8 +10,35 @@ import (
 	"time"
 )
 
+const DeleteOveragePeriodsBefore = `-- name: DeleteOveragePeriodsBefore :execrows
+WITH old AS (
+    SELECT p.tenant_id, p.period_start FROM overage_periods p
+    WHERE p.look_at IS NULL AND p.period_start < $1::timestamptz ORDER BY p.period_start LIMIT $2
+), reports AS (
+    DELETE FROM overage_reports r USING old o WHERE r.tenant_id = o.tenant_id AND r.period_start = o.period_start
+), charges AS (
+    DELETE FROM overage_charges c USING old o WHERE c.tenant_id = o.tenant_id AND c.period_start = o.period_start
+)
+DELETE FROM overage_periods p USING old o WHERE p.tenant_id = o.tenant_id AND p.period_start = o.period_start
+`
+
+type DeleteOveragePeriodsBeforeParams struct {
+	Before  time.Time
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// Retention covers all tenants. Deletes closed periods with their charges and reports.
+func (q *Queries) DeleteOveragePeriodsBefore(ctx context.Context, arg DeleteOveragePeriodsBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteOveragePeriodsBefore, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const GetOveragePeriod = `-- name: GetOveragePeriod :one
-SELECT tenant_id, period_start, period_end, subscription_id, currency, look_at, cap_percent, cap_cents, created_at, updated_at FROM overage_periods WHERE tenant_id = $1 AND period_start = $2
+SELECT tenant_id, period_start, period_end, subscription_id, currency, look_at, cap_cents, cap_percent, announced_cents, created_at, updated_at FROM overage_periods WHERE tenant_id = $1 AND period_start = $2
 `
 
 type GetOveragePeriodParams struct {
@@ -29,8 +56,9 @@ func (q *Queries) GetOveragePeriod(ctx context.Context, arg GetOveragePeriodPara
 		&i.SubscriptionID,
 		&i.Currency,
 		&i.LookAt,
-		&i.CapPercent,
 		&i.CapCents,
+		&i.CapPercent,
+		&i.AnnouncedCents,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
@@ -103,7 +131,7 @@ func (q *Queries) ListDueOverage(ctx context.Context, arg ListDueOverageParams) 
 }
 
 const ListOpenOveragePeriods = `-- name: ListOpenOveragePeriods :many
-SELECT tenant_id, period_start, period_end, subscription_id, currency, look_at, cap_percent, cap_cents, created_at, updated_at FROM overage_periods WHERE tenant_id = $1 AND look_at IS NOT NULL ORDER BY period_start LIMIT 100
+SELECT tenant_id, period_start, period_end, subscription_id, currency, look_at, cap_cents, cap_percent, announced_cents, created_at, updated_at FROM overage_periods WHERE tenant_id = $1 AND look_at IS NOT NULL ORDER BY period_start LIMIT 100
 `
 
 // The oldest first.
@@ -123,8 +151,9 @@ func (q *Queries) ListOpenOveragePeriods(ctx context.Context, tenantID string) (
 			&i.SubscriptionID,
 			&i.Currency,
 			&i.LookAt,
-			&i.CapPercent,
 			&i.CapCents,
+			&i.CapPercent,
+			&i.AnnouncedCents,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 		); err != nil {
@@ -139,10 +168,11 @@ func (q *Queries) ListOpenOveragePeriods(ctx context.Context, tenantID string) (
 }
 
 const PutOveragePeriod = `-- name: PutOveragePeriod :exec
-INSERT INTO overage_periods (tenant_id, period_start, period_end, subscription_id, currency, look_at, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $6, $6)
-ON CONFLICT (tenant_id, period_start) DO UPDATE SET period_end = excluded.period_end, updated_at = excluded.updated_at
-WHERE overage_periods.period_end <> excluded.period_end AND overage_periods.look_at IS NOT NULL
+INSERT INTO overage_periods (tenant_id, period_start, period_end, subscription_id, currency, look_at, cap_cents, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $6)
+ON CONFLICT (tenant_id, period_start) DO UPDATE SET period_end = excluded.period_end, updated_at = excluded.updated_at,
+    look_at = coalesce(overage_periods.look_at, excluded.look_at)
+WHERE overage_periods.period_end <> excluded.period_end OR overage_periods.look_at IS NULL
 `
 
 type PutOveragePeriodParams struct {
@@ -152,9 +182,10 @@ type PutOveragePeriodParams struct {
 	SubscriptionID string
 	Currency       string
 	Now            *time.Time
+	CapCents       *int64
 }
 
-// Creates the period, or moves its end while it runs.
+// Creates the period, moves its end while it runs, or opens it again. cap_cents is for a new one.
 func (q *Queries) PutOveragePeriod(ctx context.Context, arg PutOveragePeriodParams) error {
 	_, err := q.db.Exec(ctx, PutOveragePeriod,
 		arg.TenantID,
@@ -163,31 +194,49 @@ func (q *Queries) PutOveragePeriod(ctx context.Context, arg PutOveragePeriodPara
 		arg.SubscriptionID,
 		arg.Currency,
 		arg.Now,
+		arg.CapCents,
 	)
 	return err
 }
 
-const SetOverageCapPercent = `-- name: SetOverageCapPercent :exec
-UPDATE overage_periods SET cap_percent = $1, cap_cents = $2, updated_at = $3
+const SetAnnouncedCap = `-- name: SetAnnouncedCap :exec
+UPDATE overage_periods SET cap_percent = $1, announced_cents = $2, updated_at = $3
 WHERE tenant_id = $4 AND period_start = $5
 `
 
-type SetOverageCapPercentParams struct {
-	CapPercent  int32
-	CapCents    *int64
-	Now         time.Time
-	TenantID    string
-	PeriodStart time.Time
+type SetAnnouncedCapParams struct {
+	CapPercent     int32
+	AnnouncedCents *int64
+	Now            time.Time
+	TenantID       string
+	PeriodStart    time.Time
 }
 
-func (q *Queries) SetOverageCapPercent(ctx context.Context, arg SetOverageCapPercentParams) error {
-	_, err := q.db.Exec(ctx, SetOverageCapPercent,
+func (q *Queries) SetAnnouncedCap(ctx context.Context, arg SetAnnouncedCapParams) error {
+	_, err := q.db.Exec(ctx, SetAnnouncedCap,
 		arg.CapPercent,
-		arg.CapCents,
+		arg.AnnouncedCents,
 		arg.Now,
 		arg.TenantID,
 		arg.PeriodStart,
 	)
+	return err
+}
+
+const SetOverageCap = `-- name: SetOverageCap :exec
+UPDATE overage_periods SET cap_cents = $1, updated_at = $2
+WHERE tenant_id = $3 AND look_at IS NOT NULL AND period_end > $2::timestamptz
+`
+
+type SetOverageCapParams struct {
+	CapCents *int64
+	Now      time.Time
+	TenantID string
+}
+
+// Sets the cap of the periods that run.
+func (q *Queries) SetOverageCap(ctx context.Context, arg SetOverageCapParams) error {
+	_, err := q.db.Exec(ctx, SetOverageCap, arg.CapCents, arg.Now, arg.TenantID)
 	return err
 }
 
@@ -218,10 +267,10 @@ WHERE tenant_id = $3 AND look_at IS NOT NULL AND period_end > $1::timestamptz AN
 `
 
 type ShortenOveragePeriodsParams struct {
-	Until    time.Time
-	Now      time.Time
-	TenantID string
-	But      time.Time
+	Until       time.Time
+	Now         time.Time
+	TenantID    string
+	ExceptStart time.Time
 }
 
 // Ends the periods that began before a time and are not closed, at that time or, if they began at it or later, at their start.
@@ -230,7 +279,7 @@ func (q *Queries) ShortenOveragePeriods(ctx context.Context, arg ShortenOverageP
 		arg.Until,
 		arg.Now,
 		arg.TenantID,
-		arg.But,
+		arg.ExceptStart,
 	)
 	return err
 }

@@ -89,7 +89,7 @@ func (q *Queries) ListOpenOverageReports(ctx context.Context, tenantID string) (
 }
 
 const ListOverageMinutes = `-- name: ListOverageMinutes :many
-SELECT at FROM overage_reports WHERE tenant_id = $1 AND meter = $2 AND at >= $3::timestamptz ORDER BY at
+SELECT at FROM overage_reports WHERE tenant_id = $1 AND meter = $2 AND date_trunc('minute', at AT TIME ZONE 'UTC') >= date_trunc('minute', $3::timestamptz AT TIME ZONE 'UTC') ORDER BY at
 `
 
 type ListOverageMinutesParams struct {

@@ -10,6 +10,17 @@ import (
 	"time"
 )
 
+const DeleteProcessorObject = `-- name: DeleteProcessorObject :exec
+DELETE FROM processor_objects WHERE name = $1
+`
+
+// @sqlc-vet-disable tenant
+// The platform's own.
+func (q *Queries) DeleteProcessorObject(ctx context.Context, name string) error {
+	_, err := q.db.Exec(ctx, DeleteProcessorObject, name)
+	return err
+}
+
 const GetProcessorObject = `-- name: GetProcessorObject :one
 SELECT processor_id FROM processor_objects WHERE name = $1
 `

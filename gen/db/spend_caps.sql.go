@@ -11,28 +11,43 @@ import (
 )
 
 const GetSpendCap = `-- name: GetSpendCap :one
-SELECT cap_cents FROM spend_caps WHERE tenant_id = $1
+SELECT cap_cents, changes, since FROM spend_caps WHERE tenant_id = $1
 `
 
-func (q *Queries) GetSpendCap(ctx context.Context, tenantID string) (*int64, error) {
+type GetSpendCapRow struct {
+	CapCents *int64
+	Changes  int32
+	Since    time.Time
+}
+
+func (q *Queries) GetSpendCap(ctx context.Context, tenantID string) (GetSpendCapRow, error) {
 	row := q.db.QueryRow(ctx, GetSpendCap, tenantID)
-	var cap_cents *int64
-	err := row.Scan(&cap_cents)
-	return cap_cents, err
+	var i GetSpendCapRow
+	err := row.Scan(&i.CapCents, &i.Changes, &i.Since)
+	return i, err
 }
 
 const SetSpendCap = `-- name: SetSpendCap :exec
-INSERT INTO spend_caps (tenant_id, cap_cents, updated_at) VALUES ($1, $2, $3)
-ON CONFLICT (tenant_id) DO UPDATE SET cap_cents = excluded.cap_cents, updated_at = excluded.updated_at
+INSERT INTO spend_caps (tenant_id, cap_cents, changes, since, updated_at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (tenant_id) DO UPDATE SET cap_cents = excluded.cap_cents, changes = excluded.changes, since = excluded.since,
+    updated_at = excluded.updated_at
 `
 
 type SetSpendCapParams struct {
 	TenantID string
 	CapCents *int64
+	Changes  int32
+	Since    time.Time
 	Now      time.Time
 }
 
 func (q *Queries) SetSpendCap(ctx context.Context, arg SetSpendCapParams) error {
-	_, err := q.db.Exec(ctx, SetSpendCap, arg.TenantID, arg.CapCents, arg.Now)
+	_, err := q.db.Exec(ctx, SetSpendCap,
+		arg.TenantID,
+		arg.CapCents,
+		arg.Changes,
+		arg.Since,
+		arg.Now,
+	)
 	return err
 }

@@ -2387,7 +2387,7 @@ type WebhookEvent struct {
 	// Event The event's name.
 	Event string `json:"event"`
 
-	// OccurredAt When it was found; the usage is compared every 5 minutes.
+	// OccurredAt When it happened.
 	OccurredAt timestamp.Time `json:"occurredAt"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd

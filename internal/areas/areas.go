@@ -458,7 +458,7 @@ func (a *Areas) openCommerce(c Config) {
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Usage: a.Usage, Subscriptions: a.Subscriptions,
 		Accounts: a.Accounts, AutomaticTax: c.AutomaticTax, Log: c.Log, Now: billingClock(c), UsageNow: c.Now,
 	})
-	a.Usage.FollowCharges(a.Overage.Charging)
+	a.Usage.FollowCharges(a.Overage.ChargingTx)
 	a.Billing = billing.New(billing.Config{
 		Pool: c.Pool, Jobs: a.Inserter, Processor: c.Processor, Orders: a.Orders, Sellers: a.Sellers, Subscriptions: a.Subscriptions,
 		Log: c.Log, Now: c.Now,

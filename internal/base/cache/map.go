@@ -45,6 +45,13 @@ func (m *Map[K, V]) Put(key K, value V, now time.Time) {
 	m.entries[key] = entry[V]{value, now}
 }
 
+// Delete removes the value of a key.
+func (m *Map[K, V]) Delete(key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.entries, key)
+}
+
 // Clear removes all values.
 func (m *Map[K, V]) Clear() {
 	m.mu.Lock()

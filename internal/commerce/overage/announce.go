@@ -13,26 +13,23 @@ import (
 )
 
 // announce sends the event and the mails if the charge of a period has reached 80 or 100 % of the spend cap. Each is sent once in a
-// period and for each cap. It keeps the cap with the period: after its end, a change of the cap has no effect on it.
+// period, and again for a higher cap.
 func (b *books) announce(ctx context.Context, p db.OveragePeriod, limit *int64, cents int64) error {
-	percent, known, kept := 0, int(p.CapPercent), same(p.CapCents, limit)
-	if cents > 0 {
-		percent = capPercent(limit, cents)
-	}
-	if !kept {
-		known = 0
-	}
-	if kept && percent <= known {
+	if limit == nil || cents == 0 || !b.now.Before(p.PeriodEnd) {
 		return nil
 	}
-	err := b.q.SetOverageCapPercent(ctx, db.SetOverageCapPercentParams{
-		TenantID: b.tenantID, PeriodStart: p.PeriodStart, CapPercent: int32(max(percent, known)), CapCents: limit, Now: b.now,
-	})
-	if err != nil {
-		return fmt.Errorf("keep spend cap: %w", err)
+	percent, known := capPercent(limit, cents), int(p.CapPercent)
+	if p.AnnouncedCents != nil && *limit > *p.AnnouncedCents {
+		known = 0
 	}
 	if percent <= known {
 		return nil
+	}
+	err := b.q.SetAnnouncedCap(ctx, db.SetAnnouncedCapParams{
+		TenantID: b.tenantID, PeriodStart: p.PeriodStart, CapPercent: int32(percent), AnnouncedCents: limit, Now: b.now,
+	})
+	if err != nil {
+		return fmt.Errorf("note announced cap: %w", err)
 	}
 	err = b.config.Events.EmitTx(ctx, b.tx, event.Event{
 		TenantID: b.tenantID, Name: event.UsageSpendCap, Subject: b.tenantID, Data: eventdata.UsageSpendCapData{

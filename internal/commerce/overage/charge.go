@@ -31,11 +31,11 @@ func (ChargeArgs) InsertOpts() river.InsertOpts {
 // Charge adds up a tenant's open periods, reports their charges to the processor, and ends the subscription for overage after the
 // plan's one. It may run twice, also concurrently, and be killed at any time.
 func (s *Service) Charge(ctx context.Context, tenantID string) error {
-	if err := s.addUp(ctx, tenantID); err != nil {
-		return err
+	settled, err := true, s.addUp(ctx, tenantID)
+	if err == nil {
+		settled, err = s.bill(ctx, tenantID)
 	}
-	err := s.bill(ctx, tenantID)
-	return errors.Join(err, s.schedule(ctx, tenantID, err != nil))
+	return errors.Join(err, s.schedule(ctx, tenantID, settled && err == nil))
 }
 
 // due is what a tenant's books need of the processor.
@@ -43,8 +43,8 @@ type due struct {
 	payer subscription.Payer
 	// meters have charges that aren't reported in full, or reports that are open.
 	meters []string
-	// open: some reports are open.
-	open bool
+	// currencies are those of the periods with such charges, the oldest first.
+	currencies []string
 	// over: all open periods have ended with the plan's subscription.
 	over bool
 }
@@ -54,23 +54,23 @@ func (s *Service) dueOf(ctx context.Context, tenantID string) (d due, err error)
 		if err := b.read(ctx); err != nil {
 			return err
 		}
-		reports, err := b.q.ListOpenOverageReports(ctx, tenantID)
+		u, err := b.unsettled(ctx)
 		if err != nil {
-			return fmt.Errorf("list open reports: %w", err)
+			return err
 		}
-		d.payer, d.open = b.payer, len(reports) > 0
-		for _, r := range reports {
+		d.payer, d.over = b.payer, !b.payer.Runs
+		for _, r := range u.open {
 			d.meters = append(d.meters, r.Meter)
 		}
-		for _, c := range b.charges {
-			if c.Cents > b.reported[keyOf(c.PeriodStart, c.Meter)] {
-				d.meters = append(d.meters, c.Meter)
-			}
+		for _, c := range u.unreported {
+			d.meters = append(d.meters, c.Meter)
 		}
 		slices.Sort(d.meters)
 		d.meters = slices.Compact(d.meters)
-		d.over = !b.payer.Runs
 		for _, p := range b.periods {
+			if u.periods[p.PeriodStart.UnixMicro()] {
+				d.currencies = append(d.currencies, currency(p.Currency))
+			}
 			d.over = d.over && !b.now.Before(p.PeriodEnd.Add(flushTime))
 		}
 		return nil
@@ -78,42 +78,51 @@ func (s *Service) dueOf(ctx context.Context, tenantID string) (d due, err error)
 	return d, err
 }
 
-// bill brings the processor up to date.
-func (s *Service) bill(ctx context.Context, tenantID string) error {
+// bill brings the processor up to date. settled is false if there is more to do soon.
+func (s *Service) bill(ctx context.Context, tenantID string) (settled bool, err error) {
 	d, err := s.dueOf(ctx, tenantID)
 	if err != nil || d.payer.CustomerID == "" || len(d.meters) == 0 && !d.payer.HasOverage {
-		return err
+		return true, err
 	}
 	state, err := s.config.Processor.ReadCustomer(ctx, d.payer.CustomerID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	sub, runs := running(state.Overage)
+	if err := s.endOthers(ctx, state.Overage, sub.ID); err != nil {
+		return false, err
+	}
+	var failed error
 	if len(d.meters) > 0 {
-		if err := s.report(ctx, tenantID, d, state, sub, runs); err != nil {
-			return err
-		}
+		failed = s.report(ctx, tenantID, d, state, sub, runs)
 		if d, err = s.dueOf(ctx, tenantID); err != nil {
-			return err
+			return false, errors.Join(failed, err)
 		}
 	}
 	if runs {
-		if err := s.follow(ctx, d, state, sub); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, s.follow(ctx, d, state, sub))
 	}
-	if runs && d.over && len(d.meters) == 0 {
-		err = s.config.Processor.EndOverageSubscription(ctx, sub.ID)
+	// A subscription in another currency ends, too, and the next look creates one in the right currency.
+	ends := runs && !slices.Contains(d.currencies, sub.Currency) && (d.over || sub.Currency != currency(d.payer.Currency))
+	settled = !ends
+	if ends && failed == nil && !hasDraft(state.Invoices, sub.ID) {
+		failed, settled = s.config.Processor.EndOverageSubscription(ctx, sub.ID), true
 	}
-	if err != nil || runs == d.payer.HasOverage && !d.over {
-		return err
+	if failed != nil || runs == d.payer.HasOverage && !ends {
+		return settled, failed
 	}
-	return s.config.Subscriptions.SyncTenant(ctx, tenantID) // copies the status of the subscription for overage
+	return settled, s.config.Subscriptions.SyncTenant(ctx, tenantID) // copies the status of the subscription for overage
 }
 
-// running returns the newest subscription for overage that hasn't ended.
+// hasDraft reports whether an invoice of a subscription is a draft: the processor finalizes it within about an hour, but not if the
+// subscription ends before.
+func hasDraft(list []processor.Invoice, subscriptionID string) bool {
+	return slices.ContainsFunc(list, func(i processor.Invoice) bool { return i.SubscriptionID == subscriptionID && i.Status == "draft" })
+}
+
+// running returns the oldest subscription for overage that hasn't ended.
 func running(list []processor.OverageSubscription) (sub processor.OverageSubscription, ok bool) {
-	for _, o := range list {
+	for _, o := range slices.Backward(list) {
 		if o.EndedAt.IsZero() {
 			return o, true
 		}
@@ -121,40 +130,65 @@ func running(list []processor.OverageSubscription) (sub processor.OverageSubscri
 	return sub, false
 }
 
-// report makes sure that a subscription bills the meters, and reports their charges.
+// endOthers ends all running subscriptions for overage but one, without an invoice: each would bill the same usage.
+func (s *Service) endOthers(ctx context.Context, list []processor.OverageSubscription, keepID string) error {
+	for _, o := range list {
+		if !o.EndedAt.IsZero() || o.ID == keepID {
+			continue
+		}
+		if err := s.config.Processor.CancelSubscription(ctx, o.ID, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report makes sure that a subscription bills the meters, and reports their charges. A meter that fails doesn't stop the others.
 func (s *Service) report(
 	ctx context.Context, tenantID string, d due, state processor.CustomerState, sub processor.OverageSubscription, runs bool,
 ) error {
-	has := map[string]bool{} // before this look
+	since := map[string]time.Time{}
 	var missing []string
+	var failed []error
+	code := sub.Currency
+	if !runs {
+		code = d.currencies[0]
+	}
 	for _, meter := range d.meters {
-		price, err := s.price(ctx, meter, currency(d.payer.Currency))
-		if err != nil {
-			return err
+		price, err := s.price(ctx, meter, code)
+		if err == nil && runs && !slices.Contains(sub.PriceIDs, price) {
+			if err = s.config.Processor.AddOveragePrice(ctx, sub, price); err != nil {
+				err = errors.Join(err, s.forgetRefused(ctx, priceName(meter, code), err))
+			}
 		}
-		if has[meter] = runs && slices.Contains(sub.PriceIDs, price); !has[meter] {
+		switch {
+		case err != nil:
+			failed = append(failed, fmt.Errorf("price of %s: %w", meter, err))
+		case slices.Contains(sub.PriceIDs, price):
+			since[meter] = sub.Since[price]
+		default:
 			missing = append(missing, price)
 		}
 	}
-	switch {
-	case runs:
-		for _, price := range missing {
-			if err := s.config.Processor.AddOveragePrice(ctx, sub, price); err != nil {
-				return err
-			}
-		}
-	default:
+	if !runs && len(missing) > 0 {
 		if err := s.subscribe(ctx, tenantID, d.payer, state, missing); err != nil {
-			return err
+			return errors.Join(append(failed, err)...)
 		}
 	}
-	if err := s.settleReports(ctx, tenantID, d.payer.CustomerID); err != nil {
-		return err
+	failed = append(failed,
+		s.settleReports(ctx, tenantID, d.payer.CustomerID, sub.PeriodStart),
+		s.createReports(ctx, tenantID, sub, since),
+		s.settleReports(ctx, tenantID, d.payer.CustomerID, sub.PeriodStart))
+	return errors.Join(failed...)
+}
+
+// forgetRefused forgets the kept id of a meter or price after a refusal, so that the next look ensures it again: it may have been
+// archived.
+func (s *Service) forgetRefused(ctx context.Context, name string, err error) error {
+	if _, refused := errors.AsType[*processor.Refusal](err); !refused {
+		return nil
 	}
-	if err := s.createReports(ctx, tenantID, sub, has); err != nil {
-		return err
-	}
-	return s.settleReports(ctx, tenantID, d.payer.CustomerID)
+	return s.config.Subscriptions.ForgetProcessorObject(ctx, name)
 }
 
 // subscribe creates the subscription for overage. Its billing periods end with those of the usage.
@@ -195,16 +229,20 @@ func (s *Service) follow(ctx context.Context, d due, state processor.CustomerSta
 	return s.config.Processor.FollowPayment(ctx, sub.ID, plan)
 }
 
+// Names of the processor's objects.
+func meterName(meter string) string           { return "meter/" + meter }
+func priceName(meter, currency string) string { return "overage/" + meter + "/" + currency }
+
 // meter returns the processor's meter for one of ours.
 func (s *Service) meter(ctx context.Context, meter string) (string, error) {
-	return s.config.Subscriptions.KeepProcessorObject(ctx, "meter/"+meter, func() (string, error) {
+	return s.config.Subscriptions.KeepProcessorObject(ctx, meterName(meter), func() (string, error) {
 		return s.config.Processor.EnsureMeter(ctx, meter)
 	})
 }
 
 // price returns the processor's price of a cent of a meter.
 func (s *Service) price(ctx context.Context, meter, currency string) (string, error) {
-	return s.config.Subscriptions.KeepProcessorObject(ctx, "overage/"+meter+"/"+currency, func() (string, error) {
+	return s.config.Subscriptions.KeepProcessorObject(ctx, priceName(meter, currency), func() (string, error) {
 		meterID, err := s.meter(ctx, meter)
 		if err != nil {
 			return "", err
@@ -213,27 +251,21 @@ func (s *Service) price(ctx context.Context, meter, currency string) (string, er
 	})
 }
 
-// schedule sets when each open period is looked at next.
-func (s *Service) schedule(ctx context.Context, tenantID string, failed bool) error {
+// schedule sets when each open period is looked at next. settled is false if there is more to do at the processor soon.
+func (s *Service) schedule(ctx context.Context, tenantID string, settled bool) error {
 	return s.open(ctx, tenantID, func(b *books) error {
 		if err := b.read(ctx); err != nil {
 			return err
 		}
-		reports, err := b.q.ListOpenOverageReports(ctx, tenantID)
+		u, err := b.unsettled(ctx)
 		if err != nil {
-			return fmt.Errorf("list open reports: %w", err)
-		}
-		unsettled := map[int64]bool{}
-		for _, r := range reports {
-			unsettled[r.PeriodStart.UnixMicro()] = true
-		}
-		for _, c := range b.charges {
-			if c.Cents > b.reported[keyOf(c.PeriodStart, c.Meter)] {
-				unsettled[c.PeriodStart.UnixMicro()] = true
-			}
+			return err
 		}
 		for _, p := range b.periods {
-			next := b.next(p, !unsettled[p.PeriodStart.UnixMicro()] && !failed)
+			next := b.next(p, settled && !u.periods[p.PeriodStart.UnixMicro()])
+			if next == nil && u.periods[p.PeriodStart.UnixMicro()] {
+				s.config.Log.ErrorContext(ctx, "a period is closed with charges that were never reported", "tenantId", tenantID, "start", p.PeriodStart)
+			}
 			err := b.q.SetOverageLook(ctx, db.SetOverageLookParams{TenantID: tenantID, PeriodStart: p.PeriodStart, LookAt: next, Now: b.now})
 			if err != nil {
 				return fmt.Errorf("set next look: %w", err)

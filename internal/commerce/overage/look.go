@@ -3,6 +3,8 @@ package overage
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,10 +12,11 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/postgres"
+	"showfloor/internal/tenancy/usage"
 )
 
 const (
-	// lookRows is the number of due tenants for which one Look adds jobs.
+	// lookRows is the number of due tenants for which one EnqueueDue adds jobs.
 	lookRows = 500
 	// usingPage is how many tenants with usage are read at a time.
 	usingPage = 1000
@@ -21,8 +24,8 @@ const (
 	lately = 2 * time.Hour
 )
 
-// Look adds jobs for the tenants whose periods are due. It may run twice.
-func (s *Service) Look(ctx context.Context) error {
+// EnqueueDue adds jobs for the tenants whose periods are due. It may run twice.
+func (s *Service) EnqueueDue(ctx context.Context) error {
 	if !s.config.Processor.Configured() {
 		return nil
 	}
@@ -33,9 +36,17 @@ func (s *Service) Look(ctx context.Context) error {
 	return s.insert(ctx, due)
 }
 
-// Find adds jobs for the tenants that use something in a period that isn't known yet. It may run twice.
-func (s *Service) Find(ctx context.Context) error {
+// EnqueueNew adds jobs for the tenants that use something in a period that isn't known yet. It may run twice.
+func (s *Service) EnqueueNew(ctx context.Context) error {
 	if !s.config.Processor.Configured() {
+		return nil
+	}
+	allowances, err := s.config.Usage.Allowances(ctx)
+	if err != nil {
+		return err
+	}
+	charges := func(a db.PlanAllowance) bool { return a.Overage == usage.Charge }
+	if !slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(allowances))...), charges) {
 		return nil
 	}
 	q, now := db.New(s.config.Pool), s.config.Now()
@@ -71,5 +82,16 @@ func (s *Service) insert(ctx context.Context, tenantIDs []string) error {
 			return fmt.Errorf("insert jobs to charge overage: %w", err)
 		}
 		return nil
+	})
+}
+
+// keep is how long closed periods are kept after their beginning, with their charges and reports.
+const keep = 400 * 24 * time.Hour
+
+// DeleteOld deletes closed periods that began longer ago than keep.
+func (s *Service) DeleteOld(ctx context.Context) error {
+	q, before := db.New(s.config.Pool), s.config.Now().Add(-keep)
+	return postgres.DeleteInBatches(ctx, "overage periods", func(maxRows int32) (int64, error) {
+		return q.DeleteOveragePeriodsBefore(ctx, db.DeleteOveragePeriodsBeforeParams{Before: before, MaxRows: maxRows})
 	})
 }

@@ -190,21 +190,21 @@ func TestTheJobs(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	require.NoError(t, r.Overage.Look(t.Context()))
-	require.NoError(t, r.Overage.Find(t.Context()))
+	require.NoError(t, r.Overage.EnqueueDue(t.Context()))
+	require.NoError(t, r.Overage.EnqueueNew(t.Context()))
 	require.Zero(t, jobs(), "nothing was used")
 	r.push(t, 1)
-	require.NoError(t, r.Overage.Find(t.Context()))
-	require.NoError(t, r.Overage.Find(t.Context()))
+	require.NoError(t, r.Overage.EnqueueNew(t.Context()))
+	require.NoError(t, r.Overage.EnqueueNew(t.Context()))
 	require.Equal(t, 1, jobs())
 	r.work(t)
 	_, err := r.Pool.Exec(t.Context(), "DELETE FROM river_job WHERE kind = 'overage_charge'")
 	require.NoError(t, err)
-	require.NoError(t, r.Overage.Find(t.Context()))
-	require.NoError(t, r.Overage.Look(t.Context()))
+	require.NoError(t, r.Overage.EnqueueNew(t.Context()))
+	require.NoError(t, r.Overage.EnqueueDue(t.Context()))
 	require.Zero(t, jobs(), "the period is known, and looked at in an hour")
 	r.Clock.Advance(hour)
-	require.NoError(t, r.Overage.Look(t.Context()))
+	require.NoError(t, r.Overage.EnqueueDue(t.Context()))
 	require.Equal(t, 1, jobs())
 }
 

@@ -2,6 +2,7 @@ package overage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func (s *Service) open(ctx context.Context, tenantID string, do func(b *books) e
 			return fmt.Errorf("lock tenant: %w", err)
 		}
 		var err error
-		if b.payer, err = s.config.Subscriptions.GetPayer(ctx, tx, tenantID); err != nil {
+		if b.payer, err = s.config.Subscriptions.GetPayerTx(ctx, tx, tenantID); err != nil {
 			return err
 		}
 		return do(b)
@@ -77,44 +78,78 @@ func (b *books) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// addUp brings the periods and charges of a tenant up to date.
-func (s *Service) addUp(ctx context.Context, tenantID string) error {
-	return s.open(ctx, tenantID, func(b *books) error {
-		if err := b.bound(ctx); err != nil {
-			return err
-		}
-		if err := b.read(ctx); err != nil {
-			return err
-		}
-		limit, err := spendCap(ctx, b.q, tenantID)
-		if err != nil {
-			return err
-		}
-		for i := range b.periods {
-			if err := b.addUpPeriod(ctx, b.periods[i], limit); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// unsettled are the charges that aren't in the processor's sums yet.
+type unsettled struct {
+	open []db.OverageReport
+	// unreported are charges that aren't reported in full.
+	unreported []db.OverageCharge
+	// periods are the starts of the periods of both.
+	periods map[int64]bool
 }
 
-// bound ends the periods whose subscription has ended or has begun another period, and writes the period that runs with the terms of
-// the plan.
-func (b *books) bound(ctx context.Context) error {
-	if !b.payer.Runs {
-		return b.shorten(ctx, b.payer.EndedAt(b.now), time.Time{})
+func (b *books) unsettled(ctx context.Context) (u unsettled, err error) {
+	if u.open, err = b.q.ListOpenOverageReports(ctx, b.tenantID); err != nil {
+		return u, fmt.Errorf("list open reports: %w", err)
 	}
-	if err := b.shorten(ctx, b.payer.From, b.payer.From); err != nil {
-		return err
+	u.periods = map[int64]bool{}
+	for _, r := range u.open {
+		u.periods[r.PeriodStart.UnixMicro()] = true
 	}
-	terms, err := b.terms(ctx)
+	for _, c := range b.charges {
+		if c.Cents > b.reported[keyOf(c.PeriodStart, c.Meter)] {
+			u.unreported = append(u.unreported, c)
+			u.periods[c.PeriodStart.UnixMicro()] = true
+		}
+	}
+	return u, nil
+}
+
+// addUp brings the periods and charges of a tenant up to date.
+func (s *Service) addUp(ctx context.Context, tenantID string) error {
+	return s.open(ctx, tenantID, func(b *books) error { return b.addUp(ctx) })
+}
+
+func (b *books) addUp(ctx context.Context) error {
+	row, err := spendCap(ctx, b.q, b.tenantID)
 	if err != nil {
 		return err
 	}
-	if len(terms) > 0 {
-		if err := b.putTerms(ctx, terms); err != nil {
+	reopened, err := b.setPeriods(ctx, row.CapCents)
+	if err != nil {
+		return err
+	}
+	if err := b.read(ctx); err != nil {
+		return err
+	}
+	if reopened {
+		if err := b.waive(ctx, b.payer.From); err != nil {
 			return err
+		}
+	}
+	for i := range b.periods {
+		if err := b.addUpPeriod(ctx, b.periods[i], row.CapCents); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setPeriods ends the periods whose subscription has ended or has begun another period, and writes the period that runs with the terms
+// of the plan. reopened: the period had ended, because the subscription was paused or unpaid, and runs again.
+func (b *books) setPeriods(ctx context.Context, limit *int64) (reopened bool, err error) {
+	if !b.payer.Runs {
+		return false, b.shorten(ctx, b.payer.EndedAt(b.now), time.Time{})
+	}
+	if err := b.shorten(ctx, b.payer.From, b.payer.From); err != nil {
+		return false, err
+	}
+	terms, err := b.terms(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(terms) > 0 || b.payer.HasOverage {
+		if reopened, err = b.putTerms(ctx, terms, limit); err != nil {
+			return false, err
 		}
 	}
 	meters := []string{}
@@ -123,19 +158,24 @@ func (b *books) bound(ctx context.Context) error {
 	}
 	err = b.q.StopOverageCharges(ctx, db.StopOverageChargesParams{TenantID: b.tenantID, PeriodStart: b.payer.From, Meters: meters})
 	if err != nil {
-		return fmt.Errorf("stop charges: %w", err)
+		return false, fmt.Errorf("stop charges: %w", err)
 	}
-	return nil
+	return reopened, nil
 }
 
 // putTerms writes the period that runs, with the terms of its charges.
-func (b *books) putTerms(ctx context.Context, terms []db.PlanAllowance) error {
-	err := b.q.PutOveragePeriod(ctx, db.PutOveragePeriodParams{
+func (b *books) putTerms(ctx context.Context, terms []db.PlanAllowance, limit *int64) (reopened bool, err error) {
+	before, err := b.q.GetOveragePeriod(ctx, db.GetOveragePeriodParams{TenantID: b.tenantID, PeriodStart: b.payer.From})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return false, fmt.Errorf("get period: %w", err)
+	}
+	reopened = err == nil && (before.LookAt == nil || !before.PeriodEnd.After(b.now))
+	err = b.q.PutOveragePeriod(ctx, db.PutOveragePeriodParams{
 		TenantID: b.tenantID, PeriodStart: b.payer.From, PeriodEnd: b.payer.To, SubscriptionID: b.payer.SubscriptionID,
-		Currency: b.payer.Currency, Now: &b.now,
+		Currency: b.payer.Currency, CapCents: limit, Now: &b.now,
 	})
 	if err != nil {
-		return fmt.Errorf("put period: %w", err)
+		return false, fmt.Errorf("put period: %w", err)
 	}
 	for _, t := range terms {
 		err := b.q.PutOverageCharge(ctx, db.PutOverageChargeParams{
@@ -143,15 +183,41 @@ func (b *books) putTerms(ctx context.Context, terms []db.PlanAllowance) error {
 			PriceCents: *t.OveragePriceCents, Units: *t.OverageUnits,
 		})
 		if err != nil {
-			return fmt.Errorf("put terms of charge: %w", err)
+			return false, fmt.Errorf("put terms of charge: %w", err)
+		}
+	}
+	return reopened, nil
+}
+
+// waive leaves the usage until now of the period that starts at a time uncharged, as far as it isn't charged yet.
+func (b *books) waive(ctx context.Context, start time.Time) error {
+	used, err := b.config.Usage.SumAllTx(ctx, b.tx, b.tenantID, start, b.now)
+	if err != nil {
+		return err
+	}
+	for i := range b.charges {
+		c := &b.charges[i]
+		units := used.Units(usage.Meter(c.Meter))
+		waived := usage.OverageCents(units, c.Included, c.PriceCents, c.Units) - c.Cents
+		if !c.PeriodStart.Equal(start) || !c.Charging || waived <= c.WaivedCents {
+			continue
+		}
+		c.WaivedCents = waived
+		err := b.q.WaiveOverage(ctx, db.WaiveOverageParams{
+			TenantID: b.tenantID, PeriodStart: c.PeriodStart, Meter: c.Meter, WaivedCents: waived,
+		})
+		if err != nil {
+			return fmt.Errorf("waive: %w", err)
 		}
 	}
 	return nil
 }
 
-// shorten ends periods that are open at a time, except the one that starts at but.
-func (b *books) shorten(ctx context.Context, until, but time.Time) error {
-	err := b.q.ShortenOveragePeriods(ctx, db.ShortenOveragePeriodsParams{TenantID: b.tenantID, Until: until, But: but, Now: b.now})
+// shorten ends periods that are open at a time, except the one with a start.
+func (b *books) shorten(ctx context.Context, until, except time.Time) error {
+	err := b.q.ShortenOveragePeriods(ctx, db.ShortenOveragePeriodsParams{
+		TenantID: b.tenantID, Until: until, ExceptStart: except, Now: b.now,
+	})
 	if err != nil {
 		return fmt.Errorf("shorten periods: %w", err)
 	}
@@ -173,11 +239,8 @@ func (b *books) terms(ctx context.Context) ([]db.PlanAllowance, error) {
 	return slices.DeleteFunc(slices.Clone(all[b.payer.Plan]), func(a db.PlanAllowance) bool { return !charged(a) }), nil
 }
 
-// addUpPeriod stores what the usage of a period costs.
+// addUpPeriod stores the charges of a period. limit is the present spend cap, for announcements.
 func (b *books) addUpPeriod(ctx context.Context, p db.OveragePeriod, limit *int64) error {
-	if !b.now.Before(p.PeriodEnd) {
-		limit = p.CapCents
-	}
 	var list []*db.OverageCharge
 	charges := map[usage.Meter]int64{}
 	for i := range b.charges {
@@ -191,14 +254,14 @@ func (b *books) addUpPeriod(ctx context.Context, p db.OveragePeriod, limit *int6
 		if err != nil {
 			return err
 		}
-		left := newRoom(limit, charges)
+		left := newHeadroom(p.CapCents, charges)
 		for _, c := range list {
 			units, before := used.Units(usage.Meter(c.Meter)), *c
 			if !c.Charging {
 				continue
 			}
 			c.Used = max(c.Used, units)
-			c.Cents = left.raise(c.Cents, usage.OverageCents(c.Used, c.Included, c.PriceCents, c.Units))
+			c.Cents = left.raise(c.Cents, usage.OverageCents(c.Used, c.Included, c.PriceCents, c.Units)-c.WaivedCents)
 			if *c == before {
 				continue
 			}

@@ -18,53 +18,55 @@ const (
 )
 
 // createReports creates a report of each charge that isn't reported in full, unless the meter has a report that is open. sub is the
-// subscription for overage as it was before this look, and has are the meters that it billed then: usage counts only after a meter's
-// price was added, so other meters wait for the next look.
-func (s *Service) createReports(ctx context.Context, tenantID string, sub processor.OverageSubscription, has map[string]bool) error {
+// subscription for overage as it was before this look, and since is when it began to bill each meter: other meters wait for the next
+// look. Charges in another currency wait for a subscription with it.
+func (s *Service) createReports(
+	ctx context.Context, tenantID string, sub processor.OverageSubscription, since map[string]time.Time,
+) error {
 	return s.open(ctx, tenantID, func(b *books) error {
 		if err := b.read(ctx); err != nil {
 			return err
 		}
-		open, err := b.q.ListOpenOverageReports(ctx, tenantID)
+		u, err := b.unsettled(ctx)
 		if err != nil {
-			return fmt.Errorf("list open reports: %w", err)
+			return err
 		}
 		busy := map[string]bool{}
-		for _, r := range open {
+		for _, r := range u.open {
 			busy[r.Meter] = true
 		}
-		ends := map[int64]time.Time{}
+		periods := map[int64]db.OveragePeriod{}
 		for _, p := range b.periods {
-			ends[p.PeriodStart.UnixMicro()] = p.PeriodEnd
+			periods[p.PeriodStart.UnixMicro()] = p
 		}
-		for _, c := range b.charges {
-			cents := c.Cents - b.reported[keyOf(c.PeriodStart, c.Meter)]
-			if cents <= 0 || busy[c.Meter] || !has[c.Meter] {
+		for _, c := range u.unreported {
+			p := periods[c.PeriodStart.UnixMicro()]
+			from, billed := since[c.Meter]
+			if busy[c.Meter] || !billed || currency(p.Currency) != sub.Currency {
 				continue
 			}
-			created, err := b.createReport(ctx, c, cents, ends[c.PeriodStart.UnixMicro()], sub.PeriodStart)
-			if err != nil {
+			if busy[c.Meter], err = b.createReport(ctx, c, p.PeriodEnd, sub.PeriodStart, from); err != nil {
 				return err
 			}
-			busy[c.Meter] = created
 		}
 		return nil
 	})
 }
 
-func (b *books) createReport(ctx context.Context, c db.OverageCharge, cents int64, end, billed time.Time) (created bool, err error) {
+func (b *books) createReport(ctx context.Context, c db.OverageCharge, end, billed, since time.Time) (created bool, err error) {
 	taken, err := b.q.ListOverageMinutes(ctx, db.ListOverageMinutesParams{
 		TenantID: b.tenantID, Meter: c.Meter, Since: earlier(end, b.now).Add(-(backMinutes + 1) * time.Minute),
 	})
 	if err != nil {
 		return false, fmt.Errorf("list times of reports: %w", err)
 	}
-	at, ok := reportTime(end, billed, b.now, taken)
+	at, ok := reportTime(end, billed, since, b.now, taken)
 	if !ok {
 		return false, nil
 	}
 	err = b.q.CreateOverageReport(ctx, db.CreateOverageReportParams{
-		ID: id.New(id.OverageReport), TenantID: b.tenantID, PeriodStart: c.PeriodStart, Meter: c.Meter, Cents: cents, At: at, Now: b.now,
+		ID: id.New(id.OverageReport), TenantID: b.tenantID, PeriodStart: c.PeriodStart, Meter: c.Meter,
+		Cents: c.Cents - b.reported[keyOf(c.PeriodStart, c.Meter)], At: at, Now: b.now,
 	})
 	if err != nil {
 		return false, fmt.Errorf("create report: %w", err)
@@ -79,15 +81,16 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// settleReports sends the open reports of a tenant, and looks for them in the processor's sums.
-func (s *Service) settleReports(ctx context.Context, tenantID, customerID string) error {
+// settleReports sends the open reports of a tenant, and looks for them in the processor's sums. billed is the start of the present billing
+// period of the subscription for overage.
+func (s *Service) settleReports(ctx context.Context, tenantID, customerID string, billed time.Time) error {
 	open, err := db.New(s.config.Pool).ListOpenOverageReports(ctx, tenantID)
 	if err != nil {
 		return fmt.Errorf("list open reports: %w", err)
 	}
 	var failed []error
 	for _, r := range open {
-		if err := s.settleReport(ctx, customerID, r); err != nil {
+		if err := s.settleReport(ctx, customerID, billed, r); err != nil {
 			failed = append(failed, fmt.Errorf("report %s: %w", r.ID, err))
 		}
 	}
@@ -95,17 +98,16 @@ func (s *Service) settleReports(ctx context.Context, tenantID, customerID string
 }
 
 // settleReport sends a report until the processor has accepted it, and counts it when the processor's sum of its minute has it. The
-// processor adds up accepted reports some time later. After resendTime the identifier may not be unique any more, so nothing is sent
-// again: if the sum doesn't have the report then, it is lost, and another one follows.
-func (s *Service) settleReport(ctx context.Context, customerID string, r db.OverageReport) error {
+// processor adds up accepted reports some time later. A report that may not be sent any more, and that isn't in the sum after lostTime,
+// is lost, and another one follows.
+func (s *Service) settleReport(ctx context.Context, customerID string, billed time.Time, r db.OverageReport) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
-	fresh := now.Sub(r.CreatedAt).Abs() < resendTime
-	if r.AcceptedAt == nil && fresh {
+	if r.AcceptedAt == nil && mayBeSent(r.CreatedAt, r.At, billed, now) {
 		err := s.config.Processor.ReportOverage(ctx, processor.OverageReport{
 			ID: r.ID, Meter: r.Meter, CustomerID: customerID, Cents: r.Cents, At: r.At,
 		})
 		if err != nil {
-			return err
+			return errors.Join(err, s.forgetRefused(ctx, meterName(r.Meter), err))
 		}
 		if err := q.AcceptOverageReport(ctx, db.AcceptOverageReportParams{TenantID: r.TenantID, ID: r.ID, Now: &now}); err != nil {
 			return fmt.Errorf("accept: %w", err)
@@ -118,12 +120,12 @@ func (s *Service) settleReport(ctx context.Context, customerID string, r db.Over
 	from := r.At.UTC().Truncate(time.Minute)
 	sum, err := s.config.Processor.SumOverage(ctx, meterID, customerID, from, from.Add(time.Minute))
 	if err != nil {
-		return err
+		return errors.Join(err, s.forgetRefused(ctx, meterName(r.Meter), err))
 	}
 	status := counted
 	switch {
 	case sum >= r.Cents:
-	case fresh:
+	case now.Sub(r.CreatedAt).Abs() < lostTime:
 		return nil
 	default:
 		status = lost

@@ -20,19 +20,21 @@ const (
 	// draftTime is how long after the end of a billing period reports are still sent for its invoice. The processor finalizes the draft
 	// after about an hour, and needs some minutes to add a report to its sums.
 	draftTime = 20 * time.Minute
-	// resendTime is how long a report is sent with the same identifier, which is unique for 24 hours at the processor. Afterwards only
-	// the processor's sums tell whether it has arrived.
-	resendTime = 23 * time.Hour
+	// sendTime is how long a report is sent again without an answer: much less than the 24 hours for which its identifier is unique at
+	// the processor.
+	sendTime = 12 * time.Hour
+	// lostTime is when a report is lost that isn't in the processor's sums: long enough after sendTime for the processor to add up.
+	lostTime = 23 * time.Hour
 	// backMinutes is how many minutes before the end of a period can have reports that are dated back.
 	backMinutes = 10
 )
 
-// room is what the spend cap leaves to charge in a period.
-type room struct{ left int64 }
+// headroom is the amount that the spend cap leaves to charge in a period.
+type headroom struct{ left int64 }
 
-// newRoom returns the room beside the charges that are stored already. capCents is nil for no cap.
-func newRoom(capCents *int64, charges map[usage.Meter]int64) *room {
-	r := &room{left: usage.MaxOverageCents}
+// newHeadroom returns the headroom beside the charges that are stored already. capCents is nil for no cap.
+func newHeadroom(capCents *int64, charges map[usage.Meter]int64) *headroom {
+	r := &headroom{left: usage.MaxOverageCents}
 	if capCents != nil {
 		r.left = min(r.left, *capCents)
 	}
@@ -42,8 +44,8 @@ func newRoom(capCents *int64, charges map[usage.Meter]int64) *room {
 	return r
 }
 
-// raise returns a meter's charge after its usage has the given price: never less than before, and no more than the room allows.
-func (r *room) raise(before, price int64) int64 {
+// raise returns a meter's charge after its usage has the given price: never less than before, and no more than the headroom allows.
+func (r *headroom) raise(before, price int64) int64 {
 	more := max(0, min(price-before, r.left))
 	r.left -= more
 	return before + more
@@ -75,7 +77,7 @@ func nextLook(end, now time.Time, settled bool) *time.Time {
 			next = flushed
 		}
 		return &next
-	case !settled:
+	case !settled && now.Before(end.Add(2*keepOpen)):
 		return new(now.Add(settleEvery))
 	case now.Before(end.Add(keepOpen)):
 		return new(now.Add(lateEvery))
@@ -85,16 +87,16 @@ func nextLook(end, now time.Time, settled bool) *time.Time {
 }
 
 // reportTime returns the time with which a charge of a period that ends at end is reported, in whole seconds. billed is the present
-// billing period's start of the subscription for overage; the zero time if reports can't be dated back. While the invoice for the
-// billing period before is a draft, charges of a period that has ended are dated back into it. taken are the times of the meter's
-// earlier reports; if each minute is taken, ok is false, and the charge waits for the next look.
-func reportTime(end, billed, now time.Time, taken []time.Time) (at time.Time, ok bool) {
+// billing period's start of the subscription for overage, and since is when it began to bill the meter: earlier usage isn't billed.
+// While the invoice for the billing period before is a draft, charges of the usage period that ended with it are dated back into it.
+// taken are the times of the meter's earlier reports; if no minute is free, ok is false, and the charge waits for the next look.
+func reportTime(end, billed, since, now time.Time, taken []time.Time) (at time.Time, ok bool) {
 	minutes := map[time.Time]bool{}
 	for _, t := range taken {
 		minutes[t.UTC().Truncate(time.Minute)] = true
 	}
-	free := func(t time.Time) bool { return !minutes[t.UTC().Truncate(time.Minute)] }
-	if !billed.IsZero() && !now.Before(end) && !billed.Before(end) && now.Before(billed.Add(draftTime)) {
+	free := func(t time.Time) bool { return !t.Before(since) && !minutes[t.UTC().Truncate(time.Minute)] }
+	if draft := billed.Add(draftTime); !billed.Before(end) && billed.Before(end.Add(draftTime)) && now.Before(draft) && !now.Before(end) {
 		for n := range backMinutes {
 			if at = end.Add(-time.Duration(n)*time.Minute - time.Second).UTC().Truncate(time.Second); free(at) {
 				return at, true
@@ -103,4 +105,11 @@ func reportTime(end, billed, now time.Time, taken []time.Time) (at time.Time, ok
 	}
 	at = now.UTC().Truncate(time.Second)
 	return at, free(at)
+}
+
+// mayBeSent reports whether a report may be sent at a time: while its identifier is unique, and not after the draft of the invoice
+// that would have it.
+func mayBeSent(created, at, billed, now time.Time) bool {
+	late := at.Before(billed) && !now.Before(billed.Add(draftTime))
+	return now.Sub(created).Abs() < sendTime && !late
 }

@@ -25,17 +25,18 @@ import (
 
 // Usage knows what tenants have used, and what their plans include.
 type Usage interface {
-	GetUsage(ctx context.Context, tenantID string) (usage.Period, error)
 	SumAllTx(ctx context.Context, tx pgx.Tx, tenantID string, from, to time.Time) (usage.Amounts, error)
+	Allowances(ctx context.Context) (map[string][]db.PlanAllowance, error)
 	AllowancesTx(ctx context.Context, tx pgx.Tx) (map[string][]db.PlanAllowance, error)
 	ListUsing(ctx context.Context, since time.Time, after string, limit int) ([]string, error)
-	ForgetBlocks()
+	ForgetBlocksOf(tenantID string)
 }
 
 // Subscriptions knows who pays for which period.
 type Subscriptions interface {
-	GetPayer(ctx context.Context, through db.DBTX, tenantID string) (subscription.Payer, error)
+	GetPayerTx(ctx context.Context, through db.DBTX, tenantID string) (subscription.Payer, error)
 	KeepProcessorObject(ctx context.Context, name string, create func() (string, error)) (string, error)
+	ForgetProcessorObject(ctx context.Context, name string) error
 	SyncTenant(ctx context.Context, tenantID string) error
 }
 

@@ -22,8 +22,11 @@ type OverageSubscription struct {
 	ID string
 	// Status is the processor's own: incomplete, incomplete_expired, active, past_due, canceled, unpaid or paused.
 	Status string
-	// PriceIDs are the prices of its items.
-	PriceIDs               []string
+	// PriceIDs are the prices of its items, and Since is when each was added: earlier usage isn't billed.
+	PriceIDs []string
+	Since    map[string]time.Time
+	// Currency is in lower case.
+	Currency               string
 	PeriodStart, PeriodEnd time.Time
 	// EndedAt is zero while the subscription runs.
 	EndedAt, CreatedAt time.Time
@@ -44,12 +47,13 @@ func overageSubscription(s *stripe.Subscription) OverageSubscription {
 		ID: s.ID, Status: string(s.Status), PeriodStart: moment(s.CurrentPeriodStart), PeriodEnd: moment(s.CurrentPeriodEnd),
 		EndedAt: moment(s.EndedAt), CreatedAt: moment(s.Created), PaymentMethodID: paymentMethod(s),
 		ByInvoice: s.CollectionMethod == stripe.SubscriptionCollectionMethodSendInvoice, DaysUntilDue: int(s.DaysUntilDue),
-		PaymentURL: paymentURL(s),
+		PaymentURL: paymentURL(s), Currency: string(s.Currency), Since: map[string]time.Time{},
 	}
 	if s.Items != nil {
 		for _, item := range s.Items.Data {
 			if item.Price != nil {
 				out.PriceIDs = append(out.PriceIDs, item.Price.ID)
+				out.Since[item.Price.ID] = moment(item.Created)
 			}
 		}
 	}

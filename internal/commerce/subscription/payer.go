@@ -24,10 +24,12 @@ type Payer struct {
 	Currency string
 	// SameCurrency: the plan's prices are in the currency of the subscription.
 	SameCurrency bool
-	// Runs: the subscription is ACTIVE or PAST_DUE. Then From and To are the present period of usage; otherwise To is a day from now.
+	// Runs: the subscription is ACTIVE or PAST_DUE. Then From and To are the present period of usage; otherwise To is midnight (UTC), one
+	// to two days from now.
 	Runs     bool
 	From, To time.Time
-	// Chargeable: usage above the included one can be charged. It can while the subscription is ACTIVE and no charge of overage is unpaid.
+	// Chargeable: new usage above the included one can be charged. It can while the subscription is ACTIVE, SameCurrency, and no charge
+	// of overage is unpaid.
 	Chargeable bool
 	// HasOverage: a subscription for overage runs at the processor.
 	HasOverage bool
@@ -43,8 +45,8 @@ func (p Payer) EndedAt(now time.Time) time.Time {
 	return now
 }
 
-// GetPayer returns who pays for a tenant's usage. It reads through the given connection.
-func (s *Service) GetPayer(ctx context.Context, through db.DBTX, tenantID string) (Payer, error) {
+// GetPayerTx returns who pays for a tenant's usage. It reads through the given connection.
+func (s *Service) GetPayerTx(ctx context.Context, through db.DBTX, tenantID string) (Payer, error) {
 	q, now := db.New(through), s.config.Now().UTC()
 	tier, err := s.config.Usage.TierTx(ctx, through, tenantID)
 	if err != nil {
@@ -54,7 +56,7 @@ func (s *Service) GetPayer(ctx context.Context, through db.DBTX, tenantID string
 	if err != nil {
 		return Payer{}, fmt.Errorf("list plans: %w", err)
 	}
-	p := Payer{Plan: tier, Currency: currencyOf(plans, tier), SameCurrency: true, To: now.AddDate(0, 0, 1)}
+	p := Payer{Plan: tier, Currency: currencyOf(plans, tier), SameCurrency: true, To: now.Truncate(24*time.Hour).AddDate(0, 0, 2)}
 	list, err := q.ListSubscriptionsOfTenant(ctx, tenantID)
 	if err != nil {
 		return Payer{}, fmt.Errorf("list subscriptions: %w", err)
@@ -77,7 +79,13 @@ func (s *Service) GetPayer(ctx context.Context, through db.DBTX, tenantID string
 		p.Runs = true
 		p.From, p.To = monthOf(row.PeriodStart, row.PeriodEnd, now)
 	}
-	p.Chargeable = row.Status == Active && p.SameCurrency && (!p.HasOverage || *customer.OverageStatus == Active)
+	if row.Status == Active && p.SameCurrency && (!p.HasOverage || *customer.OverageStatus == Active) {
+		unpaid, err := q.HasUnpaidOverage(ctx, db.HasUnpaidOverageParams{TenantID: tenantID, Now: now})
+		if err != nil {
+			return Payer{}, fmt.Errorf("look for unpaid overage: %w", err)
+		}
+		p.Chargeable = !unpaid
+	}
 	if row.Status == Canceled && !row.CancelAtPeriodEnd {
 		p.canceledAt = row.CanceledAt
 	}
@@ -108,6 +116,11 @@ func (c *changes) copyOverage(ctx context.Context, list []processor.OverageSubsc
 		c.newPlan = true // what the plan charges may be blocked from now on
 	}
 	return nil
+}
+
+// ForgetProcessorObject forgets the id of an object that the processor refuses, so that KeepProcessorObject looks for it again.
+func (s *Service) ForgetProcessorObject(ctx context.Context, name string) error {
+	return wrap("forget object of the processor", db.New(s.config.Pool).DeleteProcessorObject(ctx, name))
 }
 
 // KeepProcessorObject returns the id of an object of the platform's own account at the processor. It creates the object if there is

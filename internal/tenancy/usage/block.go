@@ -19,6 +19,9 @@ const (
 	maxKnownBlocks = 10_000
 )
 
+// ForgetBlocksOf removes what this process has cached about a tenant's blocked meters.
+func (s *Service) ForgetBlocksOf(tenantID string) { s.blocks.Delete(tenantID) }
+
 // ForgetBlocks removes what this process has cached about blocked meters. Call it after the commit of a change of allowances.
 func (s *Service) ForgetBlocks() { s.blocks.Clear() }
 
@@ -90,17 +93,18 @@ func (s *Service) findBlocked(ctx context.Context, through db.DBTX, tenantID str
 // refusals returns the refusals of the meters whose included usage is used up: with Block, and with Charge at the spend cap or while
 // nothing can be charged.
 func (a allowances) refusals(p Period, plans []db.Plan, charge Charging) map[Meter]*problem.Error {
-	capReached := charge.capReached(p.OverageCents())
+	limit := charge.limit()
+	capReached := charge.Cents(p) >= limit
 	list := map[Meter]*problem.Error{}
 	for _, r := range p.Readings {
 		switch {
 		case !r.isUsedUp() || r.Overage == Allow:
 		case r.Overage == Charge && charge.Available && capReached:
-			list[r.Meter] = spendCapReached(p.Plan, *charge.CapCents, r)
+			list[r.Meter] = spendCapReached(p.Plan, limit, r)
 		case r.Overage == Block:
-			list[r.Meter] = a.exceeded(p.Plan, plans, r)
+			list[r.Meter] = a.exceeded(p.Plan, plans, r, charge.Available)
 		case !charge.Available:
-			list[r.Meter] = a.exceeded(p.Plan, plans, r)
+			list[r.Meter] = a.exceeded(p.Plan, plans, r, charge.Available)
 			list[r.Meter].Message += "; more is charged while the subscription is ACTIVE and all its charges are paid"
 		}
 	}
@@ -110,15 +114,16 @@ func (a allowances) refusals(p Period, plans []db.Plan, charge Charging) map[Met
 // isUsedUp reports whether the included usage is used up.
 func (r Reading) isUsedUp() bool { return r.Included != nil && r.Used >= *r.Included }
 
-// exceeded returns the refusal of a blocked meter. plans are all plans, the smallest tier first.
-func (a allowances) exceeded(plan string, plans []db.Plan, r Reading) *problem.Error {
+// exceeded returns the refusal of a blocked meter. plans are all plans, the smallest tier first. chargeable: usage above the included
+// one can be charged to the tenant.
+func (a allowances) exceeded(plan string, plans []db.Plan, r Reading, chargeable bool) *problem.Error {
 	refusal := problem.New(problem.Forbidden, "plan_limit", "the plan %s includes %d %s in a period, and they are used up",
 		plan, *r.Included, r.Meter)
 	refusal.Limit = &problem.Limit{Name: string(r.Meter), Value: *r.Included, Plan: plan}
 	larger := false // plans come smallest first; a smaller one is no upgrade
 	for _, p := range plans {
 		more, limited := a[p.Tier][r.Meter]
-		allows := !limited || more.Overage != Block || more.Included > r.Used
+		allows := !limited || more.Overage == Allow || more.Overage == Charge && chargeable || more.Included > r.Used
 		larger = larger || p.Tier == plan
 		if !p.Active || !larger || p.Tier == plan || !allows {
 			continue

@@ -14,10 +14,28 @@ const MaxOverageCents = 99_999_999
 
 // Charging says whether and how far a tenant can be charged for usage above the included one.
 type Charging struct {
-	// Available: usage can be charged. Otherwise the overage Charge refuses new work like Block.
+	// Available: new usage can be charged. Otherwise the overage Charge refuses new work like Block.
 	Available bool
+	// Runs: usage of work that runs is charged.
+	Runs bool
 	// CapCents is the tenant's spend cap for a period; nil for none.
 	CapCents *int64
+	// Stored are the charges of the period that are stored already, and Waived is the price of usage that stays uncharged.
+	Stored, Waived map[Meter]int64
+}
+
+// Cents is the charge of a period: the price of the usage above the included one, up to the spend cap, and never less than the stored
+// charges.
+func (c Charging) Cents(p Period) int64 {
+	stored, priced := int64(0), int64(0)
+	for _, r := range p.Readings {
+		stored += c.Stored[r.Meter]
+		priced += max(c.Stored[r.Meter], r.OverageCents()-c.Waived[r.Meter])
+	}
+	if !c.Runs {
+		return stored
+	}
+	return max(stored, min(priced, c.limit()))
 }
 
 // Charges returns what holds for a tenant. It reads through the given connection, so that a caller's transaction needs no second one.
@@ -35,8 +53,13 @@ func (*Service) TierTx(ctx context.Context, through db.DBTX, tenantID string) (s
 	return tier, nil
 }
 
-// capReached reports whether a charge has reached the spend cap.
-func (c Charging) capReached(cents int64) bool { return c.CapCents != nil && cents >= *c.CapCents }
+// limit is the spend cap, or MaxOverageCents without one.
+func (c Charging) limit() int64 {
+	if c.CapCents == nil {
+		return MaxOverageCents
+	}
+	return min(MaxOverageCents, *c.CapCents)
+}
 
 // OverageCents is the price of usage above the included one: of each units that are begun, at most MaxOverageCents.
 func OverageCents(used, included, priceCents, units int64) int64 {
@@ -57,14 +80,6 @@ func (r Reading) OverageCents() int64 {
 		return 0
 	}
 	return OverageCents(r.Used, *r.Included, r.PriceCents, r.Units)
-}
-
-// OverageCents is the price of all usage above the included one, without the spend cap, at most MaxOverageCents.
-func (p Period) OverageCents() (cents int64) {
-	for _, r := range p.Readings {
-		cents = min(cents+r.OverageCents(), MaxOverageCents)
-	}
-	return cents
 }
 
 // SpendCapName is the name of the spend cap in refusals.
