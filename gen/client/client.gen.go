@@ -1477,7 +1477,7 @@ type ClientInterface interface {
 
 	// ListBillingInvoices List invoices
 	//
-	// Lists the tenant's invoices that are no drafts, newest first.
+	// Lists the tenant's invoices that are no drafts, newest first. Invoices of 0 for overage are left out.
 	//
 	// Corresponds with GET /v1/me/billing/invoices (the `ListBillingInvoices` operationId).
 	ListBillingInvoices(ctx context.Context, params *ListBillingInvoicesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1525,12 +1525,16 @@ type ClientInterface interface {
 	// SetSpendCapWithBody Set the spend cap
 	//
 	// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
-	// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
-	// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
-	// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+	// allowances). New tenants have none; then a period is charged up to 999,999.99, as with a cap of that amount. At the cap, new work of
+	// meters with CHARGE whose included usage is used up is refused: 403 `plan_limit` with `limit.name` spendCapCents. Work that runs
+	// continues, and isn't charged beyond the cap. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event
+	// `usage.spend_cap`; again after a change only if the cap is higher than the announced one.
 	//
-	// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
-	// one also charges the usage that the lower one kept uncharged in the same period.
+	// A change takes effect at once, and where a server caches it, after 10 seconds. Usage until the change is charged
+	// with the cap until then. A higher cap also charges usage of the period that the lower one kept uncharged. A lower cap takes
+	// nothing back, so `spending.overageCents` can be above it. With 0 nothing more is charged. The cap is a number without a currency, which stays if the currency changes.
+	//
+	// At most 20 changes in an hour: 429 `rate_limited` beyond.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1540,12 +1544,16 @@ type ClientInterface interface {
 	// SetSpendCap Set the spend cap
 	//
 	// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
-	// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
-	// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
-	// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+	// allowances). New tenants have none; then a period is charged up to 999,999.99, as with a cap of that amount. At the cap, new work of
+	// meters with CHARGE whose included usage is used up is refused: 403 `plan_limit` with `limit.name` spendCapCents. Work that runs
+	// continues, and isn't charged beyond the cap. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event
+	// `usage.spend_cap`; again after a change only if the cap is higher than the announced one.
 	//
-	// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
-	// one also charges the usage that the lower one kept uncharged in the same period.
+	// A change takes effect at once, and where a server caches it, after 10 seconds. Usage until the change is charged
+	// with the cap until then. A higher cap also charges usage of the period that the lower one kept uncharged. A lower cap takes
+	// nothing back, so `spending.overageCents` can be above it. With 0 nothing more is charged. The cap is a number without a currency, which stays if the currency changes.
+	//
+	// At most 20 changes in an hour: 429 `rate_limited` beyond.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1575,8 +1583,9 @@ type ClientInterface interface {
 	//
 	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
 	// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
-	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
-	// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
+	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and for a plan that is sold in
+	// another currency: cancel, and book it when the subscription has ended. 409 also if the processor refuses the request. 503
+	// `processor_unavailable` if the processor can't be reached.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1597,8 +1606,9 @@ type ClientInterface interface {
 	//
 	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
 	// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
-	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
-	// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
+	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and for a plan that is sold in
+	// another currency: cancel, and book it when the subscription has ended. 409 also if the processor refuses the request. 503
+	// `processor_unavailable` if the processor can't be reached.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7390,7 +7400,7 @@ func (c *Client) CreateBillingCheckout(ctx context.Context, body CreateBillingCh
 
 // ListBillingInvoices List invoices
 //
-// Lists the tenant's invoices that are no drafts, newest first.
+// Lists the tenant's invoices that are no drafts, newest first. Invoices of 0 for overage are left out.
 //
 // Corresponds with GET /v1/me/billing/invoices (the `ListBillingInvoices` operationId).
 func (c *Client) ListBillingInvoices(ctx context.Context, params *ListBillingInvoicesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7488,12 +7498,16 @@ func (c *Client) GetSpendCap(ctx context.Context, reqEditors ...RequestEditorFn)
 // SetSpendCapWithBody Set the spend cap
 //
 // Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
-// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
-// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
-// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+// allowances). New tenants have none; then a period is charged up to 999,999.99, as with a cap of that amount. At the cap, new work of
+// meters with CHARGE whose included usage is used up is refused: 403 `plan_limit` with `limit.name` spendCapCents. Work that runs
+// continues, and isn't charged beyond the cap. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event
+// `usage.spend_cap`; again after a change only if the cap is higher than the announced one.
 //
-// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
-// one also charges the usage that the lower one kept uncharged in the same period.
+// A change takes effect at once, and where a server caches it, after 10 seconds. Usage until the change is charged
+// with the cap until then. A higher cap also charges usage of the period that the lower one kept uncharged. A lower cap takes
+// nothing back, so `spending.overageCents` can be above it. With 0 nothing more is charged. The cap is a number without a currency, which stays if the currency changes.
+//
+// At most 20 changes in an hour: 429 `rate_limited` beyond.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7513,12 +7527,16 @@ func (c *Client) SetSpendCapWithBody(ctx context.Context, contentType string, bo
 // SetSpendCap Set the spend cap
 //
 // Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
-// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
-// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
-// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+// allowances). New tenants have none; then a period is charged up to 999,999.99, as with a cap of that amount. At the cap, new work of
+// meters with CHARGE whose included usage is used up is refused: 403 `plan_limit` with `limit.name` spendCapCents. Work that runs
+// continues, and isn't charged beyond the cap. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event
+// `usage.spend_cap`; again after a change only if the cap is higher than the announced one.
 //
-// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
-// one also charges the usage that the lower one kept uncharged in the same period.
+// A change takes effect at once, and where a server caches it, after 10 seconds. Usage until the change is charged
+// with the cap until then. A higher cap also charges usage of the period that the lower one kept uncharged. A lower cap takes
+// nothing back, so `spending.overageCents` can be above it. With 0 nothing more is charged. The cap is a number without a currency, which stays if the currency changes.
+//
+// At most 20 changes in an hour: 429 `rate_limited` beyond.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7568,8 +7586,9 @@ func (c *Client) GetBillingStatus(ctx context.Context, reqEditors ...RequestEdit
 //
 // 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
 // subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
-// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
-// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
+// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and for a plan that is sold in
+// another currency: cancel, and book it when the subscription has ended. 409 also if the processor refuses the request. 503
+// `processor_unavailable` if the processor can't be reached.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7600,8 +7619,9 @@ func (c *Client) UpdateSubscriptionWithBody(ctx context.Context, contentType str
 //
 // 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
 // subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
-// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
-// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
+// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and for a plan that is sold in
+// another currency: cancel, and book it when the subscription has ended. 409 also if the processor refuses the request. 503
+// `processor_unavailable` if the processor can't be reached.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -28235,7 +28255,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListBillingInvoicesWithResponse List invoices
 	//
-	// Lists the tenant's invoices that are no drafts, newest first.
+	// Lists the tenant's invoices that are no drafts, newest first. Invoices of 0 for overage are left out.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28289,12 +28309,16 @@ type ClientWithResponsesInterface interface {
 	// SetSpendCapWithBodyWithResponse Set the spend cap
 	//
 	// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
-	// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
-	// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
-	// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+	// allowances). New tenants have none; then a period is charged up to 999,999.99, as with a cap of that amount. At the cap, new work of
+	// meters with CHARGE whose included usage is used up is refused: 403 `plan_limit` with `limit.name` spendCapCents. Work that runs
+	// continues, and isn't charged beyond the cap. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event
+	// `usage.spend_cap`; again after a change only if the cap is higher than the announced one.
 	//
-	// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
-	// one also charges the usage that the lower one kept uncharged in the same period.
+	// A change takes effect at once, and where a server caches it, after 10 seconds. Usage until the change is charged
+	// with the cap until then. A higher cap also charges usage of the period that the lower one kept uncharged. A lower cap takes
+	// nothing back, so `spending.overageCents` can be above it. With 0 nothing more is charged. The cap is a number without a currency, which stays if the currency changes.
+	//
+	// At most 20 changes in an hour: 429 `rate_limited` beyond.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28304,12 +28328,16 @@ type ClientWithResponsesInterface interface {
 	// SetSpendCapWithResponse Set the spend cap
 	//
 	// Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
-	// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
-	// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
-	// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+	// allowances). New tenants have none; then a period is charged up to 999,999.99, as with a cap of that amount. At the cap, new work of
+	// meters with CHARGE whose included usage is used up is refused: 403 `plan_limit` with `limit.name` spendCapCents. Work that runs
+	// continues, and isn't charged beyond the cap. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event
+	// `usage.spend_cap`; again after a change only if the cap is higher than the announced one.
 	//
-	// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
-	// one also charges the usage that the lower one kept uncharged in the same period.
+	// A change takes effect at once, and where a server caches it, after 10 seconds. Usage until the change is charged
+	// with the cap until then. A higher cap also charges usage of the period that the lower one kept uncharged. A lower cap takes
+	// nothing back, so `spending.overageCents` can be above it. With 0 nothing more is charged. The cap is a number without a currency, which stays if the currency changes.
+	//
+	// At most 20 changes in an hour: 429 `rate_limited` beyond.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28341,8 +28369,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
 	// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
-	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
-	// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
+	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and for a plan that is sold in
+	// another currency: cancel, and book it when the subscription has ended. 409 also if the processor refuses the request. 503
+	// `processor_unavailable` if the processor can't be reached.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28363,8 +28392,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
 	// subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
-	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
-	// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
+	// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and for a plan that is sold in
+	// another currency: cancel, and book it when the subscription has ended. 409 also if the processor refuses the request. 503
+	// `processor_unavailable` if the processor can't be reached.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -48075,7 +48105,7 @@ func (c *ClientWithResponses) CreateBillingCheckoutWithResponse(ctx context.Cont
 
 // ListBillingInvoicesWithResponse List invoices
 //
-// Lists the tenant's invoices that are no drafts, newest first.
+// Lists the tenant's invoices that are no drafts, newest first. Invoices of 0 for overage are left out.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -48159,12 +48189,16 @@ func (c *ClientWithResponses) GetSpendCapWithResponse(ctx context.Context, reqEd
 // SetSpendCapWithBodyWithResponse Set the spend cap
 //
 // Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
-// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
-// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
-// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+// allowances). New tenants have none; then a period is charged up to 999,999.99, as with a cap of that amount. At the cap, new work of
+// meters with CHARGE whose included usage is used up is refused: 403 `plan_limit` with `limit.name` spendCapCents. Work that runs
+// continues, and isn't charged beyond the cap. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event
+// `usage.spend_cap`; again after a change only if the cap is higher than the announced one.
 //
-// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
-// one also charges the usage that the lower one kept uncharged in the same period.
+// A change takes effect at once, and where a server caches it, after 10 seconds. Usage until the change is charged
+// with the cap until then. A higher cap also charges usage of the period that the lower one kept uncharged. A lower cap takes
+// nothing back, so `spending.overageCents` can be above it. With 0 nothing more is charged. The cap is a number without a currency, which stays if the currency changes.
+//
+// At most 20 changes in an hour: 429 `rate_limited` beyond.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -48180,12 +48214,16 @@ func (c *ClientWithResponses) SetSpendCapWithBodyWithResponse(ctx context.Contex
 // SetSpendCapWithResponse Set the spend cap
 //
 // Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
-// allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
-// `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
-// mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+// allowances). New tenants have none; then a period is charged up to 999,999.99, as with a cap of that amount. At the cap, new work of
+// meters with CHARGE whose included usage is used up is refused: 403 `plan_limit` with `limit.name` spendCapCents. Work that runs
+// continues, and isn't charged beyond the cap. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event
+// `usage.spend_cap`; again after a change only if the cap is higher than the announced one.
 //
-// A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
-// one also charges the usage that the lower one kept uncharged in the same period.
+// A change takes effect at once, and where a server caches it, after 10 seconds. Usage until the change is charged
+// with the cap until then. A higher cap also charges usage of the period that the lower one kept uncharged. A lower cap takes
+// nothing back, so `spending.overageCents` can be above it. With 0 nothing more is charged. The cap is a number without a currency, which stays if the currency changes.
+//
+// At most 20 changes in an hour: 429 `rate_limited` beyond.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -48229,8 +48267,9 @@ func (c *ClientWithResponses) GetBillingStatusWithResponse(ctx context.Context, 
 //
 // 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
 // subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
-// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
-// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
+// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and for a plan that is sold in
+// another currency: cancel, and book it when the subscription has ended. 409 also if the processor refuses the request. 503
+// `processor_unavailable` if the processor can't be reached.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -48257,8 +48296,9 @@ func (c *ClientWithResponses) UpdateSubscriptionWithBodyWithResponse(ctx context
 //
 // 400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
 // subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
-// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
-// refuses the request. 503 `processor_unavailable` if the processor can't be reached.
+// ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and for a plan that is sold in
+// another currency: cancel, and book it when the subscription has ended. 409 also if the processor refuses the request. 503
+// `processor_unavailable` if the processor can't be reached.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1041,14 +1041,14 @@ type InvoiceLine struct {
 	Quantity  int64 `json:"quantity"`
 }
 
-// InvoicePaidData The paid invoice.
+// InvoicePaidData The paid invoice, for the plan or for usage above the included one.
 type InvoicePaidData struct {
 	// Embedded struct due to allOf(#/components/schemas/TenantInvoice)
 	TenantInvoice `yaml:",inline"`
 }
 
-// InvoicePaymentFailedData The unpaid invoice. The processor tries again for some days. A person can pay at `hostedInvoiceUrl`, or change the card in
-// the portal.
+// InvoicePaymentFailedData The unpaid invoice, for the plan or for usage above the included one. The processor tries again for some days. A person can pay
+// at `hostedInvoiceUrl`, or change the card in the portal.
 type InvoicePaymentFailedData struct {
 	// Embedded struct due to allOf(#/components/schemas/TenantInvoice)
 	TenantInvoice `yaml:",inline"`
@@ -1126,8 +1126,8 @@ type PendingSubscriptionChange struct {
 
 // PlanOverage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
 // the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above
-// is charged through the subscription, up to the tenant's spend cap; while it can't be charged, and beyond the cap, new work
-// is refused as with BLOCK.
+// is charged through the subscription, up to the tenant's spend cap. New work is refused at the cap with `limit.name`
+// spendCapCents, and while the tenant can't be charged (`spending.available` of its usage) as with BLOCK; work that runs continues.
 //
 // Example: ALLOW
 type PlanOverage string
@@ -2195,7 +2195,7 @@ type SummaryText struct {
 	Tldr string `json:"tldr"`
 }
 
-// TenantInvoice An invoice for the tenant's plan.
+// TenantInvoice An invoice for the tenant's plan, or for usage above the included one.
 type TenantInvoice struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -2321,9 +2321,9 @@ type TenantSubscription struct {
 // the files of COMPLETED transcodes, summed over all files. PUSHES: push notifications attempted.
 type UsageMeter string
 
-// UsageSpendCapData The charge for usage above the included one has reached 80 or 100 % of the spend cap. Each threshold is reported once in a period and for each cap; 80 is left out if 100 is reached at the same time.
+// UsageSpendCapData The charge for usage above the included one has reached 80 or 100 % of the spend cap. Each threshold is announced once in a period, and again if it is reached with a cap that is higher than the announced one. 80 is left out if 100 is reached at the same time. There is no event without a charge.
 type UsageSpendCapData struct {
-	// CapCents The spend cap in cents.
+	// CapCents The spend cap in cents of `currency`.
 	CapCents int64 `json:"capCents"`
 
 	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
@@ -2333,7 +2333,7 @@ type UsageSpendCapData struct {
 	// Example: usd
 	Currency Currency `json:"currency"`
 
-	// OverageCents The charge so far, in cents, without tax.
+	// OverageCents The charge so far, in cents of `currency`, without tax.
 	OverageCents int64 `json:"overageCents"`
 
 	// Percent The threshold: 80 or 100.
@@ -2359,8 +2359,8 @@ type UsageThresholdData struct {
 
 	// Overage What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
 	// the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above
-	// is charged through the subscription, up to the tenant's spend cap; while it can't be charged, and beyond the cap, new work
-	// is refused as with BLOCK.
+	// is charged through the subscription, up to the tenant's spend cap. New work is refused at the cap with `limit.name`
+	// spendCapCents, and while the tenant can't be charged (`spending.available` of its usage) as with BLOCK; work that runs continues.
 	//
 	//
 	// Example: ALLOW

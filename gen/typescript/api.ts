@@ -2279,7 +2279,7 @@ export interface paths {
         };
         /**
          * List invoices
-         * @description Lists the tenant's invoices that are no drafts, newest first.
+         * @description Lists the tenant's invoices that are no drafts, newest first. Invoices of 0 for overage are left out.
          */
         get: operations["listBillingInvoices"];
         put?: never;
@@ -2349,12 +2349,16 @@ export interface paths {
         /**
          * Set the spend cap
          * @description Sets how much the tenant may be charged in a period for usage above the included one (`overage: CHARGE` of the plan's
-         *     allowances). New tenants have none. When the charge reaches the cap, new work of meters with CHARGE is refused with 403
-         *     `plan_limit` with `limit.name` spendCapCents; work that runs continues, and its usage isn't charged. At 80 and 100 % there is a
-         *     mail to OWNERs and ADMINs, and the event `usage.spend_cap`.
+         *     allowances). New tenants have none; then a period is charged up to 999,999.99, as with a cap of that amount. At the cap, new work of
+         *     meters with CHARGE whose included usage is used up is refused: 403 `plan_limit` with `limit.name` spendCapCents. Work that runs
+         *     continues, and isn't charged beyond the cap. At 80 and 100 % there is a mail to OWNERs and ADMINs, and the event
+         *     `usage.spend_cap`; again after a change only if the cap is higher than the announced one.
          *
-         *     A change takes effect at once, and where a server caches it, after 10 seconds. A lower cap takes nothing back that was charged. A higher
-         *     one also charges the usage that the lower one kept uncharged in the same period.
+         *     A change takes effect at once, and where a server caches it, after 10 seconds. Usage until the change is charged
+         *     with the cap until then. A higher cap also charges usage of the period that the lower one kept uncharged. A lower cap takes
+         *     nothing back, so `spending.overageCents` can be above it. With 0 nothing more is charged. The cap is a number without a currency, which stays if the currency changes.
+         *
+         *     At most 20 changes in an hour: 429 `rate_limited` beyond.
          */
         put: operations["setSpendCap"];
         post?: never;
@@ -2413,8 +2417,9 @@ export interface paths {
          *
          *     400 `plan_not_for_sale` as for a checkout. 403 `forbidden` if anyone but an OWNER cancels. 409 `conflict` without a
          *     subscription with payment details: book a plan in a checkout; for another plan unless it is ACTIVE or TRIALING, while it
-         *     ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and if the processor
-         *     refuses the request. 503 `processor_unavailable` if the processor can't be reached.
+         *     ends with its period, while an earlier upgrade awaits its payment, and if it has an agreed price; and for a plan that is sold in
+         *     another currency: cancel, and book it when the subscription has ended. 409 also if the processor refuses the request. 503
+         *     `processor_unavailable` if the processor can't be reached.
          */
         patch: operations["updateSubscription"];
         trace?: never;
@@ -6308,7 +6313,7 @@ export interface components {
             trialsEndingSoon: number;
             yearlyRecurring: components["schemas"]["CurrencyAmounts"];
         };
-        /** @description An invoice for a tenant's plan. */
+        /** @description An invoice for a tenant's plan, or for usage above the included one. */
         AdminInvoice: {
             /** Format: date-time */
             createdAt: string;
@@ -6368,7 +6373,7 @@ export interface components {
             processorInvoiceId: string | null;
             status: components["schemas"]["InvoiceStatus"];
             /**
-             * @description The subscription that is billed; null if there is none.
+             * @description The subscription that is billed; null for usage above the included one.
              * @example sub_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             subscriptionId: string | null;
@@ -10302,9 +10307,9 @@ export interface components {
              */
             quantity: number;
         };
-        /** @description The paid invoice. */
+        /** @description The paid invoice, for the plan or for usage above the included one. */
         InvoicePaidData: components["schemas"]["TenantInvoice"];
-        /** @description An invoice for the tenant's plan was paid. */
+        /** @description An invoice for the tenant's plan, or for usage above the included one, was paid. */
         InvoicePaidEvent: {
             data: components["schemas"]["InvoicePaidData"];
             /**
@@ -10321,11 +10326,11 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description The unpaid invoice. The processor tries again for some days. A person can pay at `hostedInvoiceUrl`, or change the card in
-         *     the portal.
+         * @description The unpaid invoice, for the plan or for usage above the included one. The processor tries again for some days. A person can pay
+         *     at `hostedInvoiceUrl`, or change the card in the portal.
          */
         InvoicePaymentFailedData: components["schemas"]["TenantInvoice"];
-        /** @description An attempt to collect the payment of an invoice failed, or the payment must be confirmed by a person. */
+        /** @description An attempt to collect the payment of an invoice failed, or the payment must be confirmed by a person. The invoice is for the tenant's plan, or for usage above the included one. */
         InvoicePaymentFailedEvent: {
             data: components["schemas"]["InvoicePaymentFailedData"];
             /**
@@ -11228,8 +11233,8 @@ export interface components {
         /**
          * @description What happens above the included usage. BLOCK: new work of the meter is refused with 403 `plan_limit`, whose `limit.name` is
          *     the meter; work that runs continues. ALLOW: nothing; it is the default. CHARGE: the usage above
-         *     is charged through the subscription, up to the tenant's spend cap; while it can't be charged, and beyond the cap, new work
-         *     is refused as with BLOCK.
+         *     is charged through the subscription, up to the tenant's spend cap. New work is refused at the cap with `limit.name`
+         *     spendCapCents, and while the tenant can't be charged (`spending.available` of its usage) as with BLOCK; work that runs continues.
          * @example ALLOW
          * @enum {string}
          */
@@ -11404,12 +11409,12 @@ export interface components {
         /**
          * @description The limit of the tenant's plan that caused the problem: 403 `plan_limit`, or 429 `rate_limited` for a limit per minute,
          *     hour or day. `plan` is the tenant's plan. `upgradeTo` is the smallest plan that allows the request; it is absent if none
-         *     does. Other 429 have no `limit`: those of a rate limit that isn't part of a plan, and those to a caller outside the
-         *     tenant, such as the sender of a captured request.
+         *     does, and at the spend cap. Other 429 have no `limit`: those of a rate limit that isn't part of a plan, and those to a caller
+         *     outside the tenant, such as the sender of a captured request.
          */
         ProblemLimit: {
             /**
-             * @description The limit's name in `PlanLimits`, a UsageMeter that is used up, or spendCapCents. `maxApiKeysPerDay` and `maxWebhookEndpointsPerDay` are the same on every plan.
+             * @description The limit's name in `PlanLimits`, a UsageMeter that is used up, or spendCapCents for the tenant's spend cap. `maxApiKeysPerDay` and `maxWebhookEndpointsPerDay` are the same on every plan.
              * @example maxApiKeys
              */
             name: string;
@@ -11417,7 +11422,7 @@ export interface components {
             upgradeTo?: components["schemas"]["PlanTier"];
             /**
              * Format: int64
-             * @description The limit's value on the tenant's plan.
+             * @description The limit's value on the tenant's plan; for spendCapCents the spend cap in cents.
              * @example 10
              */
             value: number;
@@ -15048,7 +15053,7 @@ export interface components {
         SpendCap: {
             /**
              * Format: int64
-             * @description The spend cap in cents of `currency`, without tax; null for none. With 0 nothing is charged.
+             * @description The spend cap in cents of `currency`, without tax; null for none. With 0 nothing more is charged. The number stays if the currency changes.
              * @example 50000
              */
             capCents: number | null;
@@ -15063,7 +15068,7 @@ export interface components {
         SpendCapInput: {
             /**
              * Format: int64
-             * @description The spend cap in cents of the plan's currency, without tax; null for none.
+             * @description The spend cap in cents of `currency`, without tax; null for none. With 0 nothing more is charged.
              * @example 50000
              */
             capCents: number | null;
@@ -15071,25 +15076,29 @@ export interface components {
         /** @description The charge of the period for usage above the included one, without tax, and its limit. */
         Spending: {
             /**
-             * @description Whether usage above the included one can be charged. It can while the subscription is ACTIVE and no charge of overage is unpaid. Otherwise the overage CHARGE refuses new work like BLOCK.
+             * @description Whether new work above the included usage is charged. It is while the subscription is ACTIVE and no invoice for usage above the
+             *     included one is unpaid. It is false in a trial, on FREE, with a plan that an admin gave free of charge, while the subscription
+             *     is PAST_DUE, if the plan's currency is not that of the subscription, and if the server has no payment processor. Then the
+             *     overage CHARGE refuses new work like BLOCK, with the meter as `limit.name`. Work that runs is charged while the subscription is
+             *     ACTIVE or PAST_DUE.
              * @example true
              */
             available: boolean;
             /**
              * Format: int64
-             * @description The spend cap in cents; null for none.
+             * @description The spend cap in cents of `currency`; null for none.
              * @example 50000
              */
             capCents: number | null;
             currency: components["schemas"]["Currency"];
             /**
              * Format: int64
-             * @description The charge so far, in cents of `currency`, at most `capCents`.
+             * @description The charge so far, in cents of `currency`. It stops at `capCents`, and is above it only if the cap was lowered after the charge. Without a cap it stops at the maximum.
              * @example 1250
              */
             overageCents: number;
             /**
-             * @description The highest threshold of the spend cap that is reached: 0, 80 or 100. At 100, new work of meters with the overage CHARGE is refused.
+             * @description The highest threshold of the spend cap that is reached: 0, 80 or 100; 0 without a cap. At 100, new work above the included usage of meters with the overage CHARGE is refused. With the cap 0 it is 100 also without any charge; then there is no event.
              * @example 0
              */
             reachedPercent: number;
@@ -16155,7 +16164,7 @@ export interface components {
              */
             totalTenants: number;
         };
-        /** @description An invoice for the tenant's plan. */
+        /** @description An invoice for the tenant's plan, or for usage above the included one. */
         TenantInvoice: {
             /** Format: date-time */
             createdAt: string;
@@ -16913,18 +16922,18 @@ export interface components {
          * @enum {string}
          */
         UsageMeter: "STREAM_MINUTES" | "VIEWER_MINUTES" | "PARTICIPANT_MINUTES" | "RECORDING_MINUTES" | "STORAGE_BYTES" | "EGRESS_BYTES" | "TRANSCODE_MINUTES" | "PUSHES";
-        /** @description The charge for usage above the included one has reached 80 or 100 % of the spend cap. Each threshold is reported once in a period and for each cap; 80 is left out if 100 is reached at the same time. */
+        /** @description The charge for usage above the included one has reached 80 or 100 % of the spend cap. Each threshold is announced once in a period, and again if it is reached with a cap that is higher than the announced one. 80 is left out if 100 is reached at the same time. There is no event without a charge. */
         UsageSpendCapData: {
             /**
              * Format: int64
-             * @description The spend cap in cents.
+             * @description The spend cap in cents of `currency`.
              * @example 50000
              */
             capCents: number;
             currency: components["schemas"]["Currency"];
             /**
              * Format: int64
-             * @description The charge so far, in cents, without tax.
+             * @description The charge so far, in cents of `currency`, without tax.
              * @example 40500
              */
             overageCents: number;

@@ -41,7 +41,8 @@ func consequence(t threshold) string {
 		return begin + ", new work of this kind is refused; work that runs continues."
 	}
 	if t.Overage == usage.Charge {
-		return fmt.Sprintf("%s, each %d more are charged at the price of your plan, up to your spend cap.", begin, t.Units)
+		return fmt.Sprintf("%s, each %d more are charged if your subscription is paid and active, up to your spend cap if you have one; "+
+			"otherwise new work of this kind is refused.", begin, t.Units)
 	}
 	return "More is not charged."
 }

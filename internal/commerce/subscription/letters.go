@@ -185,10 +185,14 @@ func (c *changes) afterTrial(s db.Subscription) string {
 	return fmt.Sprintf("Then the first payment is collected, by the %s. You can cancel before that.", inWords(s.BillingInterval))
 }
 
-// failedLetter is for an invoice whose payment failed.
-func failedLetter(i db.Invoice) notice {
-	return notice{kind: "payment_failed", subject: "A payment for your plan failed", opening: []string{
-		fmt.Sprintf("the payment of %s for your plan failed, or must be confirmed by you.", Amount(i.DueCents, i.Currency)),
+// failedLetter is for an invoice whose payment failed. overage: it is for usage above the included one.
+func failedLetter(i db.Invoice, overage bool) notice {
+	subject, purpose := "A payment for your plan failed", "your plan"
+	if overage {
+		subject, purpose = "A payment for your usage failed", "usage above what your plan includes"
+	}
+	return notice{kind: "payment_failed", subject: subject, opening: []string{
+		fmt.Sprintf("the payment of %s for %s failed, or must be confirmed by you.", Amount(i.DueCents, i.Currency), purpose),
 		"Pay here, or change your card in the billing portal. Failed charges of a running plan are repeated in the next days.",
 	}, link: paymentLink(i.HostedURL)}
 }

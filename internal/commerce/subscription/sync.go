@@ -308,7 +308,7 @@ func (c *changes) copyInvoices(ctx context.Context, list []processor.Invoice) er
 			c.config.Log.ErrorContext(ctx, "an invoice of the processor can't be copied, and is ignored", "tenantId", c.tenant.ID, "error", err)
 			continue
 		}
-		if err := c.putInvoice(ctx, before, after); err != nil {
+		if err := c.putInvoice(ctx, before, after, p.Overage); err != nil {
 			return err
 		}
 	}
@@ -325,7 +325,8 @@ func (c *changes) subscriptionOf(p processor.Invoice) *string {
 	return nil
 }
 
-func (c *changes) putInvoice(ctx context.Context, before *db.Invoice, after db.Invoice) error {
+// putInvoice stores an invoice and announces its change. overage: it is for usage above the included one.
+func (c *changes) putInvoice(ctx context.Context, before *db.Invoice, after db.Invoice, overage bool) error {
 	switch {
 	case before == nil:
 		if err := c.q.CreateInvoice(ctx, db.CreateInvoiceParams(after)); err != nil {
@@ -347,7 +348,7 @@ func (c *changes) putInvoice(ctx context.Context, before *db.Invoice, after db.I
 	if err := c.bookMoney(ctx, before, after); err != nil {
 		return err
 	}
-	return c.announceInvoice(ctx, before, after)
+	return c.announceInvoice(ctx, before, after, overage)
 }
 
 func invoiceParams(i db.Invoice) db.UpdateInvoiceParams {
