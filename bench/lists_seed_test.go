@@ -23,7 +23,7 @@ func seeds() []string {
 		`INSERT INTO streams (id, tenant_id, name, mode, status, key_hash, key_last4, started_at, created_at, updated_at)
 		 SELECT {id:str}, '{tenant}', 'Show ' || i, 'LOW_LATENCY', CASE WHEN i <= 100 THEN 'LIVE' ELSE 'ENDED' END, sha256(i::text::bytea), 'abcd', {at}, {at}, {at} FROM {i}`,
 		`INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
-		 SELECT '{tenant}', {id:str:1 + bench_ids.i % 100}, 'node', date_trunc('hour', now()) - i / 100 * interval '1 hour', array_fill(i % 50, ARRAY[60]) FROM {i}`,
+		 SELECT '{tenant}', {id:str:1 + bench_ids.i % 100}, CASE i % 10 WHEN 0 THEN 'srs' ELSE 'node' END, date_trunc('hour', now()) - i / 100 * interval '1 hour', array_fill(i % 50, ARRAY[60]) FROM {i}`,
 		`INSERT INTO sessions (id, tenant_id, type, name, host_id, capacity, layout, state, started_at, ended_at, created_at, updated_at)
 		 SELECT {id:sess}, '{tenant}', (ARRAY['conference', 'webinar', 'livestream'])[1 + i % 3], 'Talk ' || i, 'ada', 50, 'grid',
 		     CASE WHEN i <= 50 THEN 'live' ELSE 'ended' END, {at}, CASE WHEN i > 50 THEN {at} END, {at}, {at} FROM {i}`,

@@ -33,7 +33,7 @@ type planBooks struct {
 type planTenant struct {
 	ID, Plan, Status                          string
 	StatusBeforeSuspension, ProcessorCustomer *string
-	PlanChanges, StatusChanges, Updates       []string
+	PlanChanges, Updates                      []string
 }
 
 type planRow struct {

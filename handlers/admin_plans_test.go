@@ -173,25 +173,22 @@ func TestThePlanDistribution(t *testing.T) {
 	}, d.Plans)
 }
 
-// TestOverListsWhatALoweredPlanLeaves checks that a lower plan takes nothing away, and that Over names what the tenant has too much of.
+// TestOverListsWhatALoweredPlanLeaves checks that a lower plan takes nothing away, and that the tenant's billing status lists the limits
+// that it exceeds.
 func TestOverListsWhatALoweredPlanLeaves(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	over, err := s.Quotas.Over(t.Context(), owner.TenantID)
-	require.NoError(t, err)
-	require.Empty(t, over)
+	require.Empty(t, billingStatus(t, owner, s).OverLimits)
 	owner.SetPlan(t, "PRO")
 	for range 6 {
 		owner.Webhook(t, "http://127.0.0.1:1/")
 	}
 	owner.Session(t, map[string]any{"type": "webinar", "capacity": 300})
 	owner.SetPlan(t, "FREE")
-	over, err = s.Quotas.Over(t.Context(), owner.TenantID)
-	require.NoError(t, err)
 	have := map[string][2]int64{}
-	for _, o := range over {
-		have[string(o.Limit)] = [2]int64{o.Value, o.Have}
+	for _, o := range billingStatus(t, owner, s).OverLimits {
+		have[o.Limit] = [2]int64{o.Value, o.Have}
 	}
 	require.Equal(t, map[string][2]int64{"maxWebhookEndpoints": {5, 6}, "maxSessionCapacity": {100, 300}}, have)
 }

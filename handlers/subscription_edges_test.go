@@ -233,30 +233,39 @@ func TestMonthsOfDifferentLength(t *testing.T) {
 	monthly, yearly := s.Register(t), s.Register(t)
 	_, err := s.Pool.Exec(t.Context(), "UPDATE plans SET trial_days = 0")
 	require.NoError(t, err)
-	at := func(date string) {
+	leap := leapYearAfter(s.Sandbox.Now())
+	at := func(year int, m time.Month, day int) {
 		t.Helper()
-		day, err := time.Parse(time.DateOnly, date)
-		require.NoError(t, err)
-		require.NoError(t, s.Sandbox.AdvanceTo(day.Add(12*time.Hour)))
+		require.NoError(t, s.Sandbox.AdvanceTo(time.Date(year, m, day, 12, 0, 0, 0, time.UTC)))
 	}
-	until := func(c *apitest.Caller, date string) {
+	until := func(c *apitest.Caller, year int, m time.Month, day int) {
 		t.Helper()
-		require.Equal(t, date, subscriptionOf(t, billingStatus(t, c, s)).CurrentPeriodEnd.Format(time.DateOnly))
+		y, n, d := subscriptionOf(t, billingStatus(t, c, s)).CurrentPeriodEnd.Date()
+		require.Equal(t, []int{year, int(m), day}, []int{y, int(n), d})
 	}
-	at("2028-01-31")
+	at(leap, time.January, 31)
 	book(t, monthly, s, "PRO", "MONTH", sandbox.CardPays)
-	until(monthly, "2028-02-29")
-	at("2028-02-29")
+	until(monthly, leap, time.February, 29)
+	at(leap, time.February, 29)
 	book(t, yearly, s, "PRO", "YEAR", sandbox.CardPays)
-	until(monthly, "2028-03-31")
-	until(yearly, "2029-02-28")
-	at("2028-04-01")
-	until(monthly, "2028-04-30")
+	until(monthly, leap, time.March, 31)
+	until(yearly, leap+1, time.February, 28)
+	at(leap, time.April, 1)
+	until(monthly, leap, time.April, 30)
 	usage := answer[api.BillingUsage](t, yearly.Call(t, "GET", "/v1/me/billing/usage", nil), 200)
 	require.Equal(t, usage.PeriodEnd.Day(), usage.PeriodStart.Day(), "months of the year begin on the same day")
-	at("2029-03-01")
-	until(monthly, "2029-03-31")
-	until(yearly, "2030-02-28")
+	at(leap+1, time.March, 1)
+	until(monthly, leap+1, time.March, 31)
+	until(yearly, leap+2, time.February, 28)
+}
+
+// leapYearAfter returns the first leap year that begins after a time.
+func leapYearAfter(at time.Time) int {
+	year := at.UTC().Year() + 1
+	for time.Date(year, time.February, 29, 0, 0, 0, 0, time.UTC).Day() != 29 {
+		year++
+	}
+	return year
 }
 
 // TestAnInvoiceThatIsPaidAfterTheEnd: the look finds the payment of an ended subscription's invoice, although its report was lost.

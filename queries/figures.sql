@@ -19,7 +19,7 @@ SELECT date_trunc(@unit::text, f.hour, 'UTC')::timestamptz AS at, max(f.peak_vie
     sum(f.sessions)::bigint AS sessions
 FROM figures f GROUP BY 1 ORDER BY 1;
 
--- name: SumServerMinutes :many
+-- name: SumSRSMinutes :many
 -- For each hour or day, the minutes watched on SRS servers, and the minutes on air of streams that only they have. No server of ours
 -- measures them, so each sample counts as a whole minute.
 SELECT date_trunc(@unit::text, s.hour, 'UTC')::timestamptz AS at, sum(s.viewers)::bigint AS watched, count(*) FILTER (WHERE s.alone) AS live
@@ -62,7 +62,9 @@ LEFT JOIN LATERAL (
 
 -- name: WriteFigureHours :exec
 -- @sqlc-vet-disable tenant
--- Sums these hours of all tenants. watched_minutes and live_minutes are for servers of a former version. The loop over the tenants reads their rows by an index that begins with the tenant.
+-- Sums these hours of all tenants. The loop over the tenants reads their rows by an index that begins with the tenant. live_minutes
+-- marks the hours with samples: the retention (DeleteFigureHoursBefore, ClearAudienceOfHoursBefore) finds them by
+-- figure_hours_audience_idx. watched_minutes is only for servers of a former version.
 WITH samples AS (
     SELECT a.tenant_id, a.hour, a.stream_id, m.minute, a.viewers[m.minute] AS viewers
     FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)

@@ -185,6 +185,57 @@ func (q *Queries) SumFigures(ctx context.Context, arg SumFiguresParams) ([]SumFi
 	return items, nil
 }
 
+const SumSRSMinutes = `-- name: SumSRSMinutes :many
+SELECT date_trunc($1::text, s.hour, 'UTC')::timestamptz AS at, sum(s.viewers)::bigint AS watched, count(*) FILTER (WHERE s.alone) AS live
+FROM (
+    SELECT a.hour, unnest(a.viewers) AS viewers, NOT EXISTS (SELECT 1 FROM audience_hours o
+        WHERE o.tenant_id = a.tenant_id AND o.hour = a.hour AND o.stream_id = a.stream_id AND o.node <> 'srs') AS alone
+    FROM audience_hours a
+    WHERE a.tenant_id = $2 AND a.node = 'srs' AND a.hour >= $3::timestamptz AND a.hour < $4::timestamptz
+) s
+WHERE s.viewers IS NOT NULL GROUP BY 1 ORDER BY 1
+`
+
+type SumSRSMinutesParams struct {
+	Unit     string
+	TenantID string
+	Since    time.Time
+	Until    time.Time
+}
+
+type SumSRSMinutesRow struct {
+	At      time.Time
+	Watched int64
+	Live    int64
+}
+
+// For each hour or day, the minutes watched on SRS servers, and the minutes on air of streams that only they have. No server of ours
+// measures them, so each sample counts as a whole minute.
+func (q *Queries) SumSRSMinutes(ctx context.Context, arg SumSRSMinutesParams) ([]SumSRSMinutesRow, error) {
+	rows, err := q.db.Query(ctx, SumSRSMinutes,
+		arg.Unit,
+		arg.TenantID,
+		arg.Since,
+		arg.Until,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SumSRSMinutesRow{}
+	for rows.Next() {
+		var i SumSRSMinutesRow
+		if err := rows.Scan(&i.At, &i.Watched, &i.Live); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SumSales = `-- name: SumSales :many
 SELECT date_trunc($1::text, s.hour, 'UTC')::timestamptz AS at, s.currency::text AS currency, sum(s.orders)::bigint AS orders,
     sum(s.total_cents)::bigint AS total_cents
@@ -246,57 +297,6 @@ func (q *Queries) SumSales(ctx context.Context, arg SumSalesParams) ([]SumSalesR
 	return items, nil
 }
 
-const SumServerMinutes = `-- name: SumServerMinutes :many
-SELECT date_trunc($1::text, s.hour, 'UTC')::timestamptz AS at, sum(s.viewers)::bigint AS watched, count(*) FILTER (WHERE s.alone) AS live
-FROM (
-    SELECT a.hour, unnest(a.viewers) AS viewers, NOT EXISTS (SELECT 1 FROM audience_hours o
-        WHERE o.tenant_id = a.tenant_id AND o.hour = a.hour AND o.stream_id = a.stream_id AND o.node <> 'srs') AS alone
-    FROM audience_hours a
-    WHERE a.tenant_id = $2 AND a.node = 'srs' AND a.hour >= $3::timestamptz AND a.hour < $4::timestamptz
-) s
-WHERE s.viewers IS NOT NULL GROUP BY 1 ORDER BY 1
-`
-
-type SumServerMinutesParams struct {
-	Unit     string
-	TenantID string
-	Since    time.Time
-	Until    time.Time
-}
-
-type SumServerMinutesRow struct {
-	At      time.Time
-	Watched int64
-	Live    int64
-}
-
-// For each hour or day, the minutes watched on SRS servers, and the minutes on air of streams that only they have. No server of ours
-// measures them, so each sample counts as a whole minute.
-func (q *Queries) SumServerMinutes(ctx context.Context, arg SumServerMinutesParams) ([]SumServerMinutesRow, error) {
-	rows, err := q.db.Query(ctx, SumServerMinutes,
-		arg.Unit,
-		arg.TenantID,
-		arg.Since,
-		arg.Until,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []SumServerMinutesRow{}
-	for rows.Next() {
-		var i SumServerMinutesRow
-		if err := rows.Scan(&i.At, &i.Watched, &i.Live); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const WriteFigureHours = `-- name: WriteFigureHours :exec
 WITH samples AS (
     SELECT a.tenant_id, a.hour, a.stream_id, m.minute, a.viewers[m.minute] AS viewers
@@ -322,7 +322,9 @@ type WriteFigureHoursParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Sums these hours of all tenants. watched_minutes and live_minutes are for servers of a former version. The loop over the tenants reads their rows by an index that begins with the tenant.
+// Sums these hours of all tenants. The loop over the tenants reads their rows by an index that begins with the tenant. live_minutes
+// marks the hours with samples: the retention (DeleteFigureHoursBefore, ClearAudienceOfHoursBefore) finds them by
+// figure_hours_audience_idx. watched_minutes is only for servers of a former version.
 func (q *Queries) WriteFigureHours(ctx context.Context, arg WriteFigureHoursParams) error {
 	_, err := q.db.Exec(ctx, WriteFigureHours, arg.Since, arg.Until)
 	return err

@@ -402,7 +402,7 @@ func tableExceptions() []tableException {
 			pkg: "internal/streams/analytics",
 			why: "it counts over all areas and writes only its sums",
 			queries: map[string]string{
-				"audience_hours":    "CountViewers FindFirstFigure SumFigures SumServerMinutes WriteFigureHours",
+				"audience_hours":    "CountViewers FindFirstFigure SumFigures SumSRSMinutes WriteFigureHours",
 				"orders":            "FindFirstFigure SumSales WriteSalesHours",
 				"row_numbers":       "CountTenant",
 				"sessions":          "CountLiveSessions FindFirstFigure SumFigures WriteFigureHours",

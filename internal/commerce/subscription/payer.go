@@ -77,7 +77,7 @@ func (s *Service) GetPayerTx(ctx context.Context, through db.DBTX, tenantID stri
 	p.HasOverage = customer.OverageStatus != nil
 	if row.Status == Active || row.Status == PastDue {
 		p.Runs = true
-		p.From, p.To = monthOf(row.PeriodStart, row.PeriodEnd, now)
+		p.From, p.To = usagePeriod(row, now)
 	}
 	if row.Status == Active && p.SameCurrency && (!p.HasOverage || *customer.OverageStatus == Active) {
 		unpaid, err := q.HasUnpaidOverage(ctx, db.HasUnpaidOverageParams{TenantID: tenantID, Now: now})

@@ -42,9 +42,7 @@ func TestReportsInRandomOrder(t *testing.T) {
 				}
 			}
 			w.handle(t)
-			for s.Subscriptions.SyncTenant(t.Context(), w.owner.TenantID) != nil { // the look; lost answers are left from the walk
-				require.NoError(t, t.Context().Err())
-			}
+			w.sync(t) // the look; lost answers are left from the walk
 			w.compare(t)
 			w.requireOneEach(t)
 			before := w.entries(t)
@@ -126,18 +124,21 @@ func (w *walk) send(t *testing.T, body []byte, signature string) apitest.Respons
 // handle processes the received reports in random order, until none is left.
 func (w *walk) handle(t *testing.T) {
 	t.Helper()
-	for {
+	persist(t, func() error {
 		waiting := w.waiting(t)
 		if len(waiting) == 0 {
-			return
+			return nil
 		}
+		last := fmt.Errorf("reports are left: %q", waiting)
 		w.dice.Shuffle(len(waiting), func(i, j int) { waiting[i], waiting[j] = waiting[j], waiting[i] })
 		for _, id := range waiting {
 			if _, err := w.s.Billing.HandleProcessorEvent(t.Context(), id); err != nil { // the answer was lost: its job tries again
 				require.True(t, problem.Is(err, "processor_unavailable"), err)
+				last = err
 			}
 		}
-	}
+		return last
+	})
 }
 
 func (w *walk) waiting(t *testing.T) []string {

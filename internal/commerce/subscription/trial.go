@@ -71,6 +71,9 @@ const lookRows = 200
 // lookEvery is how often each customer's state is read from the processor without a report.
 const lookEvery = time.Hour
 
+// payableFor is how long after an invoice's creation its customer is read because of it.
+const payableFor = 90 * 24 * time.Hour
+
 // Look does what is due by the clock: reminders, ends of trials and of grace periods. And it adds jobs that read the state of
 // customers that was not read for an hour, because reports can be lost. It may run twice.
 func (s *Service) Look(ctx context.Context) error {
@@ -90,7 +93,7 @@ func (s *Service) Look(ctx context.Context) error {
 		return errors.Join(failed...)
 	}
 	stale, err := q.ListStaleBillingCustomers(ctx, db.ListStaleBillingCustomersParams{
-		Now: now, ReadBefore: now.Add(-lookEvery), MaxRows: lookRows,
+		ReadBefore: now.Add(-lookEvery), InvoicesSince: now.Add(-payableFor), MaxRows: lookRows,
 	})
 	if err != nil {
 		return errors.Join(append(failed, fmt.Errorf("list stale customers: %w", err))...)

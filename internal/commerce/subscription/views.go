@@ -157,31 +157,53 @@ func (*Service) CurrentPeriod(
 	if row == nil || !runs(row.Status) {
 		return from, to, false, nil
 	}
-	from, to = monthOf(row.PeriodStart, row.PeriodEnd, at)
+	from, to = usagePeriod(row, at)
 	return from, to, true, nil
 }
 
-// monthOf returns the month within a period that contains a time. Months begin on the day of the period's start, or on the last day
-// of a shorter month. A time before the period counts for its first month. After its end the months go on: the next period has
-// begun, and isn't known yet.
-func monthOf(start, end, at time.Time) (from, to time.Time) {
-	from = start
-	for n := 1; ; n++ {
-		to = addMonths(start, n)
-		if from.Before(end) && to.After(end) {
-			to = end
-		}
-		if at.Before(to) {
-			return from, to
-		}
-		from = to
+// usagePeriod returns the period of a subscription in which usage at a time counts: the paid period of a monthly one, otherwise the
+// month of it (monthOf).
+func usagePeriod(row *db.Subscription, at time.Time) (from, to time.Time) {
+	if row.BillingInterval == Month && at.Before(row.PeriodEnd) {
+		return row.PeriodStart, row.PeriodEnd
 	}
+	return monthOf(row.PeriodStart, row.PeriodEnd, at)
 }
 
-// addMonths adds calendar months; a day that the month doesn't have becomes its last one.
-func addMonths(t time.Time, n int) time.Time {
+// monthOf returns the month within a period that contains a time. Months begin on the day of the month on which the period ends, or on
+// the last day of a shorter month: the period's start may lie in a shorter month. The first month begins with the period and may be
+// shorter. A time before the period counts for its first month. After its end the months go on: the next period has begun, but its
+// copy isn't here yet.
+func monthOf(start, end, at time.Time) (from, to time.Time) {
+	day := anchorDay(start, end)
+	n := 0
+	for from = addMonths(end, n, day); at.Before(from) && start.Before(from); from = addMonths(end, n, day) {
+		n--
+	}
+	for to = addMonths(end, n+1, day); !at.Before(to); to = addMonths(end, n+1, day) {
+		from = to
+		n++
+	}
+	if from.Before(start) {
+		from = start
+	}
+	return from, to
+}
+
+// anchorDay returns the day of the month on which a subscription renews: that of the period's end. If the end's month is too short for
+// the day of the start, it is the day of the start.
+func anchorDay(start, end time.Time) int {
+	start, end = start.UTC(), end.UTC()
+	if end.AddDate(0, 0, 1).Day() == 1 {
+		return max(start.Day(), end.Day())
+	}
+	return end.Day()
+}
+
+// addMonths returns the time n calendar months after t, on a day of the month or the last one of a shorter month.
+func addMonths(t time.Time, n, day int) time.Time {
 	t = t.UTC()
 	first := time.Date(t.Year(), t.Month()+time.Month(n), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	last := first.AddDate(0, 1, -1).Day()
-	return first.AddDate(0, 0, min(t.Day(), last)-1)
+	return first.AddDate(0, 0, min(day, last)-1)
 }

@@ -10,8 +10,6 @@ import (
 	"showfloor/internal/tenancy/usage"
 )
 
-const secondsOfMinute = 60
-
 // Revenue is the revenue of paid orders in one currency.
 type Revenue struct {
 	Currency   string
@@ -75,18 +73,18 @@ func (s *Service) addMinutes(ctx context.Context, c tenancy.Caller, of Series, p
 		return err
 	}
 	for _, l := range measured {
-		minutes := (l.Amount + secondsOfMinute - 1) / secondsOfMinute
+		minutes := l.Meter.Units(l.Amount)
 		if l.Meter == usage.StreamMinutes {
 			point(l.From).OnAir += minutes
 		} else {
 			point(l.From).WatchedMinutes += minutes
 		}
 	}
-	rows, err := db.New(s.pool).SumServerMinutes(ctx, db.SumServerMinutesParams{
+	rows, err := db.New(s.pool).SumSRSMinutes(ctx, db.SumSRSMinutesParams{
 		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
 	})
 	if err != nil {
-		return fmt.Errorf("sum minutes of media servers: %w", err)
+		return fmt.Errorf("sum minutes of SRS servers: %w", err)
 	}
 	for _, r := range rows {
 		p := point(r.At)

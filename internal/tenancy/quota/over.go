@@ -14,14 +14,9 @@ type OverLimit struct {
 	Value, Have int64
 }
 
-// Over returns the limits that the tenant exceeds because its plan, or the plan's limits, were lowered. For RestreamTargets and
+// OverTx returns the limits that the tenant exceeds because its plan, or the plan's limits, were lowered. For RestreamTargets and
 // SessionCapacity, Have is the largest number of one stream or open session. Limits of rates are not in the list, nor Viewers,
-// because viewers leave by themselves.
-func (s *Service) Over(ctx context.Context, tenantID string) ([]OverLimit, error) {
-	return s.OverTx(ctx, s.pool, tenantID)
-}
-
-// OverTx does the same as Over in the caller's transaction.
+// because viewers leave by themselves. It reads in the caller's transaction.
 func (s *Service) OverTx(ctx context.Context, through db.DBTX, tenantID string) ([]OverLimit, error) {
 	q := db.New(through)
 	row, err := q.GetTenantPlan(ctx, tenantID)

@@ -178,6 +178,10 @@ func (h *History) readTimes(ctx context.Context, q *db.Queries, tenantID string,
 			add(x.Day, x.Meter, x.Amount)
 		}
 	}
+	defer h.sort()
+	if !slices.Contains(meters, string(StorageBytes)) { // the only meter with levels
+		return nil
+	}
 	levels, err := q.ListUsageLevelsOfTime(ctx, db.ListUsageLevelsOfTimeParams{
 		Unit: string(h.By), TenantID: tenantID, Meters: meters, Since: h.From, Until: h.To,
 	})
@@ -187,7 +191,6 @@ func (h *History) readTimes(ctx context.Context, q *db.Queries, tenantID string,
 	for _, x := range levels {
 		add(x.At, x.Meter, x.Highest)
 	}
-	h.sort()
 	return nil
 }
 
