@@ -151,8 +151,12 @@ func (s *Service) report(
 	var missing []string
 	var failed []error
 	code := sub.Currency
-	if !runs {
+	switch {
+	case runs:
+	case len(d.currencies) > 0:
 		code = d.currencies[0]
+	default: // only reports of closed periods are left
+		code = currency(d.payer.Currency)
 	}
 	for _, meter := range d.meters {
 		price, err := s.price(ctx, meter, code)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -197,10 +198,10 @@ func TestReadingACustomerOfAnotherAccount(t *testing.T) {
 func TestReadingOverage(t *testing.T) {
 	t.Parallel()
 	const subs = `{"object":"list","has_more":false,"data":[{"id":"sub_2","object":"subscription","status":"past_due",
-		"metadata":{"showfloor_kind":"overage"},"created":1772366400,"current_period_start":1772366400,"current_period_end":1775044800,
+		"metadata":{"showfloor_kind":"overage"},"currency":"usd","created":1772366400,"current_period_start":1772366400,"current_period_end":1775044800,
 		"collection_method":"send_invoice","days_until_due":14,"default_payment_method":"pm_1",
 		"latest_invoice":{"id":"in_2","object":"invoice","status":"open","hosted_invoice_url":"https://pay.example/in_2"},
-		"items":{"object":"list","data":[{"id":"si_2","price":{"id":"price_2","object":"price"}}]}},
+		"items":{"object":"list","data":[{"id":"si_2","created":1772366400,"price":{"id":"price_2","object":"price"}}]}},
 		{"id":"sub_1","object":"subscription","status":"active","metadata":{},"default_payment_method":{"id":"pm_2","object":"payment_method"}}]}`
 	const invoices = `{"object":"list","has_more":false,"data":[{"id":"in_3","object":"invoice","subscription":"sub_9",
 		"subscription_details":{"metadata":{"showfloor_kind":"overage"}}},{"id":"in_2","object":"invoice","subscription":"sub_2"},
@@ -215,7 +216,8 @@ func TestReadingOverage(t *testing.T) {
 	state, err := c.ReadCustomer(t.Context(), "cus_1")
 	require.NoError(t, err)
 	require.Equal(t, []processor.OverageSubscription{{
-		ID: "sub_2", Status: "past_due", PriceIDs: []string{"price_2"}, PeriodStart: at, PeriodEnd: at.AddDate(0, 1, 0), CreatedAt: at,
+		ID: "sub_2", Status: "past_due", PriceIDs: []string{"price_2"}, Since: map[string]time.Time{"price_2": at}, Currency: "usd",
+		PeriodStart: at, PeriodEnd: at.AddDate(0, 1, 0), CreatedAt: at,
 		PaymentMethodID: "pm_1", ByInvoice: true, DaysUntilDue: 14, PaymentURL: "https://pay.example/in_2",
 	}}, state.Overage)
 	require.Len(t, state.Subscriptions, 1)

@@ -77,6 +77,7 @@ func TestCallsAboutPlansAreOfTheDocument(t *testing.T) {
 			"phases[1][items][0][price_data][currency]": {"usd"}, "phases[1][items][0][price_data][unit_amount]": {"9900"},
 			"phases[1][items][0][price_data][recurring][interval]": {"year"}, "phases[1][proration_behavior]": {"none"},
 			"phases[1][iterations]": {"1"}, "phases[1][metadata][plan]": {"PRO"}, "phases[1][metadata][interval]": {"year"},
+			"phases[1][metadata][unit_cents]": {"9900"},
 		}},
 		{"release", "POST /v1/subscription_schedules/sub_sched_1/release", func(ctx context.Context, c *processor.Client) error {
 			return c.ReleaseSchedule(ctx, sub)
