@@ -20,8 +20,8 @@ import (
 // shopKills is how often the shop's server is killed, at random instants.
 const shopKills = 50
 
-// crashSeed is the seed of TestKillWhileSelling's choices: SHOWFLOOR_CRASH_SEED, or a
-// constant. The seed doesn't determine how the kernel schedules the processes.
+// crashSeed is the seed of the choices of tests that kill servers at random instants: SHOWFLOOR_CRASH_SEED, or a constant. The seed
+// doesn't determine how the kernel schedules the processes.
 func crashSeed(t testing.TB) uint64 {
 	t.Helper()
 	text := os.Getenv("SHOWFLOOR_CRASH_SEED")

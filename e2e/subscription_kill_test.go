@@ -3,9 +3,7 @@ package e2e
 import (
 	"encoding/base64"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -25,27 +23,14 @@ const (
 	billingKey = "sk_sandbox_e2e"
 )
 
-// yearSeed is the seed of TestAYearOfKills' choices: SHOWFLOOR_SEED, or a constant. The seed doesn't determine how the kernel schedules the
-// processes.
-func yearSeed(t testing.TB) uint64 {
-	t.Helper()
-	text := os.Getenv("SHOWFLOOR_SEED")
-	if text == "" {
-		return 1
-	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	require.NoError(t, err)
-	return seed
-}
-
 // TestAYearOfKills moves tenants' subscriptions through more than a year, while the server is killed at random instants: within
 // requests, jobs and reports. The processor outlives the kills. It loses answers, and its reports are late, repeated, reversed or
 // dropped. Afterwards our rows equal the processor's state, and each change has one event, one audit entry, one entry of the ledger and
 // one mail.
 func TestAYearOfKills(t *testing.T) {
 	t.Parallel()
-	seed := yearSeed(t)
-	t.Logf("SHOWFLOOR_SEED=%d", seed)
+	seed := crashSeed(t)
+	t.Logf("SHOWFLOOR_CRASH_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	pool := dbtest.New(t)
 	box, options := openTillAs(t, billingKey)

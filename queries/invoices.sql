@@ -19,7 +19,7 @@ SELECT EXISTS (SELECT 1 FROM invoices WHERE tenant_id = @tenant_id AND overage
 UPDATE invoices SET subscription_id = @subscription_id, number = @number, status = @status, currency = @currency, subtotal_cents = @subtotal_cents,
     tax_cents = @tax_cents, total_cents = @total_cents, paid_cents = @paid_cents, due_cents = @due_cents, refunded_cents = @refunded_cents,
     failed_attempts = @failed_attempts, period_start = @period_start, period_end = @period_end, due_at = @due_at, paid_at = @paid_at,
-    voided_at = @voided_at, hosted_url = @hosted_url, pdf_url = @pdf_url, lines = @lines, updated_at = @updated_at
+    voided_at = @voided_at, hosted_url = @hosted_url, pdf_url = @pdf_url, lines = @lines, overage = @overage, updated_at = @updated_at
 WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: GetNewestInvoice :one

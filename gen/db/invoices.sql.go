@@ -389,8 +389,8 @@ const UpdateInvoice = `-- name: UpdateInvoice :exec
 UPDATE invoices SET subscription_id = $1, number = $2, status = $3, currency = $4, subtotal_cents = $5,
     tax_cents = $6, total_cents = $7, paid_cents = $8, due_cents = $9, refunded_cents = $10,
     failed_attempts = $11, period_start = $12, period_end = $13, due_at = $14, paid_at = $15,
-    voided_at = $16, hosted_url = $17, pdf_url = $18, lines = $19, updated_at = $20
-WHERE tenant_id = $21 AND id = $22
+    voided_at = $16, hosted_url = $17, pdf_url = $18, lines = $19, overage = $20, updated_at = $21
+WHERE tenant_id = $22 AND id = $23
 `
 
 type UpdateInvoiceParams struct {
@@ -413,6 +413,7 @@ type UpdateInvoiceParams struct {
 	HostedURL      *string
 	PdfURL         *string
 	Lines          json.RawMessage
+	Overage        bool
 	UpdatedAt      time.Time
 	TenantID       string
 	ID             string
@@ -439,6 +440,7 @@ func (q *Queries) UpdateInvoice(ctx context.Context, arg UpdateInvoiceParams) er
 		arg.HostedURL,
 		arg.PdfURL,
 		arg.Lines,
+		arg.Overage,
 		arg.UpdatedAt,
 		arg.TenantID,
 		arg.ID,

@@ -47,10 +47,11 @@ func (b *books) announce(ctx context.Context, p db.OveragePeriod, limit *int64, 
 
 // letter says how far the spend cap is used up, and what follows.
 func letter(to db.User, tenant db.Tenant, p db.OveragePeriod, percent int, cents, limit int64) mail.Letter {
-	consequence := "At the cap, new work above the included usage is refused; work that runs continues and isn't charged."
+	consequence := "At the cap, new work above the included usage is refused."
 	if percent == 100 {
-		consequence = "New work above the included usage is refused from now on; work that runs continues and isn't charged."
+		consequence = "New work above the included usage is refused from now on."
 	}
+	consequence += " Work that runs continues, and isn't charged unless the cap is raised in the same period."
 	return mail.Letter{
 		TenantID: tenant.ID, Kind: "spend_cap", To: to.Email, Until: p.PeriodEnd.Add(lateEvery),
 		Subject: fmt.Sprintf("%s has reached %d %% of its spend cap", tenant.Name, percent),

@@ -42,10 +42,11 @@ func keyOf(start time.Time, meter string) chargeKey { return chargeKey{start.Uni
 // open runs do with the tenant's books, with the tenant locked.
 func (s *Service) open(ctx context.Context, tenantID string, do func(b *books) error) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
-		b := &books{Service: s, tx: tx, q: db.New(tx), now: s.config.Now().UTC().Truncate(time.Microsecond), tenantID: tenantID}
+		b := &books{Service: s, tx: tx, q: db.New(tx), tenantID: tenantID}
 		if _, err := b.q.LockTenant(ctx, tenantID); err != nil {
 			return fmt.Errorf("lock tenant: %w", err)
 		}
+		b.now = s.config.Now().UTC().Truncate(time.Microsecond) // after the wait for the lock
 		var err error
 		if b.payer, err = s.config.Subscriptions.GetPayerTx(ctx, tx, tenantID); err != nil {
 			return err

@@ -53,9 +53,8 @@ func (c *changes) announceGraceEnd(ctx context.Context, s db.Subscription) error
 	}, link: paymentLink(s.PaymentURL)})
 }
 
-// announceInvoice writes the events of an invoice's change: it was paid, or an attempt to collect its payment failed. overage: it is for
-// usage above the included one.
-func (c *changes) announceInvoice(ctx context.Context, before *db.Invoice, after db.Invoice, overage bool) error {
+// announceInvoice writes the events of an invoice's change: it was paid, or an attempt to collect its payment failed.
+func (c *changes) announceInvoice(ctx context.Context, before *db.Invoice, after db.Invoice) error {
 	if before == nil {
 		before = &db.Invoice{}
 	}
@@ -72,7 +71,7 @@ func (c *changes) announceInvoice(ctx context.Context, before *db.Invoice, after
 			return err
 		}
 		if after.Status != Paid {
-			if err := c.mailOwners(ctx, failedLetter(after, overage)); err != nil {
+			if err := c.mailOwners(ctx, failedLetter(after)); err != nil {
 				return err
 			}
 		}

@@ -169,7 +169,7 @@ func copyInvoice(before *db.Invoice, tenantID string, subscriptionID *string, p 
 	if err != nil {
 		return i, fmt.Errorf("encode lines of invoice: %w", err)
 	}
-	i.SubscriptionID, i.Number, i.Overage, i.UpdatedAt = subscriptionID, text(p.Number), p.Overage, now
+	i.SubscriptionID, i.Number, i.Overage, i.UpdatedAt = subscriptionID, text(p.Number), i.Overage || p.Overage, now
 	i.Status = map[string]string{"draft": Draft, "open": Open, "paid": Paid, "uncollectible": Uncollectible, "void": Void}[p.Status]
 	i.Currency, i.SubtotalCents, i.TaxCents, i.TotalCents = strings.ToUpper(p.Currency), p.SubtotalCents, p.TaxCents, p.TotalCents
 	i.PaidCents, i.DueCents, i.RefundedCents = p.PaidCents, p.DueCents, p.RefundedCents

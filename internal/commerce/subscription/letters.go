@@ -185,10 +185,10 @@ func (c *changes) afterTrial(s db.Subscription) string {
 	return fmt.Sprintf("Then the first payment is collected, by the %s. You can cancel before that.", inWords(s.BillingInterval))
 }
 
-// failedLetter is for an invoice whose payment failed. overage: it is for usage above the included one.
-func failedLetter(i db.Invoice, overage bool) notice {
+// failedLetter is for an invoice whose payment failed.
+func failedLetter(i db.Invoice) notice {
 	subject, purpose := "A payment for your plan failed", "your plan"
-	if overage {
+	if i.Overage {
 		subject, purpose = "A payment for your usage failed", "usage above what your plan includes"
 	}
 	return notice{kind: "payment_failed", subject: subject, opening: []string{

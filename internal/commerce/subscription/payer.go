@@ -77,7 +77,7 @@ func (s *Service) GetPayerTx(ctx context.Context, through db.DBTX, tenantID stri
 	p.HasOverage = customer.OverageStatus != nil
 	if row.Status == Active || row.Status == PastDue {
 		p.Runs = true
-		p.From, p.To = usagePeriod(row, now)
+		p.From, p.To = monthOf(row.PeriodStart, row.PeriodEnd, now)
 	}
 	if row.Status == Active && p.SameCurrency && (!p.HasOverage || *customer.OverageStatus == Active) {
 		unpaid, err := q.HasUnpaidOverage(ctx, db.HasUnpaidOverageParams{TenantID: tenantID, Now: now})
@@ -86,7 +86,7 @@ func (s *Service) GetPayerTx(ctx context.Context, through db.DBTX, tenantID stri
 		}
 		p.Chargeable = !unpaid
 	}
-	if row.Status == Canceled && !row.CancelAtPeriodEnd {
+	if row.Status == Canceled && row.PeriodEnd.After(now) { // otherwise it ended with its period, and was cancelled before
 		p.canceledAt = row.CanceledAt
 	}
 	return p, nil

@@ -308,7 +308,7 @@ func (c *changes) copyInvoices(ctx context.Context, list []processor.Invoice) er
 			c.config.Log.ErrorContext(ctx, "an invoice of the processor can't be copied, and is ignored", "tenantId", c.tenant.ID, "error", err)
 			continue
 		}
-		if err := c.putInvoice(ctx, before, after, p.Overage); err != nil {
+		if err := c.putInvoice(ctx, before, after); err != nil {
 			return err
 		}
 	}
@@ -325,8 +325,8 @@ func (c *changes) subscriptionOf(p processor.Invoice) *string {
 	return nil
 }
 
-// putInvoice stores an invoice and announces its change. overage: it is for usage above the included one.
-func (c *changes) putInvoice(ctx context.Context, before *db.Invoice, after db.Invoice, overage bool) error {
+// putInvoice stores an invoice and announces its change.
+func (c *changes) putInvoice(ctx context.Context, before *db.Invoice, after db.Invoice) error {
 	switch {
 	case before == nil:
 		if err := c.q.CreateInvoice(ctx, db.CreateInvoiceParams(after)); err != nil {
@@ -348,7 +348,7 @@ func (c *changes) putInvoice(ctx context.Context, before *db.Invoice, after db.I
 	if err := c.bookMoney(ctx, before, after); err != nil {
 		return err
 	}
-	return c.announceInvoice(ctx, before, after, overage)
+	return c.announceInvoice(ctx, before, after)
 }
 
 func invoiceParams(i db.Invoice) db.UpdateInvoiceParams {
@@ -356,6 +356,7 @@ func invoiceParams(i db.Invoice) db.UpdateInvoiceParams {
 		TenantID: i.TenantID, ID: i.ID, SubscriptionID: i.SubscriptionID, Number: i.Number, Status: i.Status, Currency: i.Currency,
 		SubtotalCents: i.SubtotalCents, TaxCents: i.TaxCents, TotalCents: i.TotalCents, PaidCents: i.PaidCents, DueCents: i.DueCents,
 		RefundedCents: i.RefundedCents, FailedAttempts: i.FailedAttempts, PeriodStart: i.PeriodStart, PeriodEnd: i.PeriodEnd,
-		DueAt: i.DueAt, PaidAt: i.PaidAt, VoidedAt: i.VoidedAt, HostedURL: i.HostedURL, PdfURL: i.PdfURL, Lines: i.Lines, UpdatedAt: i.UpdatedAt,
+		DueAt: i.DueAt, PaidAt: i.PaidAt, VoidedAt: i.VoidedAt, HostedURL: i.HostedURL, PdfURL: i.PdfURL, Lines: i.Lines,
+		Overage: i.Overage, UpdatedAt: i.UpdatedAt,
 	}
 }

@@ -157,17 +157,8 @@ func (*Service) CurrentPeriod(
 	if row == nil || !runs(row.Status) {
 		return from, to, false, nil
 	}
-	from, to = usagePeriod(row, at)
+	from, to = monthOf(row.PeriodStart, row.PeriodEnd, at)
 	return from, to, true, nil
-}
-
-// usagePeriod returns the period of a subscription in which usage at a time counts: the paid period of a monthly one, otherwise the
-// month of it (monthOf).
-func usagePeriod(row *db.Subscription, at time.Time) (from, to time.Time) {
-	if row.BillingInterval == Month && at.Before(row.PeriodEnd) {
-		return row.PeriodStart, row.PeriodEnd
-	}
-	return monthOf(row.PeriodStart, row.PeriodEnd, at)
 }
 
 // monthOf returns the month within a period that contains a time. Months begin on the day of the month on which the period ends, or on
