@@ -19,6 +19,6 @@ SELECT * FROM overage_charges WHERE tenant_id = @tenant_id AND period_start = AN
 UPDATE overage_charges SET used = @used, cents = @cents
 WHERE tenant_id = @tenant_id AND period_start = @period_start AND meter = @meter;
 
--- name: WaiveOverage :exec
-UPDATE overage_charges SET waived_cents = greatest(waived_cents, @waived_cents::bigint)
+-- name: SetWaivedOverage :exec
+UPDATE overage_charges SET waived_cents = @waived_cents
 WHERE tenant_id = @tenant_id AND period_start = @period_start AND meter = @meter;

@@ -1,9 +1,9 @@
 -- name: PutOveragePeriod :exec
--- Creates the period, moves its end while it runs, or opens it again. cap_cents is for a new one.
+-- Creates the period, moves its end while it runs, or opens it again.
 INSERT INTO overage_periods (tenant_id, period_start, period_end, subscription_id, currency, look_at, cap_cents, created_at, updated_at)
 VALUES (@tenant_id, @period_start, @period_end, @subscription_id, @currency, @now, sqlc.narg('cap_cents'), @now, @now)
 ON CONFLICT (tenant_id, period_start) DO UPDATE SET period_end = excluded.period_end, updated_at = excluded.updated_at,
-    look_at = coalesce(overage_periods.look_at, excluded.look_at)
+    cap_cents = excluded.cap_cents, look_at = coalesce(overage_periods.look_at, excluded.look_at)
 WHERE overage_periods.period_end <> excluded.period_end OR overage_periods.look_at IS NULL;
 
 -- name: ShortenOveragePeriods :exec
@@ -50,8 +50,9 @@ SELECT tenant_id FROM overage_periods WHERE look_at <= @now::timestamptz GROUP B
 
 -- name: ListChargedTenants :many
 -- @sqlc-vet-disable tenant
--- Of some tenants, those with a plan that charges usage, and without a period that contains a time.
+-- Of some tenants, those with a plan that charges usage in the subscription's currency, and without a period that contains a time.
 SELECT DISTINCT s.tenant_id FROM subscriptions s JOIN plan_allowances a ON a.tier = s.plan AND a.overage = 'CHARGE'
+JOIN plans n ON n.tier = s.plan AND n.currency = s.currency
 WHERE s.tenant_id = ANY (@tenant_ids::text[]) AND s.status IN ('ACTIVE', 'PAST_DUE') AND s.processor_subscription_id IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM overage_periods p WHERE p.tenant_id = s.tenant_id AND p.period_start <= @now::timestamptz
         AND p.period_end > @now::timestamptz AND p.look_at IS NOT NULL);

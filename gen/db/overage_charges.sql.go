@@ -105,6 +105,28 @@ func (q *Queries) SetOverageCents(ctx context.Context, arg SetOverageCentsParams
 	return err
 }
 
+const SetWaivedOverage = `-- name: SetWaivedOverage :exec
+UPDATE overage_charges SET waived_cents = $1
+WHERE tenant_id = $2 AND period_start = $3 AND meter = $4
+`
+
+type SetWaivedOverageParams struct {
+	WaivedCents int64
+	TenantID    string
+	PeriodStart time.Time
+	Meter       string
+}
+
+func (q *Queries) SetWaivedOverage(ctx context.Context, arg SetWaivedOverageParams) error {
+	_, err := q.db.Exec(ctx, SetWaivedOverage,
+		arg.WaivedCents,
+		arg.TenantID,
+		arg.PeriodStart,
+		arg.Meter,
+	)
+	return err
+}
+
 const StopOverageCharges = `-- name: StopOverageCharges :exec
 UPDATE overage_charges SET charging = false
 WHERE tenant_id = $1 AND period_start = $2 AND charging AND NOT meter = ANY ($3::text[])
@@ -119,27 +141,5 @@ type StopOverageChargesParams struct {
 // Meters that the plan doesn't charge any more.
 func (q *Queries) StopOverageCharges(ctx context.Context, arg StopOverageChargesParams) error {
 	_, err := q.db.Exec(ctx, StopOverageCharges, arg.TenantID, arg.PeriodStart, arg.Meters)
-	return err
-}
-
-const WaiveOverage = `-- name: WaiveOverage :exec
-UPDATE overage_charges SET waived_cents = greatest(waived_cents, $1::bigint)
-WHERE tenant_id = $2 AND period_start = $3 AND meter = $4
-`
-
-type WaiveOverageParams struct {
-	WaivedCents int64
-	TenantID    string
-	PeriodStart time.Time
-	Meter       string
-}
-
-func (q *Queries) WaiveOverage(ctx context.Context, arg WaiveOverageParams) error {
-	_, err := q.db.Exec(ctx, WaiveOverage,
-		arg.WaivedCents,
-		arg.TenantID,
-		arg.PeriodStart,
-		arg.Meter,
-	)
 	return err
 }

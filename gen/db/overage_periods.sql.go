@@ -67,6 +67,7 @@ func (q *Queries) GetOveragePeriod(ctx context.Context, arg GetOveragePeriodPara
 
 const ListChargedTenants = `-- name: ListChargedTenants :many
 SELECT DISTINCT s.tenant_id FROM subscriptions s JOIN plan_allowances a ON a.tier = s.plan AND a.overage = 'CHARGE'
+JOIN plans n ON n.tier = s.plan AND n.currency = s.currency
 WHERE s.tenant_id = ANY ($1::text[]) AND s.status IN ('ACTIVE', 'PAST_DUE') AND s.processor_subscription_id IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM overage_periods p WHERE p.tenant_id = s.tenant_id AND p.period_start <= $2::timestamptz
         AND p.period_end > $2::timestamptz AND p.look_at IS NOT NULL)
@@ -78,7 +79,7 @@ type ListChargedTenantsParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Of some tenants, those with a plan that charges usage, and without a period that contains a time.
+// Of some tenants, those with a plan that charges usage in the subscription's currency, and without a period that contains a time.
 func (q *Queries) ListChargedTenants(ctx context.Context, arg ListChargedTenantsParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListChargedTenants, arg.TenantIds, arg.Now)
 	if err != nil {
@@ -171,7 +172,7 @@ const PutOveragePeriod = `-- name: PutOveragePeriod :exec
 INSERT INTO overage_periods (tenant_id, period_start, period_end, subscription_id, currency, look_at, cap_cents, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $6)
 ON CONFLICT (tenant_id, period_start) DO UPDATE SET period_end = excluded.period_end, updated_at = excluded.updated_at,
-    look_at = coalesce(overage_periods.look_at, excluded.look_at)
+    cap_cents = excluded.cap_cents, look_at = coalesce(overage_periods.look_at, excluded.look_at)
 WHERE overage_periods.period_end <> excluded.period_end OR overage_periods.look_at IS NULL
 `
 
@@ -185,7 +186,7 @@ type PutOveragePeriodParams struct {
 	CapCents       *int64
 }
 
-// Creates the period, moves its end while it runs, or opens it again. cap_cents is for a new one.
+// Creates the period, moves its end while it runs, or opens it again.
 func (q *Queries) PutOveragePeriod(ctx context.Context, arg PutOveragePeriodParams) error {
 	_, err := q.db.Exec(ctx, PutOveragePeriod,
 		arg.TenantID,

@@ -300,6 +300,7 @@ func tableExceptions() []tableException {
 				"tenants":         "LockTenant",
 				"subscriptions":   "ListChargedTenants",
 				"plan_allowances": "ListChargedTenants",
+				"plans":           "ListChargedTenants",
 			},
 		},
 		{

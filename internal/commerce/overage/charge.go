@@ -43,6 +43,8 @@ type due struct {
 	payer subscription.Payer
 	// meters have charges that aren't reported in full, or reports that are open.
 	meters []string
+	// open: some reports are open.
+	open bool
 	// currencies are those of the periods with such charges, the oldest first.
 	currencies []string
 	// over: all open periods have ended with the plan's subscription.
@@ -58,7 +60,7 @@ func (s *Service) dueOf(ctx context.Context, tenantID string) (d due, err error)
 		if err != nil {
 			return err
 		}
-		d.payer, d.over = b.payer, !b.payer.Runs
+		d.payer, d.open, d.over = b.payer, len(u.open) > 0, !b.payer.Runs
 		for _, r := range u.open {
 			d.meters = append(d.meters, r.Meter)
 		}
@@ -102,10 +104,9 @@ func (s *Service) bill(ctx context.Context, tenantID string) (settled bool, err 
 	if runs {
 		failed = errors.Join(failed, s.follow(ctx, d, state, sub))
 	}
-	// A subscription in another currency ends, too, and the next look creates one in the right currency.
-	ends := runs && !slices.Contains(d.currencies, sub.Currency) && (d.over || sub.Currency != currency(d.payer.Currency))
+	ends := runs && d.ends(sub)
 	settled = !ends
-	if ends && failed == nil && !hasDraft(state.Invoices, sub.ID) {
+	if ends && failed == nil && !hasDraft(state.Invoices, sub.ID, s.config.Now()) {
 		failed, settled = s.config.Processor.EndOverageSubscription(ctx, sub.ID), true
 	}
 	if failed != nil || runs == d.payer.HasOverage && !ends {
@@ -114,10 +115,30 @@ func (s *Service) bill(ctx context.Context, tenantID string) (settled bool, err 
 	return settled, s.config.Subscriptions.SyncTenant(ctx, tenantID) // copies the status of the subscription for overage
 }
 
-// hasDraft reports whether an invoice of a subscription is a draft: the processor finalizes it within about an hour, but not if the
-// subscription ends before.
-func hasDraft(list []processor.Invoice, subscriptionID string) bool {
-	return slices.ContainsFunc(list, func(i processor.Invoice) bool { return i.SubscriptionID == subscriptionID && i.Status == "draft" })
+// ends reports whether the subscription for overage is to end: after the plan's one, and so that the next look creates another one, if
+// it is in another currency, or unpaid although all its invoices are paid or void.
+func (d due) ends(sub processor.OverageSubscription) bool {
+	reported := !slices.Contains(d.currencies, sub.Currency)
+	switch {
+	case isUnpaid(sub):
+		return !d.open && (d.over || !d.payer.Owes)
+	default:
+		return reported && (d.over || sub.Currency != currency(d.payer.Currency))
+	}
+}
+
+// isUnpaid reports whether attempts to collect the payments of a subscription have stopped. Its later invoices stay drafts, so nothing is
+// reported for it.
+func isUnpaid(sub processor.OverageSubscription) bool { return sub.Status == "unpaid" }
+
+// maxDraft is how long an invoice is a draft that the processor finalizes by itself: about an hour.
+const maxDraft = 3 * time.Hour
+
+// hasDraft reports whether an invoice of a subscription is about to be finalized. It isn't if the subscription ends before.
+func hasDraft(list []processor.Invoice, subscriptionID string, now time.Time) bool {
+	return slices.ContainsFunc(list, func(i processor.Invoice) bool {
+		return i.SubscriptionID == subscriptionID && i.Status == "draft" && now.Sub(i.CreatedAt) < maxDraft
+	})
 }
 
 // running returns the oldest subscription for overage that hasn't ended.
@@ -148,7 +169,7 @@ func (s *Service) report(
 	ctx context.Context, tenantID string, d due, state processor.CustomerState, sub processor.OverageSubscription, runs bool,
 ) error {
 	since := map[string]time.Time{}
-	var missing []string
+	var missing, prices []string
 	var failed []error
 	code := sub.Currency
 	switch {
@@ -161,9 +182,7 @@ func (s *Service) report(
 	for _, meter := range d.meters {
 		price, err := s.price(ctx, meter, code)
 		if err == nil && runs && !slices.Contains(sub.PriceIDs, price) {
-			if err = s.config.Processor.AddOveragePrice(ctx, sub, price); err != nil {
-				err = errors.Join(err, s.forgetRefused(ctx, priceName(meter, code), err))
-			}
+			err = s.forgetRefused(ctx, code, s.config.Processor.AddOveragePrice(ctx, sub, price), meter)
 		}
 		switch {
 		case err != nil:
@@ -171,28 +190,40 @@ func (s *Service) report(
 		case slices.Contains(sub.PriceIDs, price):
 			since[meter] = sub.Since[price]
 		default:
-			missing = append(missing, price)
+			missing, prices = append(missing, meter), append(prices, price)
 		}
 	}
 	if !runs && len(missing) > 0 {
-		if err := s.subscribe(ctx, tenantID, d.payer, state, missing); err != nil {
-			return errors.Join(append(failed, err)...)
-		}
+		failed = append(failed, s.forgetRefused(ctx, code, s.subscribe(ctx, tenantID, d.payer, state, prices), missing...))
+	}
+	if isUnpaid(sub) {
+		since = nil
 	}
 	failed = append(failed,
-		s.settleReports(ctx, tenantID, d.payer.CustomerID, sub.PeriodStart),
+		s.settleReports(ctx, tenantID, d.payer.CustomerID, sub, since),
 		s.createReports(ctx, tenantID, sub, since),
-		s.settleReports(ctx, tenantID, d.payer.CustomerID, sub.PeriodStart))
+		s.settleReports(ctx, tenantID, d.payer.CustomerID, sub, since))
 	return errors.Join(failed...)
 }
 
-// forgetRefused forgets the kept id of a meter or price after a refusal, so that the next look ensures it again: it may have been
-// archived.
-func (s *Service) forgetRefused(ctx context.Context, name string, err error) error {
+// forgetRefused returns err. After a refusal it forgets the kept ids of meters and their prices, so that the next look ensures them again:
+// one may have been archived.
+func (s *Service) forgetRefused(ctx context.Context, currency string, err error, meters ...string) error {
 	if _, refused := errors.AsType[*processor.Refusal](err); !refused {
-		return nil
+		return err
 	}
-	return s.config.Subscriptions.ForgetProcessorObject(ctx, name)
+	failed := []error{err}
+	for _, meter := range meters {
+		meterID, err := s.meter(ctx, meter)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		for _, name := range []string{priceName(meterID, currency), meterName(meter)} {
+			failed = append(failed, s.config.Subscriptions.ForgetProcessorObject(ctx, name))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 // subscribe creates the subscription for overage. Its billing periods end with those of the usage.
@@ -204,8 +235,7 @@ func (s *Service) subscribe(
 		return fmt.Errorf("the processor doesn't know the subscription %s of the plan", payer.SubscriptionID)
 	}
 	_, err := s.config.Processor.CreateOverageSubscription(ctx, processor.NewOverage{
-		// The number of earlier ones and the parameters make the key, so that a repeated call creates no second one.
-		Key:        fmt.Sprintf("overage/%s/%d/%d/%s", payer.CustomerID, len(state.Overage), payer.To.Unix(), plan.PaymentMethodID),
+		Key:        fmt.Sprintf("overage-%d", len(state.Overage)), // another one after the end of the earlier ones
 		CustomerID: payer.CustomerID, TenantID: tenantID, PriceIDs: prices, FirstPeriodEnd: payer.To, AnchorDay: plan.AnchorDay,
 		ByInvoice: plan.ByInvoice, DaysUntilDue: plan.DaysUntilDue, PaymentMethodID: plan.PaymentMethodID, AutomaticTax: s.config.AutomaticTax,
 	})
@@ -233,9 +263,9 @@ func (s *Service) follow(ctx context.Context, d due, state processor.CustomerSta
 	return s.config.Processor.FollowPayment(ctx, sub.ID, plan)
 }
 
-// Names of the processor's objects.
-func meterName(meter string) string           { return "meter/" + meter }
-func priceName(meter, currency string) string { return "overage/" + meter + "/" + currency }
+// Names of the processor's objects. A price belongs to one of its meters.
+func meterName(meter string) string             { return "meter/" + meter }
+func priceName(meterID, currency string) string { return "overage/" + meterID + "/" + currency }
 
 // meter returns the processor's meter for one of ours.
 func (s *Service) meter(ctx context.Context, meter string) (string, error) {
@@ -246,11 +276,11 @@ func (s *Service) meter(ctx context.Context, meter string) (string, error) {
 
 // price returns the processor's price of a cent of a meter.
 func (s *Service) price(ctx context.Context, meter, currency string) (string, error) {
-	return s.config.Subscriptions.KeepProcessorObject(ctx, priceName(meter, currency), func() (string, error) {
-		meterID, err := s.meter(ctx, meter)
-		if err != nil {
-			return "", err
-		}
+	meterID, err := s.meter(ctx, meter)
+	if err != nil {
+		return "", err
+	}
+	return s.config.Subscriptions.KeepProcessorObject(ctx, priceName(meterID, currency), func() (string, error) {
 		return s.config.Processor.EnsureOveragePrice(ctx, meter, meterID, currency)
 	})
 }

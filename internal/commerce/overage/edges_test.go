@@ -8,6 +8,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/internal/commerce/processor"
+	"showfloor/internal/commerce/sandbox"
 	"showfloor/internal/tenancy/usage"
 )
 
@@ -100,4 +101,75 @@ func TestTwoSubscriptionsForOverage(t *testing.T) {
 	r.pass(t, 33*day)
 	paid, unpaid := r.charges(t)
 	require.Equal(t, []int64{100, 0}, []int64{paid, unpaid})
+}
+
+// TestTheCapChangesInAPause: the period that goes on has the new cap.
+func TestTheCapChangesInAPause(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.push(t, 110)
+	r.settle(t)
+	id := r.plan(t)
+	require.NoError(t, r.Sandbox.Client.PauseCollection(t.Context(), id))
+	r.pass(t, day)
+	r.setCap(t, 50)
+	require.NoError(t, r.Sandbox.Client.ResumeSubscription(t.Context(), processor.Subscription{ID: id, Status: "active"}, false))
+	r.pass(t, hour)
+	r.push(t, 10)
+	r.pass(t, hour)
+	require.EqualValues(t, 50, r.spending(t).OverageCents)
+	charged, _ := r.stored(t)
+	require.EqualValues(t, 50, charged)
+	r.setCap(t, 500)
+	r.pass(t, 33*day)
+	paid, unpaid := r.charges(t)
+	require.Equal(t, []int64{100, 0}, []int64{paid, unpaid}, "a higher cap charges the usage that the lower one kept uncharged")
+}
+
+// TestUnpaidOverageIsChargedAfterItsPayment: while attempts to collect it have stopped, nothing is reported. After the payment, another
+// subscription bills the rest.
+func TestUnpaidOverageIsChargedAfterItsPayment(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.push(t, 120)
+	r.settle(t)
+	plan, customer := r.plan(t), r.Sandbox.Customers()[0].ID
+	_, err := r.Sandbox.UseCard(customer, sandbox.CardFailsLater)
+	require.NoError(t, err)
+	payPlan := func() {
+		for _, i := range r.Sandbox.Invoices() {
+			if i.Status == "open" && i.SubscriptionID == plan {
+				_, err := r.Sandbox.PayInvoice(i.ID)
+				require.NoError(t, err)
+			}
+		}
+	}
+	for range 40 {
+		payPlan()
+		r.pass(t, 30*hour)
+		r.push(t, 5)
+	}
+	status := ""
+	for _, sub := range r.Sandbox.Subscriptions() {
+		if sub.ID != plan {
+			status = sub.Status
+		}
+	}
+	require.Equal(t, "unpaid", status)
+	require.False(t, r.spending(t).Available)
+	_, err = r.Sandbox.UseCard(customer, sandbox.CardPays)
+	require.NoError(t, err)
+	for _, i := range r.Sandbox.Invoices() {
+		if i.Status == "open" {
+			_, err := r.Sandbox.PayInvoice(i.ID)
+			require.NoError(t, err)
+		}
+	}
+	r.pass(t, 2*day)
+	require.True(t, r.spending(t).Available)
+	r.pass(t, 33*day)
+	charged, _ := r.stored(t)
+	require.Greater(t, charged, int64(100))
+	paid, unpaid := r.charges(t)
+	require.Equal(t, []int64{charged, 0}, []int64{paid, unpaid})
 }

@@ -190,7 +190,7 @@ func (b *books) putTerms(ctx context.Context, terms []db.PlanAllowance, limit *i
 	return reopened, nil
 }
 
-// waive leaves the usage until now of the period that starts at a time uncharged, as far as it isn't charged yet.
+// waive leaves the usage of the period that starts at a time uncharged that came since its last addition: no subscription ran meanwhile.
 func (b *books) waive(ctx context.Context, start time.Time) error {
 	used, err := b.config.Usage.SumAllTx(ctx, b.tx, b.tenantID, start, b.now)
 	if err != nil {
@@ -198,14 +198,13 @@ func (b *books) waive(ctx context.Context, start time.Time) error {
 	}
 	for i := range b.charges {
 		c := &b.charges[i]
-		units := used.Units(usage.Meter(c.Meter))
-		waived := usage.OverageCents(units, c.Included, c.PriceCents, c.Units) - c.Cents
-		if !c.PeriodStart.Equal(start) || !c.Charging || waived <= c.WaivedCents {
+		more := price(*c, used.Units(usage.Meter(c.Meter))) - price(*c, c.Used)
+		if !c.PeriodStart.Equal(start) || !c.Charging || more <= 0 {
 			continue
 		}
-		c.WaivedCents = waived
-		err := b.q.WaiveOverage(ctx, db.WaiveOverageParams{
-			TenantID: b.tenantID, PeriodStart: c.PeriodStart, Meter: c.Meter, WaivedCents: waived,
+		c.WaivedCents += more
+		err := b.q.SetWaivedOverage(ctx, db.SetWaivedOverageParams{
+			TenantID: b.tenantID, PeriodStart: c.PeriodStart, Meter: c.Meter, WaivedCents: c.WaivedCents,
 		})
 		if err != nil {
 			return fmt.Errorf("waive: %w", err)
@@ -262,7 +261,7 @@ func (b *books) addUpPeriod(ctx context.Context, p db.OveragePeriod, limit *int6
 				continue
 			}
 			c.Used = max(c.Used, units)
-			c.Cents = left.raise(c.Cents, usage.OverageCents(c.Used, c.Included, c.PriceCents, c.Units)-c.WaivedCents)
+			c.Cents = left.raise(c.Cents, price(*c, c.Used)-c.WaivedCents)
 			if *c == before {
 				continue
 			}
@@ -279,6 +278,11 @@ func (b *books) addUpPeriod(ctx context.Context, p db.OveragePeriod, limit *int6
 		total += c.Cents
 	}
 	return b.announce(ctx, p, limit, total)
+}
+
+// price returns what usage of a meter costs by the terms of its charge, without the spend cap.
+func price(c db.OverageCharge, used int64) int64 {
+	return usage.OverageCents(used, c.Included, c.PriceCents, c.Units)
 }
 
 // currency is a currency in the processor's form.

@@ -81,16 +81,20 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// settleReports sends the open reports of a tenant, and looks for them in the processor's sums. billed is the start of the present billing
-// period of the subscription for overage.
-func (s *Service) settleReports(ctx context.Context, tenantID, customerID string, billed time.Time) error {
+// settleReports sends the open reports of a tenant, and looks for them in the processor's sums. sub is the subscription for overage, and
+// since is when it began to bill each meter: reports of other meters and times aren't sent, because no invoice would have them.
+func (s *Service) settleReports(
+	ctx context.Context, tenantID, customerID string, sub processor.OverageSubscription, since map[string]time.Time,
+) error {
 	open, err := db.New(s.config.Pool).ListOpenOverageReports(ctx, tenantID)
 	if err != nil {
 		return fmt.Errorf("list open reports: %w", err)
 	}
 	var failed []error
 	for _, r := range open {
-		if err := s.settleReport(ctx, customerID, billed, r); err != nil {
+		from, billed := since[r.Meter]
+		send := billed && !r.At.Before(from) && mayBeSent(r.CreatedAt, r.At, sub.PeriodStart, s.config.Now())
+		if err := s.forgetRefused(ctx, sub.Currency, s.settleReport(ctx, customerID, r, send), r.Meter); err != nil {
 			failed = append(failed, fmt.Errorf("report %s: %w", r.ID, err))
 		}
 	}
@@ -99,15 +103,15 @@ func (s *Service) settleReports(ctx context.Context, tenantID, customerID string
 
 // settleReport sends a report until the processor has accepted it, and counts it when the processor's sum of its minute has it. The
 // processor adds up accepted reports some time later. A report that may not be sent any more, and that isn't in the sum after lostTime,
-// is lost, and another one follows.
-func (s *Service) settleReport(ctx context.Context, customerID string, billed time.Time, r db.OverageReport) error {
+// is lost, and another one follows. send: it may be sent.
+func (s *Service) settleReport(ctx context.Context, customerID string, r db.OverageReport, send bool) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
-	if r.AcceptedAt == nil && mayBeSent(r.CreatedAt, r.At, billed, now) {
+	if r.AcceptedAt == nil && send {
 		err := s.config.Processor.ReportOverage(ctx, processor.OverageReport{
 			ID: r.ID, Meter: r.Meter, CustomerID: customerID, Cents: r.Cents, At: r.At,
 		})
 		if err != nil {
-			return errors.Join(err, s.forgetRefused(ctx, meterName(r.Meter), err))
+			return err
 		}
 		if err := q.AcceptOverageReport(ctx, db.AcceptOverageReportParams{TenantID: r.TenantID, ID: r.ID, Now: &now}); err != nil {
 			return fmt.Errorf("accept: %w", err)
@@ -120,7 +124,7 @@ func (s *Service) settleReport(ctx context.Context, customerID string, billed ti
 	from := r.At.UTC().Truncate(time.Minute)
 	sum, err := s.config.Processor.SumOverage(ctx, meterID, customerID, from, from.Add(time.Minute))
 	if err != nil {
-		return errors.Join(err, s.forgetRefused(ctx, meterName(r.Meter), err))
+		return err
 	}
 	status := counted
 	switch {

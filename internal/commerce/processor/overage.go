@@ -3,6 +3,7 @@ package processor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ func overageSubscription(s *stripe.Subscription) OverageSubscription {
 
 // NewOverage describes an overage subscription to create.
 type NewOverage struct {
-	// Key is the idempotency key: within a day, calls with the same key create only one subscription.
+	// Key begins the idempotency key: within a day, calls with the same values create only one subscription.
 	Key                  string
 	CustomerID, TenantID string
 	// PriceIDs are the prices of EnsureOveragePrice, of different meters and one currency; at most 20.
@@ -83,8 +84,9 @@ type NewOverage struct {
 // CreateOverageSubscription creates the subscription that charges a customer's overage, and returns its id. Its first invoice is of 0.
 // A FirstPeriodEnd that the processor doesn't accept is a *Refusal.
 func (c *Client) CreateOverageSubscription(ctx context.Context, n NewOverage) (id string, err error) {
+	key := keyOf(n.Key, fmt.Sprint(n))
 	asked := &stripe.SubscriptionParams{
-		Params: params(ctx, "", n.Key), Customer: new(n.CustomerID),
+		Params: params(ctx, "", key), Customer: new(n.CustomerID),
 		Metadata: map[string]string{metaTenant: n.TenantID, metaKind: kindOverage}, ProrationBehavior: new("none"),
 	}
 	if n.AnchorDay == 0 {

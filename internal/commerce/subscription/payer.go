@@ -33,6 +33,8 @@ type Payer struct {
 	Chargeable bool
 	// HasOverage: a subscription for overage runs at the processor.
 	HasOverage bool
+	// Owes: a charge of overage failed, is overdue or uncollectible, and isn't paid.
+	Owes bool
 
 	canceledAt *time.Time
 }
@@ -79,13 +81,10 @@ func (s *Service) GetPayerTx(ctx context.Context, through db.DBTX, tenantID stri
 		p.Runs = true
 		p.From, p.To = monthOf(row.PeriodStart, row.PeriodEnd, now)
 	}
-	if row.Status == Active && p.SameCurrency && (!p.HasOverage || *customer.OverageStatus == Active) {
-		unpaid, err := q.HasUnpaidOverage(ctx, db.HasUnpaidOverageParams{TenantID: tenantID, Now: now})
-		if err != nil {
-			return Payer{}, fmt.Errorf("look for unpaid overage: %w", err)
-		}
-		p.Chargeable = !unpaid
+	if p.Owes, err = q.HasUnpaidOverage(ctx, db.HasUnpaidOverageParams{TenantID: tenantID, Now: now}); err != nil {
+		return Payer{}, fmt.Errorf("look for unpaid overage: %w", err)
 	}
+	p.Chargeable = row.Status == Active && p.SameCurrency && !p.Owes && (!p.HasOverage || *customer.OverageStatus == Active)
 	if row.Status == Canceled && row.PeriodEnd.After(now) { // otherwise it ended with its period, and was cancelled before
 		p.canceledAt = row.CanceledAt
 	}
