@@ -128,7 +128,7 @@ sdk/typescript/dist/src/index.js: sdk/typescript/node_modules/.package-lock.json
 	@touch $@
 
 .PHONY: bench
-bench: setup-bench build sample .cache/bin/versitygw ## set up and run the benchmarks, each against a baseline in the same run
+bench: setup-bench build sample .cache/bin/versitygw bench/node_modules/.package-lock.json ## set up and run the benchmarks, each against a baseline in the same run
 	@$(GO) build -o .cache/bin/testdb ./cmd/testdb
 	@SHOWFLOOR_BIN=$(CURDIR)/bin/showfloor SHOWFLOOR_SAMPLE=$(CURDIR)/sample.mp4 \
 		.cache/bin/testdb -- $(GO) test -run '^$$' -bench . -timeout 90m ./bench/...
@@ -143,7 +143,7 @@ todo: ## list the operations that are not built yet
 
 .PHONY: clean
 clean: ## remove what was built; data/ stays
-	@rm -rf bin build .cache sample.mp4 web/node_modules tools/node_modules sdk/typescript/node_modules sdk/typescript/dist
+	@rm -rf bin build .cache sample.mp4 web/node_modules tools/node_modules bench/node_modules sdk/typescript/node_modules sdk/typescript/dist
 	@find web/dist -mindepth 1 ! -name .gitkeep -delete
 
 .PHONY: help
@@ -176,6 +176,11 @@ sdk/typescript/node_modules/.package-lock.json: sdk/typescript/package-lock.json
 tools/node_modules/.package-lock.json: tools/package-lock.json
 	@echo "fetching the linter of the API document and the generators that tests use"
 	@cd tools && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+bench/node_modules/.package-lock.json: bench/package-lock.json
+	@echo "fetching Lighthouse, which scores pages in a benchmark"
+	@cd bench && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # H.264 720p30 at 2.5 Mbit/s with a key frame every 2 s and B-frames, AAC at

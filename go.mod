@@ -61,6 +61,7 @@ require (
 	github.com/pion/transport/v4 v4.1.0
 	github.com/pion/turn/v5 v5.1.0
 	github.com/pion/webrtc/v4 v4.2.20
+	github.com/pquerna/otp v1.5.0
 	github.com/sashabaranov/go-openai v1.43.0
 	github.com/sideshow/apns2 v0.25.0
 	github.com/stripe/stripe-mock v0.203.0
@@ -69,6 +70,7 @@ require (
 )
 
 require (
+	github.com/boombuler/barcode v1.1.0 // indirect
 	github.com/centrifugal/fdelta v0.0.3 // indirect
 	github.com/centrifugal/protocol v0.23.1 // indirect
 	github.com/davecgh/go-spew v1.1.1 // indirect

@@ -63,7 +63,7 @@ func TestAlonePlayerPageWithLowLatency(t *testing.T) {
 	plays(t, tab, "5")
 	browsertest.WaitFor(t, tab, lowLatency)
 	require.True(t, browsertest.Value[bool](t, tab, `!document.querySelector(".brand").hidden && document.title.includes(" · ")`), "the tenant's brand")
-	require.Equal(t, "1280 × 720", browsertest.Value[string](t, tab, `document.getElementById("resolution").textContent`))
+	require.Equal(t, "640 × 360", browsertest.Value[string](t, tab, `document.getElementById("resolution").textContent`))
 	require.Equal(t, 1, a.stream(stream.ID).ViewerCount)
 	t.Logf("hls.js latency %.2f s, target %.2f s, at most %.2f s, %d stalls",
 		browsertest.Value[float64](t, tab, `showfloorPlayer.hls.latency`),
@@ -108,7 +108,7 @@ func TestPlayerPageWithStandardMode(t *testing.T) {
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeSTANDARD, 0)
 	// It ends one picture after the end of a segment, and that picture has no sound.
-	encoder := ffmpeg(t, "-re", "-i", clip(t), "-t", "11.96", "-c", "copy", "-f", "flv", target(stream))
+	encoder := ffmpeg(t, "-re", "-i", sample(t), "-t", "11.96", "-c", "copy", "-f", "flv", target(stream))
 	a.await(stream.ID, api.StreamStatusLIVE)
 	tab, log := playing(t, s, a.playback(stream.ID).URL)
 	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](watchErrors))

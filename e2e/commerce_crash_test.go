@@ -15,10 +15,11 @@ import (
 	"showfloor/gen/api"
 	"showfloor/internal/base/postgres/embedded"
 	"showfloor/internal/commerce/sandbox"
+	"showfloor/internal/testkit/soak"
 )
 
-// shopKills is how often the shop's server is killed, at random instants.
-const shopKills = 50
+// shopTime is the time after which the least number of kills is enough.
+const shopTime = 3 * time.Minute
 
 // crashSeed is the seed of the choices of tests that kill servers at random instants: SHOWFLOOR_CRASH_SEED, or a constant. The seed
 // doesn't determine how the kernel schedules the processes.
@@ -54,11 +55,13 @@ func TestKillWhileSelling(t *testing.T) {
 		c.disperse()
 		t.Logf("the crowd: %v", c.counts)
 	})
+	wanted, least, most := soak.Times(50, 150), soak.Times(15, 50), soak.Times(100, 300)
 	kills := 0
+	enough := func() bool { return kills >= wanted || kills >= least && time.Since(began) > shopTime }
 	// On a busy machine, little happens between the kills: then there are more, and longer pauses.
-	for ; kills < shopKills || kills < 2*shopKills && !c.hasTraded(); kills++ {
+	for ; !enough() || kills < most && (!c.hasTraded() || !sh.allRedeemed()); kills++ {
 		pause(t, time.Duration(50+r.IntN(850))*time.Millisecond)
-		if kills >= shopKills {
+		if enough() {
 			pause(t, 2*time.Second)
 		}
 		s.kill()

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -45,26 +46,34 @@ var showfloorBinary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// sampleClip is the path of the published clip: SHOWFLOOR_SAMPLE, or made here.
+// sampleClip is the path of sample.mp4, with 720p at 30 pictures a second and 2.5 Mbit/s: SHOWFLOOR_SAMPLE, or made here.
 var sampleClip = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("SHOWFLOOR_SAMPLE"); path != "" {
 		return path, nil
 	}
+	return makeClip("sample.mp4", "1280x720", 30, "2500k")
+})
+
+// smallClip is the path of a clip with 360p at 15 pictures a second. Most tests publish it: browsers draw each picture with the processor.
+var smallClip = sync.OnceValues(func() (string, error) { return makeClip("small.mp4", "640x360", 15, "800k") })
+
+// makeClip makes a clip of 30 s with a key frame every 2 s.
+func makeClip(name, size string, fps int, bitrate string) (string, error) {
 	folder, err := scratch()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "sample.mp4")
+	path, keyFrames := filepath.Join(folder, name), strconv.Itoa(2*fps)
 	out, err := exec.Command("ffmpeg", "-hide_banner", "-nostdin", "-loglevel", "error",
-		"-f", "lavfi", "-i", "testsrc2=size=1280x720:rate=30", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000",
-		"-t", "30", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast", "-b:v", "2500k", "-maxrate", "2500k",
-		"-bufsize", "2500k", "-g", "60", "-keyint_min", "60", "-sc_threshold", "0", "-c:a", "aac", "-b:a", "128k", "-ac", "2",
+		"-f", "lavfi", "-i", "testsrc2=size="+size+":rate="+strconv.Itoa(fps), "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000",
+		"-t", "30", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast", "-b:v", bitrate, "-maxrate", bitrate,
+		"-bufsize", bitrate, "-g", keyFrames, "-keyint_min", keyFrames, "-sc_threshold", "0", "-c:a", "aac", "-b:a", "128k", "-ac", "2",
 		path).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("make the sample: %w: %s", err, out)
+		return "", fmt.Errorf("make %s: %w: %s", name, err, out)
 	}
 	return path, nil
-})
+}
 
 // scratch is a folder of this run that other accounts may read. It is in memory unless TMPDIR is
 // set: on a slow disk, the databases of the servers wait seconds for each migration.

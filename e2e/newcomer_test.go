@@ -30,7 +30,7 @@ func TestNewcomer(t *testing.T) {
 			require.Equal(t, "rtmp://"+s.rtmp+"/live", stream.IngestURL)
 			requireNotLive(t, a.playback(stream.ID).URL)
 
-			encoder := encode(t, target(stream))
+			encoder := encodeSample(t, target(stream))
 			live := a.await(stream.ID, api.StreamStatusLIVE)
 			require.False(t, live.StartedAt.IsNull())
 			require.True(t, live.EndedAt.IsNull())
@@ -39,7 +39,7 @@ func TestNewcomer(t *testing.T) {
 			require.Equal(t, map[api.StreamMode]api.PlaybackType{
 				api.StreamModeLOWLATENCY: api.PlaybackTypeLLHLS, api.StreamModeSTANDARD: api.PlaybackTypeHLS,
 			}[mode], playback.Type)
-			probe(t, playback.URL)
+			probeTracks(t, playback.URL, 1280, 720)
 			requireHealth(t, a, stream.ID)
 			requireViewers(t, a, stream.ID, playback.URL)
 
@@ -58,7 +58,7 @@ func TestNewcomer(t *testing.T) {
 			require.Equal(t, []api.EventName{api.EventNameStreamStarted, api.EventNameStreamEnded}, hooks.await(stream.ID, 2))
 
 			// A second broadcast on the same stream.
-			encoder = encode(t, target(stream))
+			encoder = encodeSample(t, target(stream))
 			again := a.await(stream.ID, api.StreamStatusLIVE)
 			require.True(t, again.EndedAt.IsNull())
 			require.NotContains(t, follow(t, playback.URL).load(), "#EXT-X-ENDLIST")
@@ -71,8 +71,14 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// probe reads the URL like a player and requires the sample's tracks.
+// probe reads the URL like a player and requires the small clip's tracks.
 func probe(t testing.TB, address string) {
+	t.Helper()
+	probeTracks(t, address, 640, 360)
+}
+
+// probeTracks reads the URL like a player and requires a track of H.264 with pictures of this size, and one of AAC.
+func probeTracks(t testing.TB, address string, width, height float64) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-of", "json",
 		"-show_entries", "stream=codec_type,codec_name,width,height", address).CombinedOutput()
@@ -82,7 +88,7 @@ func probe(t testing.TB, address string) {
 	}
 	require.NoError(t, json.Unmarshal(out, &read), "%s", out)
 	require.ElementsMatch(t, []map[string]any{
-		{"codec_type": "video", "codec_name": "h264", "width": 1280.0, "height": 720.0},
+		{"codec_type": "video", "codec_name": "h264", "width": width, "height": height},
 		{"codec_type": "audio", "codec_name": "aac"},
 	}, read.Streams)
 }
@@ -115,7 +121,7 @@ func requireViewers(t testing.TB, a *tenant, id, address string) {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)
-	cmd := exec.Command(binary(t), "demo", "--url", s.url, "--sample", clip(t))
+	cmd := exec.Command(binary(t), "demo", "--url", s.url, "--sample", sample(t))
 	cmd.Env = environ(nil)
 	demo := launch(t, cmd)
 	require.Zero(t, demo.wait(t), "%s%s", demo.out.String(), demo.err.String())

@@ -113,10 +113,21 @@ func (p *process) wait(t testing.TB) int {
 	return p.code
 }
 
-// encode publishes the sample to the target in real time, in a loop.
+// encode publishes the small clip to the target in real time, in a loop.
 func encode(t testing.TB, target string) *process {
 	t.Helper()
-	return ffmpeg(t, "-re", "-stream_loop", "-1", "-i", clip(t), "-c", "copy", "-f", "flv", target)
+	return publish(t, clip(t), target)
+}
+
+// encodeSample does the same with sample.mp4.
+func encodeSample(t testing.TB, target string) *process {
+	t.Helper()
+	return publish(t, sample(t), target)
+}
+
+func publish(t testing.TB, path, target string) *process {
+	t.Helper()
+	return ffmpeg(t, "-re", "-stream_loop", "-1", "-i", path, "-c", "copy", "-f", "flv", target)
 }
 
 func ffmpeg(t testing.TB, args ...string) *process {
@@ -124,7 +135,16 @@ func ffmpeg(t testing.TB, args ...string) *process {
 	return launch(t, exec.Command("ffmpeg", append([]string{"-hide_banner", "-nostdin", "-loglevel", "warning"}, args...)...))
 }
 
+// clip returns the path of the small clip.
 func clip(t testing.TB) string {
+	t.Helper()
+	path, err := smallClip()
+	require.NoError(t, err)
+	return path
+}
+
+// sample returns the path of sample.mp4.
+func sample(t testing.TB) string {
 	t.Helper()
 	path, err := sampleClip()
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/internal/testkit/pushtest"
+	"showfloor/internal/testkit/soak"
 )
 
 // pushed counts the pushes of notifications by notification and device.
@@ -36,11 +37,12 @@ func pushed(p *pushtest.Providers, devices int) map[string]map[string]int {
 	return list
 }
 
-// TestPushesOutliveKills kills the server 10 times while it sends notifications. In the end each device has received each notification.
+// TestPushesOutliveKills kills the server repeatedly while it sends notifications. In the end each device has received each notification.
 // A device whose answer was stored before a kill receives no second push; others may, and it replaces the first one there.
 func TestPushesOutliveKills(t *testing.T) {
 	t.Parallel()
-	const devices, kills = 400, 10
+	const devices = 400
+	kills := soak.Times(10, 30)
 	random := rand.New(rand.NewPCG(7, uint64(time.Now().UnixNano())))
 	providers := pushtest.New(t)
 	roots := filepath.Join(t.TempDir(), "push.pem")

@@ -11,10 +11,8 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/internal/testkit/dbtest"
+	"showfloor/internal/testkit/soak"
 )
-
-// restreamKills is how often the server of the routes is killed, at random instants.
-const restreamKills = 10
 
 // TestKillWhileRestreaming kills the server repeatedly while a stream is forwarded. After each start the encoder publishes again, and each
 // open route continues from a key picture. A route that was detached just before the kill stays detached. Each route's events are sent
@@ -35,7 +33,7 @@ func TestKillWhileRestreaming(t *testing.T) {
 	attach(steady.ID, passing.ID)
 
 	seenSteady, seenPassing, detached := 0, 0, false
-	for round := range restreamKills {
+	for round := range soak.Times(10, 30) {
 		encoder := encode(t, target(stream))
 		there.receives(t, "steady", seenSteady)
 		if detached {

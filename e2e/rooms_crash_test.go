@@ -11,10 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/testkit/dbtest"
+	"showfloor/internal/testkit/soak"
 )
-
-// roomKills is how often the server of the rooms is killed, at random instants.
-const roomKills = 20
 
 // TestKillWhileMeeting kills the server repeatedly while participants join a room
 // that has too few seats, leave it, are promoted, muted and removed, join breakout
@@ -34,9 +32,10 @@ func TestKillWhileMeeting(t *testing.T) {
 		t.Logf("the meeting: %v", m.counts)
 	})
 	// On a busy machine, little happens between the kills: then there are more, and longer pauses.
-	for kills := 0; kills < roomKills || kills < 3*roomKills && !m.hasMet(); kills++ {
+	wanted, most := soak.Times(20, 60), soak.Times(60, 180)
+	for kills := 0; kills < wanted || kills < most && !m.hasMet(); kills++ {
 		pause(t, time.Duration(50+r.IntN(700))*time.Millisecond)
-		if kills >= roomKills {
+		if kills >= wanted {
 			pause(t, 2*time.Second)
 		}
 		s.kill()

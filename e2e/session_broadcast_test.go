@@ -99,7 +99,7 @@ func TestAloneAMeetingOnAir(t *testing.T) {
 	t.Logf("on air after %.1f s", time.Since(asked).Seconds())
 	until(t, "the session is on air", func() bool { return a.broadcastOf(session.ID).State == api.StreamBroadcastStateLive })
 	ben.waits(`document.getElementById("on-air") !== null`)
-	probe(t, a.playback(stream.ID).URL)
+	probeTracks(t, a.playback(stream.ID).URL, 1280, 720)
 	until(t, "health", func() bool { return a.stream(stream.ID).Health.Fps > 10 })
 
 	for _, p := range []*person{ben, ada} { // the other one speaks
@@ -123,7 +123,7 @@ func TestAloneAMeetingOnAir(t *testing.T) {
 		p.waits(`room()?.state === "joined"`)
 	}
 	a.await(stream.ID, api.StreamStatusLIVE)
-	probe(t, a.playback(stream.ID).URL)
+	probeTracks(t, a.playback(stream.ID).URL, 1280, 720)
 	require.Equal(t, api.StreamBroadcastStateLive, a.broadcastOf(session.ID).State)
 
 	stopped, err := a.StopSessionBroadcastWithResponse(t.Context(), session.ID)

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/oapi-codegen/nullable"
@@ -94,6 +96,15 @@ func openShop(t testing.TB, s *server, box *sandbox.Server) *shop {
 		sh.codes = append(sh.codes, created(a.CreateDiscountWithResponse(t.Context(), in))(t).Code)
 	}
 	return sh
+}
+
+// allRedeemed reports whether each code was used for a paid order; false if the server doesn't answer.
+func (s *shop) allRedeemed() bool {
+	answer, err := s.ListDiscountsWithResponse(context.Background(), &api.ListDiscountsParams{})
+	if err != nil || answer.JSON200 == nil {
+		return false
+	}
+	return !slices.ContainsFunc(*answer.JSON200, func(d api.Discount) bool { return d.Redemptions == 0 })
 }
 
 func (s *shop) shelve(sku string, priceCents, stock int64) api.Product {

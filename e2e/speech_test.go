@@ -183,7 +183,8 @@ func TestSpeechBecomesATranscript(t *testing.T) {
 	}
 	browsertest.Screenshot(t, x.ben.tab, "captions-of-speech")
 	until(t, "some lines", func() bool { return len(x.lines(t)) >= 6 })
-	last := x.lines(t)[len(x.lines(t))-1]
+	lines := x.lines(t)
+	last := lines[len(lines)-1]
 	require.Less(t, last.EndedAt.Sub(last.StartedAt.Time), 4*time.Second)
 	x.ben.isQuiet()
 	sum, took := x.finish(t)

@@ -58,7 +58,7 @@ func (a *tenant) packaged(id string) (job api.Package) {
 func (a *tenant) shortRecording(seconds float64) api.Recording {
 	a.t.Helper()
 	stream := a.recordedStream(0)
-	encoder := encode(a.t, target(stream))
+	encoder := encodeSample(a.t, target(stream))
 	a.await(stream.ID, api.StreamStatusLIVE)
 	until(a.t, "enough is recorded", func() bool {
 		list := a.recordings(stream.ID)

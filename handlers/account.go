@@ -10,6 +10,7 @@ import (
 	"showfloor/handlers/request"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/tenancy/account"
+	"showfloor/internal/tenancy/secondfactor"
 )
 
 // Register signs a tenant up.
@@ -25,7 +26,7 @@ func (s *Server) Register(ctx context.Context, r api.RegisterRequestObject) (api
 
 // Login logs a tenant user in.
 func (s *Server) Login(ctx context.Context, r api.LoginRequestObject) (api.LoginResponseObject, error) {
-	l, err := s.areas.Accounts.Login(ctx, r.Body.Email, r.Body.Password)
+	l, err := s.areas.Accounts.Login(ctx, toCredentials(*r.Body), request.Origin(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -34,11 +35,16 @@ func (s *Server) Login(ctx context.Context, r api.LoginRequestObject) (api.Login
 
 // GetCurrentUser returns the logged-in user.
 func (s *Server) GetCurrentUser(ctx context.Context, _ api.GetCurrentUserRequestObject) (api.GetCurrentUserResponseObject, error) {
-	user, err := s.areas.Accounts.GetCurrentUser(ctx, request.Caller(ctx))
+	caller := request.Caller(ctx)
+	user, err := s.areas.Accounts.GetCurrentUser(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
-	return api.GetCurrentUser200JSONResponse(toUser(user)), nil
+	u := toUser(user)
+	return api.GetCurrentUser200JSONResponse{
+		ID: u.ID, TenantID: u.TenantID, Email: u.Email, Name: u.Name, Role: u.Role, Status: u.Status, LastLoginAt: u.LastLoginAt,
+		CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt, Impersonation: impersonationOf(caller),
+	}, nil
 }
 
 // GetIdentity returns the identity of the caller.
@@ -50,7 +56,7 @@ func (s *Server) GetIdentity(ctx context.Context, _ api.GetIdentityRequestObject
 	}
 	out := api.GetIdentity200JSONResponse{
 		Tenant: toTenant(who.Tenant), User: nullable.NewNullNullable[api.User](), APIKeyID: textOrNull(caller.APIKeyID),
-		Role: api.UserRole(caller.Role), Scopes: []api.Scope{},
+		Role: api.UserRole(caller.Role), Scopes: []api.Scope{}, Impersonation: impersonationOf(caller),
 	}
 	if who.User != nil {
 		out.User = nullable.NewNullableWithValue(toUser(*who.User))
@@ -59,6 +65,13 @@ func (s *Server) GetIdentity(ctx context.Context, _ api.GetIdentityRequestObject
 		out.Scopes = append(out.Scopes, api.Scope(scope))
 	}
 	return out, nil
+}
+
+func toCredentials(in api.CredentialsInput) account.Credentials {
+	return account.Credentials{
+		Email: in.Email, Password: in.Password,
+		Proof: secondfactor.Proof{Code: orEmpty(in.TotpCode), RecoveryCode: orEmpty(in.RecoveryCode)},
+	}
 }
 
 func toLogin(l account.Login) api.Login {

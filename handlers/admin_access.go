@@ -13,7 +13,7 @@ import (
 
 // LoginAdmin logs an admin in.
 func (s *Server) LoginAdmin(ctx context.Context, r api.LoginAdminRequestObject) (api.LoginAdminResponseObject, error) {
-	l, err := s.areas.Console.LoginAdmin(ctx, r.Body.Email, r.Body.Password, request.Origin(ctx))
+	l, err := s.areas.Console.LoginAdmin(ctx, toCredentials(*r.Body), request.Origin(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,28 @@ import (
 	"showfloor/internal/testkit/dbtest"
 )
 
+func TestAuditOfABusyActor(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	root := s.Admin(t, platform.Support)
+	_, err := s.Pool.Exec(t.Context(), `
+		INSERT INTO audit_entries (id, at, actor_type, actor_id, action, entity, entity_id)
+		SELECT 'aud_' || lpad(n::text, 6, '0'), now() - interval '1 day' + n * interval '1 second', 'api_key', 'key_busy', 'product.update', 'product', 'prod_1'
+		FROM generate_series(1, 10030) n`)
+	require.NoError(t, err)
+	var list api.AuditPage
+	page := func(n int) []api.AuditEntry {
+		root.Call(t, "GET", fmt.Sprintf("/v1/admin/audit?actor=key_busy&pageSize=60&page=%d", n), nil).Into(t, 200, &list)
+		require.Equal(t, 10_000, list.Total)
+		return list.Items
+	}
+	require.Equal(t, "aud_010030", page(1)[0].ID)
+	last := page(167)
+	require.Len(t, last, 40, "the newest 10,000")
+	require.Equal(t, "aud_000031", last[39].ID)
+	require.Empty(t, page(168))
+}
+
 func TestAuditFilters(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})

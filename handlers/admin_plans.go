@@ -37,16 +37,20 @@ func (s *Server) GetAdminPlan(ctx context.Context, r api.GetAdminPlanRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return api.GetAdminPlan200JSONResponse(toAdminPlan(p)), nil
+	tag, err := p.ETag()
+	return api.GetAdminPlan200JSONResponse{Body: toAdminPlan(p), Headers: api.GetAdminPlan200ResponseHeaders{ETag: &tag}}, err
 }
 
 // UpdateAdminPlan changes a plan.
 func (s *Server) UpdateAdminPlan(ctx context.Context, r api.UpdateAdminPlanRequestObject) (api.UpdateAdminPlanResponseObject, error) {
-	p, err := s.areas.Console.UpdateAdminPlan(ctx, request.Admin(ctx), r.ID, toPlanPatch(*r.Body))
+	patch := toPlanPatch(*r.Body)
+	patch.IfMatch = r.Params.IfMatch
+	p, err := s.areas.Console.UpdateAdminPlan(ctx, request.Admin(ctx), r.ID, patch)
 	if err != nil {
 		return nil, err
 	}
-	return api.UpdateAdminPlan200JSONResponse(toAdminPlan(p)), nil
+	tag, err := p.ETag()
+	return api.UpdateAdminPlan200JSONResponse{Body: toAdminPlan(p), Headers: api.UpdateAdminPlan200ResponseHeaders{ETag: &tag}}, err
 }
 
 // ActivateAdminPlan lets tenants book a plan.

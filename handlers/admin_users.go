@@ -52,6 +52,15 @@ func (s *Server) ResetUserPassword(ctx context.Context, r api.ResetUserPasswordR
 	return api.ResetUserPassword201JSONResponse(toTenantUser(user)), nil
 }
 
+// DisableUserTotp deletes a user's second factor.
+func (s *Server) DisableUserTotp(ctx context.Context, r api.DisableUserTotpRequestObject) (api.DisableUserTotpResponseObject, error) {
+	user, err := s.areas.Accounts.DisableUserTotp(ctx, request.Admin(ctx).Actor(), r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.DisableUserTotp200JSONResponse(toTenantUser(user)), nil
+}
+
 // DeleteUser removes a user.
 func (s *Server) DeleteUser(ctx context.Context, r api.DeleteUserRequestObject) (api.DeleteUserResponseObject, error) {
 	user, err := s.areas.Accounts.DeleteUser(ctx, request.Admin(ctx).Actor(), r.ID)

@@ -8,8 +8,6 @@ import (
 	"showfloor/handlers/request"
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/timestamp"
-	"showfloor/internal/tenancy"
-	"showfloor/internal/tenancy/account"
 )
 
 // ListAPIKeys lists API keys without their secrets.
@@ -29,23 +27,11 @@ func (s *Server) ListAPIKeys(ctx context.Context, r api.ListAPIKeysRequestObject
 
 // CreateAPIKey creates a key. Only this answer contains the secret.
 func (s *Server) CreateAPIKey(ctx context.Context, r api.CreateAPIKeyRequestObject) (api.CreateAPIKeyResponseObject, error) {
-	in := account.APIKeyInput{Name: r.Body.Name}
-	if r.Body.ExpiresAt != nil {
-		in.ExpiresAt = &r.Body.ExpiresAt.Time
-	}
-	if r.Body.Scopes != nil {
-		in.Scopes = []tenancy.Scope{}
-		for _, scope := range r.Body.Scopes {
-			in.Scopes = append(in.Scopes, tenancy.Scope(scope))
-		}
-	}
-	row, key, err := s.areas.Accounts.CreateAPIKey(ctx, request.Caller(ctx), in)
+	row, key, err := s.areas.Accounts.CreateAPIKey(ctx, request.Caller(ctx), toAPIKeyInput(*r.Body))
 	if err != nil {
 		return nil, err
 	}
-	out := toAPIKey(row)
-	out.Key = &key
-	return api.CreateAPIKey201JSONResponse(out), nil
+	return api.CreateAPIKey201JSONResponse(toWholeKey(row, key)), nil
 }
 
 // RevokeAPIKey revokes a key.

@@ -7,6 +7,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
+	"showfloor/internal/console/platform"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/testkit/apitest"
 )
@@ -21,6 +22,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		db.ListWebhookDeliveriesParams{TenantID: owner.TenantID, EndpointID: hook.ID, Statuses: []string{"pending"}, BeforeID: "del_z", MaxRows: 1})
 	require.NoError(t, err)
 	st, member := owner.Stream(t, nil), owner.Colleague(t, tenancy.Viewer)
+	enableTotp(t, s, member, "/v1/me/security/totp")
 	var key api.APIKey
 	product := owner.Product(t, nil)
 	owner.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k"}).Into(t, 201, &key)
@@ -64,10 +66,22 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 
 	phone := owner.Device(t, "ada", "ios", "phone-1", nil)
 
+	var asked, closing api.SupportTicketDetail
+	file := owner.TicketAttachment(t, "obs.log", []byte("refused"))
+	owner.Call(t, "POST", "/v1/me/tickets", map[string]any{"subject": "s", "body": "b", "attachmentIds": []string{file.ID}}).Into(t, 201, &asked)
+	owner.Call(t, "POST", "/v1/me/tickets", map[string]any{"subject": "s", "body": "b"}).Into(t, 201, &closing)
+
+	// Only tenants on ENTERPRISE see it, so other tenants get 404.
+	var news api.Announcement
+	admin := s.Admin(t, platform.SuperAdmin)
+	admin.Call(t, "POST", "/v1/admin/announcements", map[string]any{"title": "t", "body": "b", "audience": []string{"ENTERPRISE"}}).Into(t, 201, &news)
+	admin.Call(t, "POST", "/v1/admin/announcements/"+news.ID+"/publish", nil).Is(t, 201)
+
 	// An operation with an id that is missing here fails TestAnotherTenantsIDsDontExist. Discount
 	// codes are not ids: another tenant's code is answered like an unknown one.
 	return map[string]string{
-		"listCaptures": captureURL.Token, "replayCapture": captured,
+		"disableTeamMemberTotp": member.UserID,
+		"listCaptures":          captureURL.Token, "replayCapture": captured,
 		"deleteCaptureUrl": captureURL.Token, "deleteCaptureUrlByGet": captureURL.Token, "deleteCaptureUrlByPost": captureURL.Token,
 		"deleteCaptureUrlByPut": captureURL.Token, "deleteCaptureUrlByPatch": captureURL.Token, "deleteCaptureUrlByOptions": captureURL.Token,
 		"deleteCaptureUrlByHead": captureURL.Token,
@@ -99,6 +113,9 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"getStreamFunnel": st.ID, "listStreamRecordings": made.StreamID.MustGet(), "startRecording": onAir.ID, "stopRecording": taped.StreamID.MustGet() + "/" + taped.ID,
 		"deleteRestreamTarget": removable.ID, "updateRestreamTarget": target.ID, "testRestreamTarget": untested.ID, "listRestreamRoutes": st.ID, "attachRestreamTargets": st.ID, "detachRestreamTarget": st.ID + "/" + target.ID,
 		"deactivatePushDevice": phone.Token,
+		"getTicket":            asked.Ticket.ID, "addTicketMessage": asked.Ticket.ID, "closeTicket": closing.Ticket.ID,
+		"getTicketAttachment":  asked.Ticket.ID + "/" + file.ID,
+		"dismissAnnouncement":  news.ID,
 		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/gen/api"
 	"showfloor/internal/console/platform"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/testkit/apitest"
@@ -59,6 +60,13 @@ func TestGeneratedRequests(t *testing.T) {
 	w.owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)      // else most requests were refused for their token
 	built := len(operations(t)) - len(w.unbuilt)
 	t.Logf("%d of %d operations accepted a request", len(w.accepted), built)
+	if testing.Verbose() {
+		for _, op := range operations(t) {
+			if w.accepted[op.id] == 0 {
+				t.Log("none by", op.id)
+			}
+		}
+	}
 	require.Greater(t, len(w.accepted), built*4/5, "requests must be good enough for most operations to accept one")
 }
 
@@ -94,6 +102,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		ids[id] = user.UserID
 	}
 	ids["listStreamMessages"] = ids["getStream"]
+	adminIDs(t, s, ids, owner, other)
 	for _, method := range []string{"Get", "Put", "Post", "Delete", "Options", "Head", "Patch"} {
 		ids["capture"+method] = ids["listCaptures"]
 	}
@@ -118,6 +127,38 @@ func newWorld(t *testing.T, seed uint64) *world {
 			"streamId": ids["getStream"], "productId": ids["getProduct"], "userId": "ben", "hostId": "ada", "toUserId": "ben", "fromUserId": "ada",
 			"customerExternalId": "user-4711", "bidderExternalId": "user-4711", "authorId": "ben", "userEmail": user.Email, "tenantId": other.TenantID,
 		},
+	}
+}
+
+// adminIDs adds the ids with which admins call operations on the owner's resources, on another tenant and on an app.
+func adminIDs(t *testing.T, s *apitest.Server, ids map[string]string, owner, other *apitest.Caller) {
+	t.Helper()
+	root := s.Admin(t, platform.SuperAdmin)
+	var app api.FirstPartyAppCreation
+	root.Call(t, "POST", "/v1/admin/first-party-apps", map[string]any{"name": "Studio " + owner.TenantID}).Into(t, 201, &app)
+	var draft api.Announcement
+	root.Call(t, "POST", "/v1/admin/announcements", map[string]any{"title": "t", "body": "b"}).Into(t, 201, &draft)
+	var keys api.AdminStreamKeyPage
+	root.Call(t, "GET", "/v1/admin/stream-keys?tenantId="+owner.TenantID, nil).Into(t, 200, &keys)
+	for id, operations := range map[string][]string{
+		other.TenantID:                   {"impersonateTenant", "getAdminComplianceRecord", "putAdminComplianceRecord"},
+		ids["getTicket"]:                 {"getAdminTicket", "updateAdminTicket", "replyToTicket", "createAdminTicketAttachment"},
+		ids["getTicketAttachment"]:       {"getAdminTicketAttachment"},
+		ids["dismissAnnouncement"]:       {"getAnnouncement", "deleteAnnouncement"},
+		draft.ID:                         {"updateAnnouncement", "publishAnnouncement"},
+		ids["getStream"]:                 {"getAdminStream", "getAdminStreamInspection"},
+		ids["startRecording"]:            {"forceStopStream"},
+		keys.Items[0].ID:                 {"revokeStreamKey"},
+		ids["getWebhook"]:                {"listAdminWebhookDeliveries"},
+		ids["retryWebhookDelivery"]:      {"retryAdminWebhookDelivery"},
+		"support.ticketMails":            {"getAdminSetting", "updateAdminSetting"},
+		"retention.auditDays":            {"getAdminSystemSetting", "updateAdminSystemSetting"},
+		app.App.ID:                       {"getFirstPartyApp", "createFirstPartyAppKey", "impersonateFirstPartyApp"},
+		app.App.ID + "/" + app.APIKey.ID: {"revokeFirstPartyAppKey"},
+	} {
+		for _, operation := range operations {
+			ids[operation] = id
+		}
 	}
 }
 

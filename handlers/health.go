@@ -35,7 +35,7 @@ func (s *Server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 	if time.Since(s.ready.at) > readinessLife {
 		// Later requests read this answer too, so the checks don't end with
 		// this request.
-		s.ready.result, s.ready.at = s.checkAll(context.WithoutCancel(ctx)), time.Now()
+		s.ready.result, s.ready.at = s.checkAll(context.WithoutCancel(ctx), s.checks), time.Now()
 	}
 	if s.ready.result.Status != api.CheckStatusOk {
 		return api.GetReadiness503JSONResponse(s.ready.result), nil
@@ -44,15 +44,15 @@ func (s *Server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 }
 
 // checkAll runs all checks at the same time.
-func (s *Server) checkAll(ctx context.Context) api.Readiness {
-	result := api.Readiness{Status: api.CheckStatusOk, Checks: make([]api.ReadinessCheck, len(s.checks))}
+func (s *Server) checkAll(ctx context.Context, checks []Check) api.Readiness {
+	result := api.Readiness{Status: api.CheckStatusOk, Checks: make([]api.ReadinessCheck, len(checks))}
 	var wg sync.WaitGroup
-	for i, check := range s.checks {
+	for i, check := range checks {
 		wg.Go(func() { result.Checks[i] = s.run(ctx, check) })
 	}
 	wg.Wait()
 	for i, c := range result.Checks {
-		if c.Status != api.CheckStatusOk && !s.checks[i].Deferred {
+		if c.Status != api.CheckStatusOk && !checks[i].Deferred {
 			result.Status = api.CheckStatusFailing
 		}
 	}

@@ -82,6 +82,9 @@ func pageOf(page, size *string) (console.Page, error) {
 	return p, readNumber("pageSize", size, maxAdminPage, &p.Size)
 }
 
+// before returns the number of entries before the page.
+func before(p console.Page) int64 { return int64(p.Number-1) * int64(p.Size) }
+
 // readNumber reads a whole number into n and moves it into the range from 1 to
 // most. n doesn't change if the parameter is absent.
 func readNumber(field string, text *string, most int, n *int) error {

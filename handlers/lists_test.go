@@ -53,6 +53,7 @@ func TestListsPage(t *testing.T) {
 	for i := range n {
 		startAndStop(t, owner, shop)
 		owner.Channel(t, nil)
+		owner.Call(t, "POST", "/v1/me/tickets", map[string]any{"subject": "s", "body": "b"}).Is(t, 201)
 		moderate(t, owner, shop, "slowmode", map[string]any{"slowmodeSec": i, "by": "ada"})
 		owner.Checkout(t, shop, product)
 		s.Send(t, captureURL, "POST", "", nil)
@@ -99,14 +100,15 @@ func TestListsPage(t *testing.T) {
 		"listRestreamRoutes":    restreamPath + shop,
 		"listPushNotifications": pushPath + "notifications",
 		"listBillingInvoices":   "/v1/me/billing/invoices",
+		"listTickets":           "/v1/me/tickets",
 		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}
 	// These lists have tests of their own that follow the pages: members and participants have no ids and another order, and
 	// there are more than n events. Lines of
-	// transcripts come oldest first. Those of shows take participants' tokens, and page like listOrders.
+	// transcripts come oldest first, and each test adds entries to the audit log. Those of shows take participants' tokens, and page like listOrders.
 	elsewhere := map[string]bool{
 		"listChannelMembers": true, "listSessionParticipants": true, "listEvents": true, "listShowOrders": true, "listShowSales": true,
-		"listTranscriptLines": true,
+		"listTranscriptLines": true, "listTenantAudit": true,
 	}
 	unbuilt := unbuiltOperations()
 	for _, op := range operations(t) {

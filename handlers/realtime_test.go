@@ -16,6 +16,7 @@ import (
 	"showfloor/internal/console/platform"
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/setting"
 	"showfloor/internal/testkit/apitest"
 	"showfloor/internal/testkit/realtimetest"
 )
@@ -119,6 +120,93 @@ func TestTenantsHearTheirOwnRoomsOnly(t *testing.T) {
 	require.Equal(t, uint32(103), refusedRoom(t, s, owner.Token, "ses_01m18qg1mhf2bsz1fk6m8v4jxe"))
 	require.Equal(t, uint32(103), refusedRoom(t, s, owner.Token, strings.Repeat("x", 100)))
 	require.Equal(t, uint32(103), refusedRoom(t, s, owner.Token, "a\x00b"))
+}
+
+func TestATenantReceivesItsEvents(t *testing.T) {
+	t.Parallel()
+	s, owner := live(t)
+	other := s.Register(t)
+	key := owner.Key(t, tenancy.WebhooksRead)
+	for _, token := range []string{owner.Token, key.Token} {
+		c := realtimetest.New(t, s.URL, realtimetest.Options{Token: token})
+		c.HearEvents(t, owner.TenantID)
+		c.Next(t, realtimetest.Subscribed)
+		other.Product(t, nil)
+		made := owner.Product(t, nil)
+		e := c.NextType(t, "product.upserted")
+		require.Equal(t, made.ID, e.Data["id"])
+		var list api.EventRecordList
+		owner.Call(t, "GET", "/v1/me/events?limit=1", nil).Into(t, http.StatusOK, &list)
+		require.Equal(t, list[0].ID, e.EventID)
+	}
+	ses := owner.Session(t, nil)
+	for name, token := range map[string]string{
+		"another tenant": other.Token, "a participant": owner.Ticket(t, ses.ID, "bo", nil).Token, "no scope": owner.Key(t, tenancy.ChatRead).Token,
+	} {
+		c := realtimetest.New(t, s.URL, realtimetest.Options{Token: token})
+		c.HearEvents(t, owner.TenantID)
+		require.Equal(t, uint32(103), c.Next(t, realtimetest.Unsubscribed).Code, name)
+	}
+	require.Equal(t, uint32(103), refusedRoom(t, s, key.Token, ses.ID), "a key for events opens no room")
+}
+
+func TestAConsolesPageConnectsByItsCookie(t *testing.T) {
+	t.Parallel()
+	s, owner := live(t)
+	from := func(origin string, more ...string) http.Header {
+		h := http.Header{"Cookie": {"showfloor_console=" + owner.Token}}
+		if origin != "" {
+			h.Set("Origin", origin)
+		}
+		if len(more) > 0 {
+			h.Set(more[0], more[1])
+		}
+		return h
+	}
+	for name, header := range map[string]http.Header{
+		"the address of the request": from(s.URL), "the public URL": from(apitest.PublicURL),
+	} {
+		c := realtimetest.New(t, s.URL, realtimetest.Options{Header: header})
+		c.HearEvents(t, owner.TenantID)
+		c.Next(t, realtimetest.Subscribed)
+		made := owner.Product(t, nil)
+		require.Equal(t, made.ID, c.NextType(t, "product.upserted").Data["id"], name)
+	}
+	for name, header := range map[string]http.Header{
+		"no origin": from(""), "another site": from("https://elsewhere.example"), "a neighbour": from("https://shop.example.test"),
+		"another port": from("http://127.0.0.1:1"), "without TLS": from("http://api.example.test"), "an opaque origin": from("null"),
+		"another scheme":     from(strings.Replace(s.URL, "http:", "https:", 1)),
+		"the admins' cookie": {"Cookie": {"showfloor_admin=" + owner.Token}, "Origin": {s.URL}},
+	} {
+		c := realtimetest.New(t, s.URL, realtimetest.Options{Header: header})
+		require.Equal(t, uint32(3500), c.Next(t, realtimetest.Disconnected).Code, name)
+	}
+	other := s.Register(t)
+	c := realtimetest.New(t, s.URL, realtimetest.Options{Token: other.Token, Header: from(s.URL)})
+	c.HearEvents(t, other.TenantID)
+	c.Next(t, realtimetest.Subscribed) // the token comes first
+
+	ends := realtimetest.New(t, s.URL, realtimetest.Options{Header: from(s.URL)})
+	ends.Next(t, realtimetest.Connected)
+	consoleRequest(t, s, "POST", "/v1/auth/console/logout", nil, fromConsole, &http.Cookie{Name: "showfloor_console", Value: owner.Token}).
+		Is(t, http.StatusCreated)
+	until(t, s, ends, 3500)
+}
+
+func TestImpersonatingAdminsConnectFromTheirNetworks(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Realtime: true, Pool: ownDatabase(t)})
+	owner, root := s.Register(t), s.Admin(t, platform.SuperAdmin)
+	as, _ := impersonate(t, s, root, owner.TenantID, nil)
+	c := realtimetest.New(t, s.URL, realtimetest.Options{Token: as.Token})
+	c.HearEvents(t, owner.TenantID)
+	c.Next(t, realtimetest.Subscribed)
+	_, err := s.Settings.UpdateAdminSetting(t.Context(), auditOf("operator"), setting.Platform, setting.AdminNetworks,
+		setting.Change{Value: []byte(`["192.0.2.0/24"]`)})
+	require.NoError(t, err)
+	until(t, s, c, 3507)
+	require.Equal(t, uint32(3507), turnedAway(t, s, as.Token))
+	hears(t, s, owner.Token, owner.Stream(t, nil).ID) // the tenant's own users are not admins
 }
 
 func TestParticipantsHearTheirOwnRoomOnly(t *testing.T) {

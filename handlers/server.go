@@ -14,6 +14,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/handlers/pipeline"
 	"showfloor/internal/areas"
+	"showfloor/internal/base/fairshare"
 	"showfloor/internal/base/netaddr"
 	"showfloor/internal/tenancy/account"
 )
@@ -56,14 +57,17 @@ type Server struct {
 	areas     *areas.Areas
 	checks    []Check
 	ready     readiness
+	health    health
 	publicURL string
-	log       *slog.Logger
+	// uploads are the files that are received at the same time, by tenant.
+	uploads *fairshare.Places[string]
+	log     *slog.Logger
 }
 
 // New builds the router: the API, its document, the pages and the live media.
 func New(c Config) (http.Handler, error) {
 	settings := c.Pipeline.Settings
-	server := &Server{areas: c.Areas, checks: c.Checks, publicURL: settings.PublicURL, log: c.Pipeline.Log}
+	server := &Server{areas: c.Areas, checks: c.Checks, publicURL: settings.PublicURL, uploads: newUploads(), log: c.Pipeline.Log}
 	steps, err := newPipeline(c)
 	if err != nil {
 		return nil, err
@@ -125,9 +129,11 @@ func newPipeline(c Config) (*pipeline.Pipeline, error) {
 	limits := c.Pipeline.Limits
 	return pipeline.New(c.Pipeline, pipeline.Services{
 		Credentials: credentials{c.Areas}, Captures: captureURLs{c.Areas.Tester}, WebSockets: webSockets{c.Realtime},
+		Networks: c.Areas.Settings,
 		Emails: account.NewAttemptLimits(c.Areas.Accounts, limits.Limiter, account.AttemptRates{
 			Attempts: limits.Email, Mails: limits.Mails, Failures: limits.Failures,
 		}, c.Pipeline.Log),
 		Quotas: c.Areas.Quotas, Idempotency: c.Areas.Idempotency, Unbuilt: Unbuilt(),
+		Calls: c.Areas.APICalls,
 	})
 }

@@ -42,7 +42,8 @@ func (s *Server) UpdateTenant(ctx context.Context, r api.UpdateTenantRequestObje
 
 // ChangePassword replaces the caller's own password.
 func (s *Server) ChangePassword(ctx context.Context, r api.ChangePasswordRequestObject) (api.ChangePasswordResponseObject, error) {
-	l, err := s.areas.Accounts.ChangePassword(ctx, request.Caller(ctx), r.Body.CurrentPassword, r.Body.NewPassword)
+	l, err := s.areas.Accounts.ChangePassword(ctx, request.Caller(ctx), r.Body.CurrentPassword, r.Body.NewPassword,
+		request.Origin(ctx).UserAgent)
 	if err != nil {
 		return nil, err
 	}

@@ -167,9 +167,11 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &restart{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Areas.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams, clock: clock})
+	river.AddWorker(workers, &disconnect{streams: c.Areas.Streams})
 	river.AddWorker(workers, &closeDueBreakouts{sessions: c.Areas.Sessions})
 	river.AddWorker(workers, &summarize{summaries: c.Areas.Summaries, clock: clock})
 	river.AddWorker(workers, &recognize{speech: c.Areas.Speech, clock: clock})
+	river.AddWorker(workers, &mailAnnouncement{announcements: c.Areas.Announcements})
 	river.AddWorker(workers, &rotateKeys{keys: c.Areas.Keys})
 	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails, clock: clock})
 	river.AddWorker(workers, &sendPush{pushes: c.Areas.Pushes, clock: clock})
@@ -199,7 +201,9 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &notifyMediaJob{media: c.Areas.MediaJobs, clock: clock})
 	river.AddWorker(workers, &notifyThresholds{allowances: c.Areas.Allowances, clock: clock})
 	river.AddWorker(workers, &upkeep{chores: chores(c.Areas, c.Pool)})
-	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
+	river.AddWorker(workers, &writeSums{
+		clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays, reports: c.Areas.Reports,
+	})
 	return workers
 }
 

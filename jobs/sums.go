@@ -9,15 +9,18 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/internal/base/queue"
+	"showfloor/internal/console/report"
 	"showfloor/internal/streams/analytics"
 	"showfloor/internal/tenancy/audit"
 )
 
-// The sums that WriteSumsArgs names: row counts, figures of closed hours, audit entries by day.
+// The sums that WriteSumsArgs names: row counts, figures of closed hours, audit entries by day, the activity of all tenants.
 const (
 	rowSums    = "rows"
 	figureSums = "figures"
 	auditSums  = "audit"
+
+	activitySums = "activity"
 )
 
 // WriteSumsArgs is the periodic job that writes sums from which figures and totals are read. Each kind has a job of its
@@ -40,6 +43,7 @@ type writeSums struct {
 	log       *slog.Logger
 	analytics *analytics.Service
 	audit     *audit.Days
+	reports   *report.Service
 }
 
 // NextRetry returns the time after a failure. River's own pauses grow to hours, and the unfinished job prevents the periodic one.
@@ -57,6 +61,8 @@ func (w *writeSums) Work(ctx context.Context, job *river.Job[WriteSumsArgs]) err
 		err = w.analytics.SumFigures(ctx)
 	case auditSums:
 		err = w.audit.CountDays(ctx)
+	case activitySums:
+		err = w.reports.SumActivity(ctx)
 	}
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		w.log.Warn("sums reached their time limit", "sums", job.Args.Sums, "error", err)
@@ -67,7 +73,7 @@ func (w *writeSums) Work(ctx context.Context, job *river.Job[WriteSumsArgs]) err
 
 // sumJobs returns the periodic jobs of all sums.
 func sumJobs() (list []*river.PeriodicJob) {
-	for _, kind := range []string{rowSums, figureSums, auditSums} {
+	for _, kind := range []string{rowSums, figureSums, auditSums, activitySums} {
 		args := WriteSumsArgs{Sums: kind}
 		list = append(list, river.NewPeriodicJob(river.PeriodicInterval(sumsEvery), func() (river.JobArgs, *river.InsertOpts) {
 			return args, nil

@@ -24,6 +24,13 @@ SELECT * FROM admins ORDER BY created_at, id;
 -- Admins belong to no tenant.
 SELECT * FROM admins WHERE id = @id;
 
+-- name: GetAdminForToken :one
+-- @sqlc-vet-disable tenant
+-- As GetUserForToken.
+SELECT a.token_version, a.role, s.last_seen_at
+FROM admins a LEFT JOIN sign_ins s ON s.holder_id = a.id AND s.id = @sign_in_id
+WHERE a.id = @id;
+
 -- name: GetAdminByEmail :one
 -- @sqlc-vet-disable tenant
 -- Admins belong to no tenant.
@@ -39,6 +46,16 @@ UPDATE admins SET last_login_at = @now WHERE id = @id AND token_version = @token
 -- Also ends the admin's tokens.
 UPDATE admins SET password_hash = @password_hash, token_version = token_version + 1, updated_at = @now
 WHERE id = @id RETURNING *;
+
+-- name: LockAdmin :one
+-- @sqlc-vet-disable tenant
+-- Admins belong to no tenant.
+SELECT * FROM admins WHERE id = @id FOR UPDATE;
+
+-- name: EndAdminTokens :one
+-- @sqlc-vet-disable tenant
+-- Admins belong to no tenant.
+UPDATE admins SET token_version = token_version + 1, updated_at = @now WHERE id = @id RETURNING *;
 
 -- name: DeleteAdmin :exec
 -- @sqlc-vet-disable tenant

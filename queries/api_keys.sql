@@ -23,6 +23,7 @@ ORDER BY created_at DESC LIMIT 1 OFFSET @skipped;
 WITH gone AS (
     DELETE FROM api_keys a WHERE a.id = ANY (ARRAY(
         SELECT k.id FROM api_keys k WHERE (k.revoked_at IS NOT NULL OR k.expires_at IS NOT NULL) AND least(k.revoked_at, k.expires_at) < @before::timestamptz
+          AND k.tenant_id <> ALL (ARRAY(SELECT held_tenants()))
         ORDER BY least(k.revoked_at, k.expires_at) LIMIT @max_rows))
     RETURNING a.key_hash, a.revoked_at, a.expires_at
 )
@@ -63,3 +64,19 @@ WHERE k.key_hash = @key_hash;
 -- name: TouchAPIKey :exec
 UPDATE api_keys SET last_used_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND (last_used_at IS NULL OR last_used_at < @stale);
+
+-- name: CountKeysByDay :many
+-- @sqlc-vet-disable tenant
+-- The new keys of all tenants by day, since an id of a time, for operators.
+SELECT date_trunc('day', k.created_at, 'UTC')::timestamptz AS day, count(*) AS n FROM api_keys k
+WHERE k.id >= @first_id AND k.created_at >= @since::timestamptz GROUP BY 1;
+
+-- name: CountUsedKeys :one
+-- @sqlc-vet-disable tenant
+-- The keys of all tenants that were used since a time, for operators.
+SELECT count(*) FROM api_keys k WHERE k.last_used_at >= @since::timestamptz;
+
+-- name: CountUsedKeysOfTenants :many
+-- @sqlc-vet-disable tenant
+-- The ids are the tenants.
+SELECT k.tenant_id, count(*) AS n FROM api_keys k WHERE k.tenant_id = ANY (@tenant_ids::text[]) AND k.last_used_at >= @since::timestamptz GROUP BY 1;

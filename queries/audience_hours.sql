@@ -35,7 +35,8 @@ SELECT coalesce(sum(greatest(n.now, n.before)), 0)::bigint FROM (
 -- name: DeleteAudienceBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants.
-DELETE FROM audience_hours WHERE ctid = ANY (ARRAY(SELECT a.ctid FROM audience_hours a WHERE a.hour < @before LIMIT @max_rows));
+DELETE FROM audience_hours WHERE ctid = ANY (ARRAY(SELECT a.ctid FROM audience_hours a WHERE a.hour < @before
+    AND a.tenant_id <> ALL (ARRAY(SELECT held_tenants())) LIMIT @max_rows));
 
 -- name: SumStreamAudience :one
 -- The highest number of simultaneous players of a stream, and the minutes that all of them watched.

@@ -9,21 +9,24 @@ ORDER BY id DESC LIMIT @max_rows;
 
 -- name: CountAuditOfActor :one
 -- @sqlc-vet-disable tenant
--- For the platform's operators. Counts the entries of an actor, and those of an admin who acted in its name: each along an index.
-SELECT ((SELECT count(*) FROM audit_entries e WHERE e.actor_id = @actor
+-- For the platform's operators. Counts the entries of an actor, and those of an admin who acted in its name: each along an index, and
+-- at most a number of them together.
+SELECT least(@most::bigint, (SELECT count(*) FROM (SELECT FROM audit_entries e WHERE e.actor_id = @actor
       AND (sqlc.narg('tenant_id')::text IS NULL OR e.tenant_id = sqlc.narg('tenant_id'))
       AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
       AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
       AND (sqlc.narg('entity')::text IS NULL OR e.entity = sqlc.narg('entity') OR e.entity_id = sqlc.narg('entity'))
       AND (sqlc.narg('from_at')::timestamptz IS NULL OR e.at >= sqlc.narg('from_at'))
       AND (sqlc.narg('to_at')::timestamptz IS NULL OR e.at < sqlc.narg('to_at'))
-  ) + (SELECT count(*) FROM audit_entries e WHERE e.impersonator_id = @actor AND e.actor_id <> @actor
+      ORDER BY e.at DESC, e.id DESC LIMIT @most::bigint) own
+  ) + (SELECT count(*) FROM (SELECT FROM audit_entries e WHERE e.impersonator_id = @actor AND e.actor_id <> @actor
       AND (sqlc.narg('tenant_id')::text IS NULL OR e.tenant_id = sqlc.narg('tenant_id'))
       AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
       AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
       AND (sqlc.narg('entity')::text IS NULL OR e.entity = sqlc.narg('entity') OR e.entity_id = sqlc.narg('entity'))
       AND (sqlc.narg('from_at')::timestamptz IS NULL OR e.at >= sqlc.narg('from_at'))
       AND (sqlc.narg('to_at')::timestamptz IS NULL OR e.at < sqlc.narg('to_at'))
+      ORDER BY e.at DESC, e.id DESC LIMIT @most::bigint) impersonated
   ))::bigint;
 
 -- name: ListAuditOfActor :many
@@ -62,8 +65,13 @@ WITH closed AS (
     SELECT greatest(@first_day::timestamptz, least(u.until, @last_day::timestamptz)) AS until FROM summed_until u WHERE u.name = 'audit'
 )
 SELECT ((SELECT coalesce(sum(e.entries), 0) FROM audit_days e
-    WHERE e.day >= @first_day::timestamptz AND e.day < (SELECT c.until FROM closed c)
-      AND (sqlc.narg('tenant_id')::text IS NULL OR e.tenant_id = sqlc.narg('tenant_id'))
+    WHERE e.tenant_id = sqlc.narg('tenant_id')::text AND e.day >= @first_day::timestamptz AND e.day < (SELECT c.until FROM closed c)
+      AND (sqlc.narg('actor_type')::text IS NULL OR e.actor_type = sqlc.narg('actor_type'))
+      AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
+      AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
+      AND (sqlc.narg('entity')::text IS NULL OR e.entity = sqlc.narg('entity'))
+  ) + (SELECT coalesce(sum(e.entries), 0) FROM audit_platform_days e
+    WHERE sqlc.narg('tenant_id')::text IS NULL AND e.day >= @first_day::timestamptz AND e.day < (SELECT c.until FROM closed c)
       AND (sqlc.narg('actor_type')::text IS NULL OR e.actor_type = sqlc.narg('actor_type'))
       AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
       AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
@@ -103,14 +111,20 @@ WITH closed AS (
       AND (sqlc.narg('actor_type')::text IS NULL OR e.actor_type = sqlc.narg('actor_type'))
       AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
       AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
-), days AS (
-    SELECT e.day, sum(sum(e.entries)) OVER (ORDER BY e.day DESC) AS entries FROM audit_days e
-    WHERE e.day >= @first_day::timestamptz AND e.day < (SELECT c.until FROM closed c)
-      AND (sqlc.narg('tenant_id')::text IS NULL OR e.tenant_id = sqlc.narg('tenant_id'))
+), summed AS (
+    SELECT e.day, e.entries FROM audit_days e
+    WHERE e.tenant_id = sqlc.narg('tenant_id')::text AND e.day >= @first_day::timestamptz AND e.day < (SELECT c.until FROM closed c)
       AND (sqlc.narg('actor_type')::text IS NULL OR e.actor_type = sqlc.narg('actor_type'))
       AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
       AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
-    GROUP BY e.day
+    UNION ALL
+    SELECT e.day, e.entries FROM audit_platform_days e
+    WHERE sqlc.narg('tenant_id')::text IS NULL AND e.day >= @first_day::timestamptz AND e.day < (SELECT c.until FROM closed c)
+      AND (sqlc.narg('actor_type')::text IS NULL OR e.actor_type = sqlc.narg('actor_type'))
+      AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
+      AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
+), days AS (
+    SELECT s.day, sum(sum(s.entries)) OVER (ORDER BY s.day DESC) AS entries FROM summed s GROUP BY s.day
 )
 SELECT d.day, (d.entries + n.entries)::bigint AS entries FROM days d CROSS JOIN newest n
 WHERE d.entries + n.entries <= @skip::bigint ORDER BY d.day LIMIT 1;
@@ -140,7 +154,8 @@ SELECT set_config('showfloor.audit_retention', 'on', true);
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants. Deletes the oldest entries, max_rows at most. Ids follow the time, so the primary key finds them.
 DELETE FROM audit_entries WHERE id = ANY (ARRAY(
-    SELECT e.id FROM audit_entries e WHERE e.id < @before_id AND e.at < @before ORDER BY e.id LIMIT @max_rows));
+    SELECT e.id FROM audit_entries e WHERE e.id < @before_id AND e.at < @before
+        AND coalesce(e.tenant_id, '') <> ALL (ARRAY(SELECT held_tenants())) ORDER BY e.id LIMIT @max_rows));
 
 -- name: FindFirstAuditEntry :one
 -- @sqlc-vet-disable tenant
@@ -154,3 +169,24 @@ INSERT INTO audit_days (day, tenant_id, actor_type, action, entity, entries)
 SELECT date_trunc('day', e.at, 'UTC'), coalesce(e.tenant_id, ''), e.actor_type, e.action, e.entity, count(*)
 FROM audit_entries e WHERE e.at >= @since::timestamptz AND e.at < @until::timestamptz GROUP BY 1, 2, 3, 4, 5
 ON CONFLICT (tenant_id, day, actor_type, action, entity) DO UPDATE SET entries = audit_days.entries + excluded.entries;
+
+-- name: ListAuditOfEntity :many
+-- @sqlc-vet-disable tenant
+-- For the platform's operators. The latest entries of one entity.
+SELECT * FROM audit_entries WHERE entity_id = @entity_id ORDER BY at DESC, id DESC LIMIT @max_rows;
+
+-- name: FindAuditBoundary :one
+-- The id of the entry that is skip entries before a cursor, newest first.
+SELECT id FROM audit_entries WHERE tenant_id = @tenant_id::text AND id < @before_id ORDER BY id DESC LIMIT 1 OFFSET @skip;
+
+-- name: ListTenantAudit :many
+-- The tenant's own view: an admin is found by its type only. Reads the ids in [first_id, before_id).
+SELECT * FROM audit_entries e
+WHERE e.tenant_id = @tenant_id::text AND e.id >= @first_id AND e.id < @before_id
+  AND (sqlc.narg('actor')::text IS NULL OR e.actor_type = sqlc.narg('actor') OR e.actor_id = sqlc.narg('actor') AND e.actor_type <> 'admin')
+  AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
+  AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
+  AND (sqlc.narg('entity')::text IS NULL OR e.entity = sqlc.narg('entity') OR e.entity_id = sqlc.narg('entity'))
+  AND (sqlc.narg('from_at')::timestamptz IS NULL OR e.at >= sqlc.narg('from_at'))
+  AND (sqlc.narg('to_at')::timestamptz IS NULL OR e.at < sqlc.narg('to_at'))
+ORDER BY e.id DESC LIMIT @max_rows;

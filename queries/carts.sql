@@ -16,4 +16,5 @@ SELECT count(*) FROM carts WHERE tenant_id = @tenant_id AND stream_id = @stream_
 -- name: DeleteCartsBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants.
-DELETE FROM carts WHERE ctid = ANY (ARRAY(SELECT c.ctid FROM carts c WHERE c.updated_at < @before ORDER BY c.updated_at LIMIT @max_rows));
+DELETE FROM carts WHERE ctid = ANY (ARRAY(SELECT c.ctid FROM carts c WHERE c.updated_at < @before
+    AND c.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY c.updated_at LIMIT @max_rows));

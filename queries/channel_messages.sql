@@ -67,13 +67,15 @@ WHERE tenant_id = @tenant_id AND room_id = @room_id AND pinned_at >= @since AND 
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants. The pins of sessions are deleted with their session.
 DELETE FROM product_pins WHERE id = ANY (ARRAY(
-    SELECT p.id FROM product_pins p WHERE starts_with(p.room_id, 'str_') AND p.pinned_at < @before ORDER BY p.pinned_at LIMIT @max_rows));
+    SELECT p.id FROM product_pins p WHERE starts_with(p.room_id, 'str_') AND p.pinned_at < @before
+        AND p.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY p.pinned_at LIMIT @max_rows));
 
 -- name: DeleteMessagesBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants. Deletes the oldest messages, max_rows at most. Ids follow the time, so the primary key finds them.
 DELETE FROM channel_messages WHERE id = ANY (ARRAY(
-    SELECT m.id FROM channel_messages m WHERE m.id < @before_id AND m.created_at < @before ORDER BY m.id LIMIT @max_rows));
+    SELECT m.id FROM channel_messages m WHERE m.id < @before_id AND m.created_at < @before
+        AND m.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY m.id LIMIT @max_rows));
 
 -- name: DeleteMessagesOfSessions :execrows
 -- @sqlc-vet-disable tenant

@@ -144,6 +144,7 @@ ORDER BY e.position LIMIT @max_rows;
 -- the search for a delivery into a join with all of them.
 DELETE FROM events WHERE id = ANY (ARRAY(
     SELECT e.id FROM events e WHERE e.occurred_at < @before AND e.fanned_at IS NOT NULL
+    AND e.tenant_id <> ALL (ARRAY(SELECT held_tenants()))
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id OFFSET 0)
     ORDER BY e.occurred_at LIMIT @max_rows));
 

@@ -22,14 +22,15 @@ FROM figures f GROUP BY 1 ORDER BY 1;
 -- name: SumSRSMinutes :many
 -- For each hour or day, the minutes watched on SRS servers, and the minutes on air of streams that only they have. No server of ours
 -- measures them, so each sample counts as a whole minute.
-SELECT date_trunc(@unit::text, s.hour, 'UTC')::timestamptz AS at, sum(s.viewers)::bigint AS watched, count(*) FILTER (WHERE s.alone) AS live
+SELECT date_trunc(@unit::text, s.hour, 'UTC')::timestamptz AS at, sum(s.watched)::bigint AS watched,
+    coalesce(sum(s.minutes) FILTER (WHERE s.alone), 0)::bigint AS live
 FROM (
-    SELECT a.hour, unnest(a.viewers) AS viewers, NOT EXISTS (SELECT 1 FROM audience_hours o
+    SELECT a.hour, m.watched, m.minutes, NOT EXISTS (SELECT 1 FROM audience_hours o
         WHERE o.tenant_id = a.tenant_id AND o.hour = a.hour AND o.stream_id = a.stream_id AND o.node <> 'srs') AS alone
-    FROM audience_hours a
+    FROM audience_hours a CROSS JOIN LATERAL (SELECT sum(v) AS watched, count(v) AS minutes FROM unnest(a.viewers) AS v) m
     WHERE a.tenant_id = @tenant_id AND a.node = 'srs' AND a.hour >= @since::timestamptz AND a.hour < @until::timestamptz
 ) s
-WHERE s.viewers IS NOT NULL GROUP BY 1 ORDER BY 1;
+WHERE s.minutes > 0 GROUP BY 1 ORDER BY 1;
 
 -- name: SumSales :many
 -- An order counts as sold from its payment on, even if it is refunded later. Counts the amount that the buyer was charged.

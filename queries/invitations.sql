@@ -34,7 +34,7 @@ DELETE FROM invitations WHERE tenant_id = @tenant_id AND id = @id;
 -- @sqlc-vet-disable tenant
 -- Retention of all tenants.
 DELETE FROM invitations WHERE id = ANY (ARRAY(
-    SELECT i.id FROM invitations i WHERE i.expires_at <= @before ORDER BY i.expires_at LIMIT @max_rows));
+    SELECT i.id FROM invitations i WHERE i.expires_at <= @before AND i.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY i.expires_at LIMIT @max_rows));
 
 -- name: CountTeamMembers :one
 -- Users, deactivated ones included, and open invitations.

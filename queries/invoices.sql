@@ -53,3 +53,9 @@ SELECT currency, count(*) AS n, sum(due_cents)::bigint AS cents,
     count(*) FILTER (WHERE due_at < @now::timestamptz)::bigint AS overdue_n,
     coalesce(sum(due_cents) FILTER (WHERE due_at < @now::timestamptz), 0)::bigint AS overdue_cents
 FROM invoices WHERE status = 'OPEN' GROUP BY currency ORDER BY currency;
+
+-- name: SumPaidOfTenants :many
+-- @sqlc-vet-disable tenant
+-- The ids are the tenants. The amounts of their invoices that were paid since a time.
+SELECT i.tenant_id, i.currency, sum(i.paid_cents)::bigint AS cents FROM invoices i
+WHERE i.tenant_id = ANY (@tenant_ids::text[]) AND i.paid_at >= @since::timestamptz GROUP BY 1, 2 HAVING sum(i.paid_cents) > 0;

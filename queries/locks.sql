@@ -32,3 +32,8 @@ SELECT t.tenant_id::text FROM (
 -- Limits the rest of the transaction. It holds the locks of many tenants, which must not wait for the locks of one tenant's rows, or
 -- for a server that was stopped.
 SELECT set_config('lock_timeout', '1s', true), set_config('statement_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '5s', true);
+
+-- name: LockFirstPartyApps :exec
+-- @sqlc-vet-disable tenant
+-- One app is created at a time, so that two can't get the same name.
+SELECT pg_advisory_xact_lock(31, 0);

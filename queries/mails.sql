@@ -51,7 +51,8 @@ SELECT * FROM mails WHERE id = @id AND content IS NOT NULL;
 -- name: DeleteMailsBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants. Deletes the oldest mails, max_rows at most.
-DELETE FROM mails WHERE id = ANY (ARRAY(SELECT m.id FROM mails m WHERE m.created_at < @before ORDER BY m.created_at LIMIT @max_rows));
+DELETE FROM mails WHERE id = ANY (ARRAY(SELECT m.id FROM mails m WHERE m.created_at < @before
+    AND coalesce(m.tenant_id, '') <> ALL (ARRAY(SELECT held_tenants())) ORDER BY m.created_at LIMIT @max_rows));
 
 -- name: ListMailsToReseal :many
 -- @sqlc-vet-disable tenant

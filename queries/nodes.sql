@@ -1,7 +1,8 @@
 -- name: TouchNode :exec
 -- @sqlc-vet-disable tenant
 -- Nodes serve all tenants.
-INSERT INTO nodes (id, seen_at, url) VALUES (@id, @now, sqlc.narg('url')) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, url = excluded.url;
+INSERT INTO nodes (id, seen_at, url, version, started_at) VALUES (@id, @now, sqlc.narg('url'), @version, @started_at)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, url = excluded.url, version = excluded.version, started_at = excluded.started_at;
 
 -- name: Notify :exec
 -- @sqlc-vet-disable tenant
@@ -41,3 +42,14 @@ ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, sfu_url = excluded.sf
 -- @sqlc-vet-disable tenant
 -- Living nodes, those with the fewest participants first.
 SELECT id, sfu_url::text AS sfu_url FROM nodes WHERE sfu_url IS NOT NULL AND seen_at >= @alive_since ORDER BY participants, id;
+
+-- name: ListNodes :many
+-- @sqlc-vet-disable tenant
+-- For operators: the nodes, oldest first, with their streams, players and participants. The minutes are those of CountViewers.
+SELECT n.id, n.seen_at, n.sfu_url, n.version, n.started_at, n.participants,
+    (SELECT count(*) FROM publishers p WHERE p.node = n.id AND p.ended_at IS NULL) AS streams,
+    coalesce((SELECT sum(greatest(v.now, v.before)) FROM (
+        SELECT max(a.viewers[@minute::integer]) FILTER (WHERE a.hour = @hour::timestamptz) AS now,
+            max(a.viewers[@last_minute::integer]) FILTER (WHERE a.hour = @last_hour::timestamptz) AS before
+        FROM audience_hours a WHERE a.node = n.id AND a.hour IN (@hour::timestamptz, @last_hour::timestamptz) GROUP BY a.stream_id) v), 0)::bigint AS viewers
+FROM nodes n WHERE n.seen_at >= @since::timestamptz ORDER BY n.started_at NULLS FIRST, n.id LIMIT 1000;

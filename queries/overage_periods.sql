@@ -35,7 +35,8 @@ WHERE tenant_id = @tenant_id AND look_at IS NOT NULL AND period_end > @now::time
 -- Retention covers all tenants. Deletes closed periods with their charges and reports.
 WITH old AS (
     SELECT p.tenant_id, p.period_start FROM overage_periods p
-    WHERE p.look_at IS NULL AND p.period_start < @before::timestamptz ORDER BY p.period_start LIMIT @max_rows
+    WHERE p.look_at IS NULL AND p.period_start < @before::timestamptz
+        AND p.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY p.period_start LIMIT @max_rows
 ), reports AS (
     DELETE FROM overage_reports r USING old o WHERE r.tenant_id = o.tenant_id AND r.period_start = o.period_start
 ), charges AS (

@@ -89,6 +89,7 @@ ORDER BY user_id FOR UPDATE;
 DELETE FROM participants p WHERE (p.room_id, p.user_id) IN (
     SELECT o.room_id, o.user_id FROM participants o
     WHERE o.room_id LIKE 'str\_%' AND o.conn_id IS NULL AND o.state <> 'kicked' AND o.updated_at < @before
+      AND o.tenant_id <> ALL (ARRAY(SELECT held_tenants()))
     ORDER BY o.updated_at LIMIT @max_rows);
 
 -- name: SetMuted :exec

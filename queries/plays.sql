@@ -18,4 +18,5 @@ UPDATE plays SET ended_at = @now WHERE tenant_id = @tenant_id AND stream_id = @s
 -- name: DeletePlaysBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants.
-DELETE FROM plays WHERE id = ANY (ARRAY(SELECT p.id FROM plays p WHERE p.ended_at < @before ORDER BY p.ended_at LIMIT @max_rows));
+DELETE FROM plays WHERE id = ANY (ARRAY(SELECT p.id FROM plays p WHERE p.ended_at < @before
+    AND p.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY p.ended_at LIMIT @max_rows));

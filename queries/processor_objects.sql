@@ -3,11 +3,6 @@
 -- The platform's own.
 SELECT processor_id FROM processor_objects WHERE name = @name;
 
--- name: ListProcessorObjects :many
--- @sqlc-vet-disable tenant
--- The platform's own, by the beginning of their names.
-SELECT name, processor_id FROM processor_objects WHERE starts_with(name, @prefix) ORDER BY name;
-
 -- name: SetProcessorObject :exec
 -- @sqlc-vet-disable tenant
 -- The platform's own. Keeps the first one.

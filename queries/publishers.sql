@@ -5,8 +5,8 @@ SELECT * FROM publishers WHERE id = @id;
 
 -- name: CreatePublisher :one
 -- No row if the connection is already stored.
-INSERT INTO publishers (id, tenant_id, stream_id, source, node, remote_ip, accepted_at, ended_at)
-VALUES (@id, @tenant_id, @stream_id, @source, @node, @remote_ip, @now, @ended_at)
+INSERT INTO publishers (id, tenant_id, stream_id, source, node, remote_ip, key_hash, accepted_at, ended_at)
+VALUES (@id, @tenant_id, @stream_id, @source, @node, @remote_ip, @key_hash, @now, @ended_at)
 ON CONFLICT (id) DO NOTHING RETURNING *;
 
 -- name: SetPublisherLive :exec
@@ -47,4 +47,4 @@ ORDER BY used_at DESC, network, key_hash LIMIT @max_rows;
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants.
 DELETE FROM publishers WHERE id = ANY (ARRAY(
-    SELECT p.id FROM publishers p WHERE p.ended_at < @before ORDER BY p.ended_at LIMIT @max_rows));
+    SELECT p.id FROM publishers p WHERE p.ended_at < @before AND p.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY p.ended_at LIMIT @max_rows));

@@ -52,4 +52,5 @@ WHERE d.tenant_id = @tenant_id AND d.id = s.id AND d.last_seen_at <= s.since;
 -- @sqlc-vet-disable tenant
 -- The period is the same for all tenants.
 DELETE FROM push_devices d WHERE d.id IN (
-    SELECT o.id FROM push_devices o WHERE o.last_seen_at < @before ORDER BY o.last_seen_at LIMIT @max_rows FOR UPDATE SKIP LOCKED);
+    SELECT o.id FROM push_devices o WHERE o.last_seen_at < @before
+        AND o.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY o.last_seen_at LIMIT @max_rows FOR UPDATE SKIP LOCKED);

@@ -51,4 +51,5 @@ WHERE tenant_id = @tenant_id AND id = @id AND next_at IS NOT NULL;
 -- @sqlc-vet-disable tenant
 -- The period is the same for all tenants. Batches are deleted with their notification.
 DELETE FROM push_notifications n WHERE n.id IN (
-    SELECT o.id FROM push_notifications o WHERE o.created_at < @before ORDER BY o.created_at LIMIT @max_rows FOR UPDATE SKIP LOCKED);
+    SELECT o.id FROM push_notifications o WHERE o.created_at < @before
+        AND o.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY o.created_at LIMIT @max_rows FOR UPDATE SKIP LOCKED);

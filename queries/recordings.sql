@@ -87,6 +87,13 @@ SELECT count(*) FROM recordings r
 WHERE (sqlc.narg('tenant')::text IS NULL OR r.tenant_id = sqlc.narg('tenant')::text)
     AND (sqlc.narg('status')::text IS NULL OR r.status = sqlc.narg('status')::text);
 
+-- name: ListAdminStreamRecordings :many
+-- @sqlc-vet-disable tenant
+-- Admins see the recordings of all tenants. The newest ones of a stream; ids follow the time.
+SELECT sqlc.embed(r), t.name AS tenant_name, s.name AS stream_name
+FROM recordings r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id
+WHERE r.stream_id = @stream_id::text ORDER BY r.id DESC LIMIT @max_rows;
+
 -- name: GetAdminRecording :one
 -- @sqlc-vet-disable tenant
 -- Admins see the recordings of all tenants.
@@ -149,6 +156,7 @@ UPDATE recordings r SET files_deleted_at = @now::timestamptz WHERE r.id = @id AN
 -- Retention covers all tenants. Another process may delete others of these rows at the same time.
 SELECT * FROM recordings
 WHERE status IN ('READY', 'FAILED') AND NOT legal_hold AND retain_until < @now::timestamptz
+  AND tenant_id <> ALL (ARRAY(SELECT held_tenants()))
 ORDER BY retain_until LIMIT @max_rows FOR UPDATE SKIP LOCKED;
 
 -- name: ListStrandedRecordings :many

@@ -94,8 +94,8 @@ FROM (SELECT unnest(@ids::text[]) AS id, unnest(@bitrates::integer[]) AS bitrate
 WHERE r.id = b.id AND r.id IN (SELECT f.id FROM free f);
 
 -- name: DeleteOldestRestreamRoutes :exec
--- Ended routes of a locked stream beyond its newest ones. One attachment adds at most 8.
-DELETE FROM restream_routes o WHERE o.tenant_id = @tenant_id AND o.status IN ('ended', 'failed') AND o.id = ANY (ARRAY(
+-- Ended routes of a locked stream beyond its newest ones, unless its tenant is on legal hold. One attachment adds at most 8.
+DELETE FROM restream_routes o WHERE o.tenant_id = @tenant_id AND o.tenant_id <> ALL (ARRAY(SELECT held_tenants())) AND o.status IN ('ended', 'failed') AND o.id = ANY (ARRAY(
     SELECT r.id FROM restream_routes r WHERE r.tenant_id = @tenant_id AND r.stream_id = @stream_id
     ORDER BY r.id DESC OFFSET @kept::integer LIMIT 100));
 
@@ -103,12 +103,12 @@ DELETE FROM restream_routes o WHERE o.tenant_id = @tenant_id AND o.status IN ('e
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants.
 DELETE FROM restream_routes WHERE id = ANY (ARRAY(
-    SELECT r.id FROM restream_routes r WHERE r.ended_at < @before::timestamptz ORDER BY r.ended_at LIMIT @max_rows));
+    SELECT r.id FROM restream_routes r WHERE r.ended_at < @before::timestamptz AND r.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY r.ended_at LIMIT @max_rows));
 
 -- name: DeleteRestreamTargetsBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants. Keeps targets to which routes refer.
 DELETE FROM restream_targets WHERE id = ANY (ARRAY(
     SELECT t.id FROM restream_targets t
-    WHERE t.deleted_at < @before::timestamptz AND NOT EXISTS (SELECT FROM restream_routes r WHERE r.target_id = t.id)
+    WHERE t.deleted_at < @before::timestamptz AND t.tenant_id <> ALL (ARRAY(SELECT held_tenants())) AND NOT EXISTS (SELECT FROM restream_routes r WHERE r.target_id = t.id)
     ORDER BY t.deleted_at LIMIT @max_rows));

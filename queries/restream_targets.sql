@@ -15,9 +15,6 @@ SELECT count(*) FROM restream_targets WHERE tenant_id = @tenant_id AND deleted_a
 SELECT created_at FROM restream_targets WHERE tenant_id = @tenant_id AND created_at > @since::timestamptz
 ORDER BY created_at DESC LIMIT 1 OFFSET @skipped;
 
--- name: GetRestreamTarget :one
-SELECT * FROM restream_targets WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL;
-
 -- name: ShareRestreamTargets :many
 -- Locks targets against their deletion, until the transaction ends.
 SELECT id FROM restream_targets WHERE tenant_id = @tenant_id AND id = ANY(@ids::text[]) AND deleted_at IS NULL ORDER BY id FOR KEY SHARE;

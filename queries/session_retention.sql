@@ -2,7 +2,7 @@
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants. Breakout rooms come before their session.
 SELECT s.id FROM sessions s
-WHERE s.ended_at < @before::timestamptz AND s.state IN ('ended', 'cancelled')
+WHERE s.ended_at < @before::timestamptz AND s.state IN ('ended', 'cancelled') AND s.tenant_id <> ALL (ARRAY(SELECT held_tenants()))
   AND NOT EXISTS (SELECT 1 FROM sessions b WHERE b.parent_session_id = s.id)
 ORDER BY s.ended_at LIMIT @max_rows;
 

@@ -87,11 +87,24 @@ SELECT * FROM streams WHERE key_hash = @key_hash;
 SELECT * FROM streams WHERE id = @id;
 
 -- name: RotateStreamKey :one
-UPDATE streams SET key_hash = @key_hash, key_last4 = @key_last4, updated_at = @now
+UPDATE streams SET key_hash = @key_hash, key_last4 = @key_last4, key_revoked_at = NULL, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
+-- name: SetStreamKeyRevoked :exec
+-- The row is locked.
+UPDATE streams SET key_revoked_at = @now::timestamptz, updated_at = @now::timestamptz WHERE tenant_id = @tenant_id AND id = @id;
+
 -- name: SetStreamPublisher :exec
-UPDATE streams SET publisher_id = @publisher_id, node = @node, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+-- With used_key, also writes that the stream's key was used, at most once a minute. A key that a server of an older version
+-- has issued has no row yet.
+WITH used AS (
+    INSERT INTO stream_keys (id, tenant_id, stream_id, hash, last4, consumed_at, last_used_at, created_at)
+    SELECT @key_id, s.tenant_id, s.id, s.key_hash, s.key_last4, @now, @now, @now FROM streams s
+    WHERE s.tenant_id = @tenant_id AND s.id = @id AND @used_key::boolean
+    ON CONFLICT (hash) DO UPDATE SET consumed_at = coalesce(stream_keys.consumed_at, excluded.consumed_at), last_used_at = excluded.last_used_at
+    WHERE stream_keys.last_used_at IS NULL OR stream_keys.last_used_at < excluded.last_used_at - interval '1 minute'
+)
+UPDATE streams u SET publisher_id = @publisher_id, node = @node, updated_at = @now WHERE u.tenant_id = @tenant_id AND u.id = @id;
 
 -- name: SetStreamRejected :exec
 -- A reason that is stored already is not written again.

@@ -32,7 +32,8 @@ SELECT * FROM transcript_lines WHERE tenant_id = @tenant_id AND session_id = @se
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants.
 DELETE FROM transcript_lines WHERE id IN (
-    SELECT l.id FROM transcript_lines l WHERE l.created_at < @before::timestamptz ORDER BY l.created_at LIMIT @max_rows);
+    SELECT l.id FROM transcript_lines l WHERE l.created_at < @before::timestamptz
+        AND l.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY l.created_at LIMIT @max_rows);
 
 -- name: DeleteTranscriptLinesOfSessions :execrows
 -- @sqlc-vet-disable tenant

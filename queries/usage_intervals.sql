@@ -47,4 +47,5 @@ GROUP BY u.meter;
 -- name: DeleteUsageIntervalsBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Covers all tenants, the oldest first: keys begin with from_at.
-DELETE FROM usage_intervals WHERE key = ANY (ARRAY(SELECT i.key FROM usage_intervals i WHERE i.key < @before::bytea ORDER BY i.key LIMIT @max_rows));
+DELETE FROM usage_intervals WHERE key = ANY (ARRAY(SELECT i.key FROM usage_intervals i WHERE i.key < @before::bytea
+    AND i.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY i.key LIMIT @max_rows));

@@ -8,4 +8,5 @@ GROUP BY resource_id, meter LIMIT @max_rows;
 -- @sqlc-vet-disable tenant
 -- Covers all tenants, the oldest first.
 DELETE FROM usage_resource_days WHERE ctid = ANY (ARRAY(
-    SELECT d.ctid FROM usage_resource_days d WHERE d.day < @before::timestamptz ORDER BY d.day LIMIT @max_rows));
+    SELECT d.ctid FROM usage_resource_days d WHERE d.day < @before::timestamptz
+        AND d.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY d.day LIMIT @max_rows));

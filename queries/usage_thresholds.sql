@@ -13,4 +13,4 @@ SELECT meter, percent, included FROM usage_thresholds WHERE tenant_id = @tenant_
 -- Retention covers all tenants.
 DELETE FROM usage_thresholds WHERE (tenant_id, period_start, meter, percent) IN (
     SELECT u.tenant_id, u.period_start, u.meter, u.percent FROM usage_thresholds u
-    WHERE u.period_start < @before::timestamptz ORDER BY u.period_start LIMIT @max_rows);
+    WHERE u.period_start < @before::timestamptz AND u.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY u.period_start LIMIT @max_rows);

@@ -11,9 +11,9 @@ SELECT * FROM users WHERE email = @email;
 SELECT * FROM users WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: GetUserForToken :one
--- The columns that decide whether a token is still valid.
-SELECT u.token_version, u.role, u.status, t.status AS tenant_status
-FROM users u JOIN tenants t ON t.id = u.tenant_id
+-- The columns that decide whether a token is still valid, with those of its sign-in. The token of an earlier release has none.
+SELECT u.token_version, u.role, u.status, t.status AS tenant_status, s.last_seen_at
+FROM users u JOIN tenants t ON t.id = u.tenant_id LEFT JOIN sign_ins s ON s.holder_id = u.id AND s.id = @sign_in_id
 WHERE u.tenant_id = @tenant_id AND u.id = @id;
 
 -- name: RecordLogin :one
@@ -43,6 +43,10 @@ WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 -- Ends the user's tokens.
 UPDATE users SET password_hash = @password_hash, token_version = token_version + 1, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
+
+-- name: EndUserTokens :one
+-- Ends the user's tokens.
+UPDATE users SET token_version = token_version + 1, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
 -- name: DeleteUser :exec
 DELETE FROM users WHERE tenant_id = @tenant_id AND id = @id;

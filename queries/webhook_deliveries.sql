@@ -183,4 +183,63 @@ WHERE tenant_id = @tenant_id AND id = @id AND retry_at IS NOT NULL;
 -- Deletes the oldest finished deliveries, max_rows at most: one statement must not take long.
 DELETE FROM webhook_deliveries WHERE id = ANY (ARRAY(
     SELECT d.id FROM webhook_deliveries d WHERE d.created_at < @before AND d.status IN ('delivered', 'failed')
+    AND d.tenant_id <> ALL (ARRAY(SELECT held_tenants()))
     ORDER BY d.created_at LIMIT @max_rows));
+
+-- name: ListPlatformDeliveries :many
+-- @sqlc-vet-disable tenant
+-- The newest deliveries of all tenants, for operators.
+SELECT sqlc.embed(d), e.event, t.name AS tenant_name, w.url FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+JOIN tenants t ON t.id = d.tenant_id JOIN webhook_endpoints w ON w.id = d.endpoint_id ORDER BY d.id DESC LIMIT @max_rows;
+
+-- name: ListPlatformDeliveriesByStatus :many
+-- @sqlc-vet-disable tenant
+-- The newest deliveries of all tenants that have not arrived, with the status that tenants see, for operators.
+WITH page AS MATERIALIZED (
+    SELECT o.id FROM webhook_deliveries o
+    WHERE CASE WHEN o.retry_at IS NULL THEN o.status ELSE 'retrying' END = @status::text AND (o.status <> 'delivered' OR o.retry_at IS NOT NULL)
+    ORDER BY o.id COLLATE "C" DESC LIMIT @max_rows
+)
+SELECT sqlc.embed(d), e.event, t.name AS tenant_name, w.url FROM page JOIN webhook_deliveries d ON d.id = page.id JOIN events e ON e.id = d.event_id
+JOIN tenants t ON t.id = d.tenant_id JOIN webhook_endpoints w ON w.id = d.endpoint_id ORDER BY d.id DESC;
+
+-- name: ListPlatformArrivals :many
+-- @sqlc-vet-disable tenant
+-- The newest deliveries of all tenants that have arrived, for operators.
+WITH page AS MATERIALIZED (
+    SELECT o.id FROM webhook_deliveries o
+    WHERE o.status = 'delivered' AND o.status IN ('delivered', 'failed') AND o.retry_at IS NULL ORDER BY o.created_at DESC LIMIT @max_rows
+)
+SELECT sqlc.embed(d), e.event, t.name AS tenant_name, w.url FROM page JOIN webhook_deliveries d ON d.id = page.id JOIN events e ON e.id = d.event_id
+JOIN tenants t ON t.id = d.tenant_id JOIN webhook_endpoints w ON w.id = d.endpoint_id ORDER BY d.id DESC;
+
+-- name: CountUnarrivedDeliveries :many
+-- @sqlc-vet-disable tenant
+-- The deliveries of all tenants since an id that have not arrived, by the status that tenants see, for operators.
+SELECT s.status::text AS status, (SELECT count(*) FROM webhook_deliveries d
+    WHERE CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = s.status AND (d.status <> 'delivered' OR d.retry_at IS NOT NULL)
+      AND d.id COLLATE "C" >= @first_id) AS n
+FROM unnest(ARRAY['pending', 'retrying', 'failed']) AS s (status);
+
+-- name: FindOldestDueAttempt :one
+-- @sqlc-vet-disable tenant
+-- When the oldest attempt of all tenants was due, for operators.
+SELECT d.next_attempt_at::timestamptz AS at FROM webhook_deliveries d WHERE d.next_attempt_at < @now::timestamptz ORDER BY d.next_attempt_at LIMIT 1;
+
+-- name: CountEndpointDeliveries :one
+-- @sqlc-vet-disable tenant
+-- Of an endpoint that admins see; max_rows at most.
+SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries d WHERE d.endpoint_id = @endpoint_id LIMIT @max_rows) n;
+
+-- name: ListEndpointDeliveries :many
+-- @sqlc-vet-disable tenant
+-- A page of the deliveries of an endpoint that admins see, newest first.
+WITH page AS MATERIALIZED (
+    SELECT o.id FROM webhook_deliveries o WHERE o.endpoint_id = @endpoint_id ORDER BY o.id DESC LIMIT @max_rows OFFSET @skip::bigint
+)
+SELECT sqlc.embed(d), e.event, e.payload FROM page JOIN webhook_deliveries d ON d.id = page.id JOIN events e ON e.id = d.event_id ORDER BY d.id DESC;
+
+-- name: FindDeliveryTenant :one
+-- @sqlc-vet-disable tenant
+-- For operators, who know only the id.
+SELECT d.tenant_id, t.status FROM webhook_deliveries d JOIN tenants t ON t.id = d.tenant_id WHERE d.id = @id;

@@ -20,7 +20,7 @@ ORDER BY created_at DESC LIMIT 1 OFFSET @skipped;
 -- Retention covers all tenants. Keeps endpoints that deliveries refer to; no new delivery refers to a deleted endpoint.
 DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
     SELECT e.id FROM webhook_endpoints e
-    WHERE e.deleted_at < @before::timestamptz AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
+    WHERE e.deleted_at < @before::timestamptz AND e.tenant_id <> ALL (ARRAY(SELECT held_tenants())) AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
     ORDER BY e.deleted_at LIMIT @max_rows));
 
 -- name: GetWebhookEndpoint :one
@@ -69,3 +69,38 @@ ORDER BY id LIMIT @max_rows;
 -- As ListEndpointsToReseal. Does nothing if the secrets were replaced meanwhile.
 UPDATE webhook_endpoints SET secret = @secret, previous_secret = @previous_secret
 WHERE id = @id AND secret = @secret_before AND previous_secret IS NOT DISTINCT FROM @previous_before;
+
+-- name: CountPlatformEndpoints :many
+-- @sqlc-vet-disable tenant
+-- The endpoints of all tenants, or of one, by status, for operators.
+SELECT w.status, count(*) AS n FROM webhook_endpoints w
+WHERE w.deleted_at IS NULL AND (sqlc.narg('tenant')::text IS NULL OR w.tenant_id = sqlc.narg('tenant')) GROUP BY 1;
+
+-- name: ListPlatformEndpoints :many
+-- @sqlc-vet-disable tenant
+-- A page of the endpoints of all tenants, or of one, newest first, with the deliveries since an id; max_count at most are counted. last_success_at is
+-- 1970 for none. For operators.
+WITH page AS MATERIALIZED (
+    SELECT o.id FROM webhook_endpoints o
+    WHERE o.deleted_at IS NULL AND (sqlc.narg('tenant')::text IS NULL OR o.tenant_id = sqlc.narg('tenant'))
+    ORDER BY o.created_at DESC, o.id DESC LIMIT @max_rows OFFSET @skip::bigint
+)
+SELECT sqlc.embed(w), t.name AS tenant_name,
+    (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries d WHERE d.endpoint_id = w.id AND d.id >= @first_id LIMIT @max_count) n) AS deliveries,
+    (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries d
+        WHERE d.endpoint_id = w.id AND CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END IN ('retrying', 'failed')
+          AND d.id COLLATE "C" >= @first_id LIMIT @max_count) n) AS failed,
+    coalesce((SELECT max(n.delivered_at) FROM (SELECT d.delivered_at FROM webhook_deliveries d
+        WHERE d.endpoint_id = w.id AND CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = 'delivered'
+        ORDER BY d.id COLLATE "C" DESC LIMIT 20) n), 'epoch')::timestamptz AS last_success_at
+FROM page JOIN webhook_endpoints w ON w.id = page.id JOIN tenants t ON t.id = w.tenant_id ORDER BY w.created_at DESC, w.id DESC;
+
+-- name: FindEndpointTenant :one
+-- @sqlc-vet-disable tenant
+-- For operators, who know only the id.
+SELECT tenant_id FROM webhook_endpoints WHERE id = @id AND deleted_at IS NULL;
+
+-- name: CountNewEndpoints :one
+-- @sqlc-vet-disable tenant
+-- The endpoints of all tenants since an id of a time, for operators.
+SELECT count(*) FROM webhook_endpoints w WHERE w.id >= @first_id AND w.created_at >= @since::timestamptz;

@@ -19,6 +19,7 @@ func SearchIndexes() []postgres.Index {
 	indexes := []postgres.Index{
 		{Name: "tenants_search_idx", Table: "tenants", Columns: []string{"name", "id"}},
 		{Name: "users_search_idx", Table: "users", Columns: []string{"email", "name", "id"}},
+		{Name: "streams_search_idx", Table: "streams", Columns: []string{"name", "id"}},
 		{Name: "invitations_search_idx", Table: "invitations", Columns: []string{"email", "name", "id"}},
 	}
 	for i := range indexes {

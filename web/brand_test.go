@@ -49,20 +49,15 @@ func serveBranded(t *testing.T, more map[string]http.HandlerFunc) string {
 	return servePages(t, pages, handlers)
 }
 
-// looksAcross takes pictures on a phone and a desk, dark and light, and checks each with axe.
+// looksAcross takes pictures on a phone and a desk, and checks each with axe.
 func looksAcross(t *testing.T, tab context.Context, name string) {
 	t.Helper()
-	for _, size := range []struct {
-		name          string
-		width, height int64
-	}{{"phone", phoneWidth, phoneHeight}, {"desk", 1440, 900}} {
-		for scheme, dark := range map[string]bool{"dark": true, "light": false} {
-			browsertest.Look(t, tab, size.width, size.height, dark)
-			arranged(t, tab)
-			browsertest.Screenshot(t, tab, "brand-"+name+"-"+size.name+"-"+scheme)
-			require.Empty(t, browsertest.Barriers(t, tab), "%s, %s, %s", name, size.name, scheme)
-			require.True(t, browsertest.Value[bool](t, tab, fitsAcross), "%s is wider than the %s", name, size.name)
-		}
+	for _, a := range browsertest.Appearances(1440, 900) {
+		a.Apply(t, tab)
+		arranged(t, tab)
+		browsertest.Screenshot(t, tab, "brand-"+name+"-"+a.Name)
+		require.Empty(t, browsertest.Barriers(t, tab), "%s, %s", name, a.Name)
+		require.True(t, browsertest.Value[bool](t, tab, fitsAcross), "%s is wider than the screen: %s", name, a.Name)
 	}
 	browsertest.Look(t, tab, 1440, 900, false)
 	arranged(t, tab)
@@ -90,7 +85,7 @@ func TestRoomPageHasTheTenantsBrand(t *testing.T) {
 	session, asked := announced(handlers["/v1/me/sessions/{id}"])
 	handlers["/v1/me/sessions/{id}"] = session
 	origin := serveBranded(t, handlers)
-	tab := browsertest.NewWithDevices(t)
+	tab := tabWithDevices(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, 1440, 900, false)
 
@@ -132,7 +127,7 @@ func TestRoomPageWithoutABrand(t *testing.T) {
 	s := newScript(t)
 	s.sessions["sess_2"], s.sessions["sess_3"] = aSession("sess_2"), aSession("sess_3")
 	origin := serveBranded(t, s.handlers())
-	tab := browsertest.NewWithDevices(t)
+	tab := tabWithDevices(t)
 	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_3&token="+ticketFor(t, "sess_3", "ada")))
 	browsertest.WaitFor(t, tab, lobbyIsReady)

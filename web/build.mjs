@@ -4,7 +4,7 @@
 // Large files are also stored gzipped.
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
@@ -87,15 +87,80 @@ for (const name of Object.keys(metafile.inputs).filter((file) => /media-chrome\/
 }
 await writeFile(join(dist, 'player-styles.txt'), [...hashes].sort().join(' '));
 
+// esbuild puts all that any screen uses of a package's index into the part of the sign-in page. So imports of Mantine's index are
+// rewritten to imports of its files.
+const mantine = join(web, 'node_modules/@mantine/core/esm');
+const mantineFiles = new Map();
+for (const [, names, file] of (await readFile(join(mantine, 'index.mjs'), 'utf8')).matchAll(/import \{([^}]*)\} from "([^"]*)"/g)) {
+  for (const name of names.split(',')) mantineFiles.set(name.trim(), join(mantine, file));
+}
+const withoutIndex = {
+  name: 'mantine',
+  setup: ({ onLoad }) => onLoad({ filter: /src\/console\/.*\.tsx?$/ }, async ({ path }) => ({
+    loader: path.endsWith('x') ? 'tsx' : 'ts',
+    contents: (await readFile(path, 'utf8')).replace(/import \{([^}]*)\} from '@mantine\/core';/g, (whole, list) => (
+      list.split(',').map((name) => name.trim()).filter((name) => name && !name.startsWith('type '))
+        .map((name) => `import { ${name} } from ${JSON.stringify(mantineFiles.get(name) ?? '@mantine/core')};`).join(' ')
+    )),
+  })),
+};
+
+// The consoles. Their files have hashes in their names, and each screen is a file of its own. A style sheet that a dynamic import
+// needs is not loaded by itself, so there are two: one for the sign-in page, and one for the rest, which lib/styles.ts loads.
+const folder = join(assets, 'console');
+const consoles = await build({
+  absWorkingDir: web,
+  metafile: true,
+  entryPoints: {
+    console: join(web, 'src/console/tenant/main.tsx'), admin: join(web, 'src/console/admin/main.tsx'),
+    entry: join(web, 'src/console/entry.css'), screens: join(web, 'src/console/screens.css'),
+  },
+  outdir: folder,
+  entryNames: '[name]-[hash]',
+  chunkNames: 'part-[hash]',
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: 'esm',
+  target: 'es2022',
+  jsx: 'automatic',
+  jsxImportSource: 'react',
+  tsconfig: join(web, 'src/console/tsconfig.json'),
+  plugins: [withoutIndex],
+  define: { 'process.env.NODE_ENV': '"production"' },
+  legalComments: 'none',
+  logLevel: 'warning',
+});
+const built = Object.fromEntries(Object.entries(consoles.metafile.outputs).filter(([, { entryPoint }]) => entryPoint)
+  .map(([file, { entryPoint }]) => [entryPoint, `/${file.slice(file.indexOf('assets/'))}`]));
+// The files that a file imports at once, and those that these import. Without a hint, the browser learns of them one after the other.
+const importsOf = (file, found = new Set()) => {
+  for (const { path, kind } of consoles.metafile.outputs[file].imports) {
+    if (kind !== 'import-statement' || found.has(path)) continue;
+    found.add(path);
+    importsOf(path, found);
+  }
+  return found;
+};
+const shell = await readFile(join(web, 'src/console/shell.html'), 'utf8');
+for (const [name, title, main] of [['console', 'Console', 'tenant/main.tsx'], ['admin', 'Admin', 'admin/main.tsx']]) {
+  await writeFile(join(dist, `${name}.html`), shell.replace('{title}', title).replace('{script}', built[`src/console/${main}`])
+    .replace('{preloads}', [...importsOf(built[`src/console/${main}`].replace('/assets', relative(web, assets)))]
+      .map((file) => `<link rel="modulepreload" href="/${file.slice(file.indexOf('assets/'))}" />`).join('\n    '))
+    .replace('{entry}', built['src/console/entry.css']).replace('{screens}', built['src/console/screens.css']));
+}
+
 // The npm packages in assets/, for the list of licences (cmd/licences).
-const files = [...Object.keys(fromModules).map((name) => `node_modules/${name}`), ...Object.keys(metafile.inputs)];
+const files = [...Object.keys(fromModules).map((name) => `node_modules/${name}`), ...Object.keys(metafile.inputs), ...Object.keys(consoles.metafile.inputs)];
 const packages = new Set(files.map((name) => /.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]).filter(Boolean));
 const cache = join(web, '..', '.cache');
 await mkdir(cache, { recursive: true });
 await writeFile(join(cache, 'packages.json'), JSON.stringify([...packages].map((name) => join(web, name))));
 
 const large = 8 << 10; // bytes; compressing smaller files saves nothing
-for (const name of await readdir(assets)) {
+for (const entry of await readdir(assets, { recursive: true, withFileTypes: true })) {
+  if (!entry.isFile()) continue;
+  const name = join(entry.parentPath, entry.name).slice(assets.length + 1);
   const content = await readFile(join(assets, name));
   if (content.length >= large) await writeFile(join(assets, `${name}.gz`), gzipSync(content, { level: 9 }));
 }

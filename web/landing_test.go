@@ -13,18 +13,14 @@ import (
 	"showfloor/internal/testkit/browsertest"
 )
 
-// looks takes screenshots on a phone and on a desk, in light and in dark, and checks each for barriers and its width.
+// looks takes screenshots on a phone and on a desk, and checks each for barriers and its width.
 func looks(t *testing.T, tab context.Context, name string) {
 	t.Helper()
-	for _, dark := range []bool{false, true} {
-		scheme := map[bool]string{false: "light", true: "dark"}[dark]
-		browsertest.Look(t, tab, phoneWidth, phoneHeight, dark)
-		browsertest.Screenshot(t, tab, name+"-phone-"+scheme)
-		require.Empty(t, browsertest.Barriers(t, tab), "phone, %s", scheme)
-		require.True(t, browsertest.Value[bool](t, tab, `document.documentElement.scrollWidth <= innerWidth`), "scrolls sideways")
-		browsertest.Look(t, tab, 1440, 900, dark)
-		browsertest.Screenshot(t, tab, name+"-desk-"+scheme)
-		require.Empty(t, browsertest.Barriers(t, tab), "desk, %s", scheme)
+	for _, a := range browsertest.Appearances(1440, 900) {
+		a.Apply(t, tab)
+		browsertest.Screenshot(t, tab, name+"-"+a.Name)
+		require.Empty(t, browsertest.Barriers(t, tab), a.Name)
+		require.True(t, browsertest.Value[bool](t, tab, `document.documentElement.scrollWidth <= innerWidth`), "%s scrolls sideways", a.Name)
 	}
 }
 

@@ -84,6 +84,8 @@ type page struct {
 	policy  string // empty for assets
 	devices string // empty for assets
 	headed  bool   // it has headMarker
+	console bool   // it has nonceMarker
+	hashed  bool   // its name contains a hash of its content
 }
 
 // NewPages serves the embedded files, or those of another folder with the same layout, whose open files must implement
@@ -107,6 +109,8 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{roomPath, "conference.html", roomPolicy},
 		{shopPath, "shopping.html", shopPolicy},
 		{studioPath, "studio.html", shopPolicy},
+		{consolePath, "console.html", consolePolicy},
+		{adminPath, "admin.html", consolePolicy},
 	} {
 		served, err := pages.newPage(p.name, p.policy)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -116,6 +120,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 			return nil, err
 		}
 		served.devices = noDevices
+		served.console = p.path == consolePath || p.path == adminPath
 		if p.path == roomPath || p.path == studioPath {
 			served.devices = roomDevices
 		}
@@ -131,7 +136,7 @@ func Paths() []string {
 	return []string{
 		"/", "/docs", playerPath, "/accept-invite", "/reset-password", "/purchase", roomPath, strings.TrimSuffix(roomPath, "/"),
 		shopPath, strings.TrimSuffix(shopPath, "/"), studioPath, strings.TrimSuffix(studioPath, "/"),
-		"/assets/*", "/favicon.ico",
+		consolePath, consolePath + "/*", adminPath, adminPath + "/*", "/assets/*", "/favicon.ico",
 	}
 }
 
@@ -141,10 +146,15 @@ func (p *Pages) Built() bool {
 }
 
 func (p *Pages) findAssets() error {
-	names, err := fs.Glob(p.source, "assets/*")
+	names, err := fs.Glob(p.source, "assets/*.*")
 	if err != nil {
 		return fmt.Errorf("list assets: %w", err)
 	}
+	hashed, err := fs.Glob(p.source, hashedFolder+"*")
+	if err != nil {
+		return fmt.Errorf("list assets of consoles: %w", err)
+	}
+	names = append(names, hashed...)
 
 	for _, name := range names {
 		if path.Ext(name) == ".gz" {
@@ -155,6 +165,7 @@ func (p *Pages) findAssets() error {
 			return err
 		}
 		asset.gzipped = slices.Contains(names, name+".gz")
+		asset.hashed = strings.HasPrefix(name, hashedFolder)
 		p.files["/"+name] = asset
 	}
 	if icon, ok := p.files["/assets/favicon.svg"]; ok {
@@ -191,9 +202,9 @@ func (p *Pages) newPage(name, policy string) (page, error) {
 }
 
 // ServeHTTP answers GET and HEAD. Browsers cache files and revalidate them with each request, so
-// that an upgrade takes effect at once.
+// that an upgrade takes effect at once. Files of the consoles have a hash in their name and are never revalidated.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	file, ok := p.files[r.URL.Path]
+	file, ok := p.files[shellOf(r.URL.Path)]
 	if other, isPage := p.files[r.URL.Path+"/"]; isPage && other.policy != "" {
 		to := url.URL{Path: r.URL.Path + "/", RawQuery: r.URL.RawQuery}
 		http.Redirect(w, r, to.String(), http.StatusMovedPermanently)
@@ -212,6 +223,11 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	if file.console {
+		p.serveConsole(w, r, file)
+
+		return
+	}
 	if file.headed {
 		p.serveHeaded(w, r, file)
 
@@ -257,6 +273,9 @@ func (p *Pages) open(w http.ResponseWriter, name string) (content io.ReadSeekClo
 func (p *page) describe(head http.Header) {
 	head.Set("Content-Type", contentType(p.name))
 	head.Set("Cache-Control", "no-cache")
+	if p.hashed {
+		head.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Referrer-Policy", "no-referrer") // URLs of pages may contain tokens
 	if p.policy != "" {

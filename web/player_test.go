@@ -153,16 +153,13 @@ func (v *viewer) chooses(item, entry string) {
 	v.waits(`document.getElementById("settings").hidden`)
 }
 
-// barriers checks the page with axe in both sizes and colour schemes.
+// barriers checks the page with axe in both sizes.
 func (v *viewer) barriers(name string) {
 	v.t.Helper()
-	for _, dark := range []bool{false, true} {
-		browsertest.Look(v.t, v.tab, phoneWidth, phoneHeight, dark)
-		require.Empty(v.t, browsertest.Barriers(v.t, v.tab), "phone, dark: %v", dark)
-		browsertest.Screenshot(v.t, v.tab, fmt.Sprintf("%s-phone-%v", name, dark))
-		browsertest.Look(v.t, v.tab, deskWidth, deskHeight, dark)
-		require.Empty(v.t, browsertest.Barriers(v.t, v.tab), "desk, dark: %v", dark)
-		browsertest.Screenshot(v.t, v.tab, fmt.Sprintf("%s-desk-%v", name, dark))
+	for _, a := range browsertest.Appearances(deskWidth, deskHeight) {
+		a.Apply(v.t, v.tab)
+		require.Empty(v.t, browsertest.Barriers(v.t, v.tab), a.Name)
+		browsertest.Screenshot(v.t, v.tab, name+"-"+a.Name)
 	}
 }
 

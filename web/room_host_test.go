@@ -29,7 +29,7 @@ type hosting struct {
 // host opens the room page as the host and joins. query extends the page's URL; routes are more handlers by pattern.
 func host(t *testing.T, query string, routes map[string]http.HandlerFunc, others ...message) *hosting {
 	t.Helper()
-	h := &hosting{s: newScript(t), tab: browsertest.NewWithDevices(t), calls: make(chan string, 16)}
+	h := &hosting{s: newScript(t), tab: tabWithDevices(t), calls: make(chan string, 16)}
 	h.s.sessions["sess_1"] = aSession("sess_1")
 	handlers := h.s.handlers()
 	for _, pattern := range []string{
@@ -236,7 +236,7 @@ func TestRoomPageCountsDownToABreakoutRoom(t *testing.T) {
 // TestRoomPageShowsHowLongABreakoutRoomStaysOpen: each second, and with a notice for the last minute.
 func TestRoomPageShowsHowLongABreakoutRoomStaysOpen(t *testing.T) {
 	t.Parallel()
-	s, tab := newScript(t), browsertest.NewWithDevices(t)
+	s, tab := newScript(t), tabWithDevices(t)
 	session := aSession("sess_1")
 	session["parentSessionId"], session["closesAt"] = "sess_0", time.Now().Add(75*time.Second).UTC().Format(time.RFC3339)
 	s.sessions["sess_1"] = session

@@ -16,7 +16,7 @@ func openLobby(t *testing.T) (s *script, tab context.Context) {
 	s = newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab = browsertest.NewWithDevices(t)
+	tab = tabWithDevices(t)
 	askForDevices(t, tab)
 	wide(t, tab)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))

@@ -70,7 +70,7 @@ func TestRoomPageGoesThroughItsScreens(t *testing.T) {
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab := browsertest.NewWithDevices(t)
+	tab := tabWithDevices(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, deskWidth, deskHeight, false)
 	flowtest.Step(t, "lobby", func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestRoomPageAsksPublishersForDevices(t *testing.T) {
 	s.sessions["sess_1"] = aSession("sess_1")
 	s.sessions["sess_1"]["waitingRoom"] = true
 	origin := serve(t, s.handlers())
-	tab := browsertest.NewWithDevices(t)
+	tab := tabWithDevices(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, smallWidth, smallHeight, false)
 	for _, c := range []struct {
@@ -236,7 +236,7 @@ func TestRoomPageShowsTheEnd(t *testing.T) {
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab := browsertest.NewWithDevices(t)
+	tab := tabWithDevices(t)
 	browsertest.Look(t, tab, deskWidth, deskHeight, false)
 	for code, says := range map[string]string{
 		"session_full": "The room is full", "locked": "The room is locked", "ended": "The session has ended",
@@ -257,7 +257,7 @@ func TestRoomPageReconnectsAfterALoss(t *testing.T) {
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab := browsertest.NewWithDevices(t)
+	tab := tabWithDevices(t)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
 	browsertest.WaitFor(t, tab, lobbyIsReady)
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
@@ -314,7 +314,7 @@ func TestRoomPageTakesBackARefusedOffer(t *testing.T) {
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab := browsertest.NewWithDevices(t)
+	tab := tabWithDevices(t)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
 	browsertest.WaitFor(t, tab, lobbyIsReady)
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
@@ -358,7 +358,7 @@ func TestRoomPageReloadsTheChatAfterALoss(t *testing.T) {
 	one, two := written("msg_1", "ben", "Hello"), written("msg_2", "ben", "Rude")
 	s.says(one, two)
 	origin := serve(t, s.handlers())
-	tab := browsertest.NewWithDevices(t)
+	tab := tabWithDevices(t)
 	browsertest.Look(t, tab, deskWidth, deskHeight, false)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
 	browsertest.WaitFor(t, tab, lobbyIsReady)

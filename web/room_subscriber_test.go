@@ -35,7 +35,7 @@ func TestRoomPageAnswersAnotherConnection(t *testing.T) {
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab := browsertest.NewWithDevices(t)
+	tab := tabWithDevices(t)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
 	browsertest.WaitFor(t, tab, lobbyIsReady)
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))

@@ -114,21 +114,15 @@ func (p *shopper) settles() {
 	p.waits(`document.getAnimations().every((one) => one.effect.getTiming().iterations === Infinity)`)
 }
 
-// looks takes pictures on a phone and a desk, in both colour schemes, and checks each with axe.
+// looks takes pictures on a phone and a desk, and checks each with axe.
 func (p *shopper) looks(name string) {
 	p.t.Helper()
-	for _, size := range []struct {
-		name          string
-		width, height int64
-	}{{"phone", phoneWidth, phoneHeight}, {"desk", shopDeskWidth, shopDeskHeight}} {
-		for _, dark := range []bool{true, false} {
-			browsertest.Look(p.t, p.tab, size.width, size.height, dark)
-			p.settles()
-			scheme := map[bool]string{true: "dark", false: "light"}[dark]
-			browsertest.Screenshot(p.t, p.tab, "shop-"+name+"-"+size.name+"-"+scheme)
-			require.Empty(p.t, browsertest.Barriers(p.t, p.tab), "%s, %s, %s", name, size.name, scheme)
-			require.True(p.t, browsertest.Value[bool](p.t, p.tab, `document.documentElement.scrollWidth <= innerWidth`), "%s: wider than the %s", name, size.name)
-		}
+	for _, a := range browsertest.Appearances(shopDeskWidth, shopDeskHeight) {
+		a.Apply(p.t, p.tab)
+		p.settles()
+		browsertest.Screenshot(p.t, p.tab, "shop-"+name+"-"+a.Name)
+		require.Empty(p.t, browsertest.Barriers(p.t, p.tab), "%s, %s", name, a.Name)
+		require.True(p.t, browsertest.Value[bool](p.t, p.tab, `document.documentElement.scrollWidth <= innerWidth`), "%s: wider than the screen: %s", name, a.Name)
 	}
 	browsertest.Look(p.t, p.tab, phoneWidth, phoneHeight, true)
 	p.waits(`!document.querySelector(".panel")`)

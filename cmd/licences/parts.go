@@ -62,10 +62,18 @@ func npmPackages(list string) ([]part, error) {
 		if err := json.Unmarshal(text, &p); err != nil {
 			return nil, fmt.Errorf("read %s: %w", dir, err)
 		}
+		if other, ok := licensedWith[p.Name]; ok {
+			dir = filepath.Join(filepath.Dir(dir), other)
+		}
 		parts = append(parts, part{name: "npm " + p.Name, version: p.Version, dir: dir})
 	}
 	return parts, nil
 }
+
+// licensedWith names, for a package that states its licence without the text, a package of the same author and licence that has it.
+//
+//nolint:gochecknoglobals // a constant
+var licensedWith = map[string]string{"react-remove-scroll-bar": "react-remove-scroll"}
 
 // licenceText returns the text of the licence in a folder, followed by its notices and by the licences of the software in
 // its bundle.

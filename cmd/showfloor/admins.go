@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy/setting"
 )
 
 // adminCommands manage the platform's admins.
@@ -19,6 +20,8 @@ type adminCommands struct {
 	List          listAdminsCommand         `cmd:"" help:"List the admins."`
 	ResetPassword resetAdminPasswordCommand `cmd:"" name:"reset-password" help:"Give an admin another password and end the admin's tokens."`
 	Remove        removeAdminCommand        `cmd:"" help:"Remove an admin and end the admin's tokens."`
+	ResetTotp     resetAdminTotpCommand     `cmd:"" name:"reset-totp" help:"Disable an admin's lost second factor and end the admin's tokens."`
+	ClearNetworks clearNetworksCommand      `cmd:"" name:"clear-networks" help:"Allow admins to call from all networks again."`
 }
 
 type createAdminCommand struct {
@@ -98,6 +101,35 @@ func (c removeAdminCommand) Run(ctx context.Context, e environment) error {
 			return err
 		}
 		fmt.Fprintf(e.out, "%s is no admin any more\n", c.Email)
+		return nil
+	})
+}
+
+type resetAdminTotpCommand struct {
+	Email string `arg:"" help:"The admin's e-mail address."`
+}
+
+// Run disables the second factor.
+func (c resetAdminTotpCommand) Run(ctx context.Context, e environment) error {
+	return operate(ctx, e, func(s *server) error {
+		if err := s.openConsole().ResetAdminTotp(ctx, operator(), c.Email); err != nil {
+			return err
+		}
+		fmt.Fprintf(e.out, "%s logs in with the password alone, and has to log in again\n", c.Email)
+		return nil
+	})
+}
+
+type clearNetworksCommand struct{}
+
+// Run empties the setting security.adminNetworks.
+func (clearNetworksCommand) Run(ctx context.Context, e environment) error {
+	return operate(ctx, e, func(s *server) error {
+		settings := setting.New(setting.Config{Pool: s.pool, Now: s.clock.Now})
+		if err := settings.ClearAdminNetworks(ctx, operator()); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.out, "admins may call from all networks; servers notice it within 5 seconds")
 		return nil
 	})
 }

@@ -181,6 +181,7 @@ func (c *config) shareSettings() {
 	c.areas.AllowPrivate, c.areas.Mailbox = c.trustsThisMachine(), c.AppEnv != production
 	c.http.PublicURL, c.http.Origins, c.http.IngestSecret = c.PublicURL, c.origins(), c.IngestSecret
 	c.http.TrustLoopback = c.trustsThisMachine()
+	c.areas.SRSAPI = c.srsAPI
 	c.http.RecorderSecret, c.areas.RecorderURL, c.areas.RecorderSecret = c.RecorderSecret, c.RecorderURL, c.RecorderSecret
 	c.http.TranscoderSecret, c.areas.TranscoderURL, c.areas.TranscoderSecret = c.TranscoderSecret, c.TranscoderURL, c.TranscoderSecret
 	c.http.PackagerSecret, c.areas.PackagerURL, c.areas.PackagerSecret = c.PackagerSecret, c.PackagerURL, c.PackagerSecret

@@ -15,6 +15,7 @@ import (
 	"showfloor/internal/base/blob"
 	"showfloor/internal/base/diskspace"
 	"showfloor/internal/media/ladder"
+	"showfloor/internal/streams/srsapi"
 )
 
 // StorageSettings say where files are, and how clients get them. They are a part of config; the type is exported
@@ -26,6 +27,7 @@ type StorageSettings struct {
 	DVRWindow       string `env:"DVR_WINDOW" envDefault:"4h"`
 	SpoolMax        string `env:"RECORDING_SPOOL_MAX" envDefault:"20GiB"`
 	SRSDVRDir       string `env:"SRS_DVR_DIR"`
+	SRSAPIURL       string `env:"SRS_API_URL"`
 
 	TranscodeWorkers string `env:"TRANSCODE_WORKERS" envDefault:"1"`
 	LadderWorkers    string `env:"LADDER_WORKERS"`
@@ -45,6 +47,8 @@ type StorageSettings struct {
 	ladderWorkers int
 	// srsRemote and srsLocal are the folder of SRSDVRDir on the SRS servers and on this machine; "" for none.
 	srsRemote, srsLocal string
+	// srsAPI is SRSAPIURL, parsed.
+	srsAPI []*url.URL
 }
 
 // Values of STORAGE_DELIVERY.
@@ -90,6 +94,11 @@ func (s *StorageSettings) readStorage() error {
 	}
 	if s.srsRemote, s.srsLocal, err = sharedFolder(s.SRSDVRDir); err != nil {
 		return err
+	}
+	if s.SRSAPIURL != "" {
+		if s.srsAPI, err = srsapi.Parse(s.SRSAPIURL); err != nil {
+			return fmt.Errorf("SRS_API_URL: %w", err) // the value may have a password
+		}
 	}
 	s.MediaURL, err = mediaURL(s.MediaURL)
 	return err

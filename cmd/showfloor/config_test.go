@@ -130,6 +130,11 @@ func TestGoodSettings(t *testing.T) {
 			t.Helper()
 			require.Equal(t, "rtmps://in.example/app", c.IngestURL)
 		}},
+		{[]string{"SRS_API_URL=http://10.0.0.7:1985,https://ada:secret@srs.example/"}, func(t *testing.T, c config) {
+			t.Helper()
+			require.Len(t, c.areas.SRSAPI, 2)
+			require.Equal(t, "srs.example", c.areas.SRSAPI[1].Host)
+		}},
 		{[]string{"SIGNUP_PLAN=STARTER", "BILLING_GRACE_DAYS=0", "BILLING_AUTOMATIC_TAX=true"}, func(t *testing.T, c config) {
 			t.Helper()
 			require.Equal(t, "STARTER", c.areas.SignupPlan)
@@ -280,6 +285,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"PUBLIC_URL", "https://", "PUBLIC_URL: not a URL that begins with http:// or https://"},
 		{"PUBLIC_URL", "http://%zz", "PUBLIC_URL: not a URL that begins with http:// or https://"},
 		{"INGEST_URL", "https://live", "INGEST_URL: not a URL that begins with rtmp:// or rtmps://"},
+		{"SRS_API_URL", "http://u:hunter2@h/api", "SRS_API_URL: not a list of addresses such as http://10.0.0.7:1985, separated by commas, without a path"},
 		{"DATABASE_URL", "mysql://u:hunter2@h/d", "DATABASE_URL: not a URL that begins with postgres:// or postgresql://"},
 		{"DATABASE_URL", "postgres://u:hunter2@h:x/d", "DATABASE_URL: not a URL that begins with postgres:// or postgresql://"},
 		{"REDIS_URL", "hunter2", "REDIS_URL: not a URL that begins with redis:// or rediss:// or unix://"},

@@ -25,6 +25,8 @@ type commands struct {
 	Import  importLogsCommand `cmd:"" name:"import-cdn-logs" help:"Add a CDN's log files to tenants' usage. The server may be running or not."`
 	Demo    demoCommand       `cmd:"" help:"Go through one broadcast against a running server, step by step."`
 	Receive receiveCommand    `cmd:"" help:"Print the webhooks that arrive and check their signatures, to try them out."`
+	Listen  listenCommand     `cmd:"" help:"Print a tenant's events as they happen, and forward them to a local URL."`
+	Seed    seedCommand       `cmd:"" help:"Fill a test database with made-up tenants and data, to try lists and reports at size."`
 	Todo    todoCommand       `cmd:"" help:"List the operations that are not built yet."`
 	Hash    hashCommand       `cmd:"" hidden:"" name:"hash-passwords"`
 	Version kong.VersionFlag  `help:"Print the version and exit."`

@@ -13,6 +13,8 @@ import (
 	"showfloor/internal/console"
 	"showfloor/internal/tenancy/account"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/secondfactor"
+	"showfloor/internal/tenancy/signin"
 	"showfloor/internal/tenancy/signing"
 	"showfloor/schema"
 )
@@ -66,7 +68,11 @@ func (s *server) reachDatabase(ctx context.Context) error {
 // openConsole opens the service for commands about admins.
 func (s *server) openConsole() *console.Service {
 	accounts := account.New(account.Config{Pool: s.pool, Log: s.log, Now: s.clock.Now})
-	return console.New(console.Config{Pool: s.pool, Accounts: accounts, Log: s.log, Now: s.clock.Now})
+	return console.New(console.Config{
+		Pool: s.pool, Accounts: accounts, SignIns: signin.New(s.pool, s.log, s.clock.Now),
+		// A command deletes second factors and never opens one, so it needs no box.
+		SecondFactors: secondfactor.New(s.pool, nil, s.clock.Now), Log: s.log, Now: s.clock.Now,
+	})
 }
 
 // openKeys opens the signing keys. A command must not create a master key,

@@ -184,7 +184,8 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	s.watchDisk(ctx)
 	s.sweepStorage(ctx)
 	for _, step := range []func(context.Context) error{
-		s.recoverNode, s.startRecorder, s.startRestream, s.startUsage, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin,
+		s.recoverNode, s.startRecorder, s.startRestream, s.startUsage, s.startCounts,
+		s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin,
 		s.followCertificates, s.startHTTP,
 	} {
 		if err := step(ctx); err != nil {
@@ -239,7 +240,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.openProcessor()
 	s.realtime = realtime.New(realtime.Config{RedisURL: s.config.RedisURL, Log: s.log, Now: s.clock.Now})
 	config := areas.Config{
-		Settings: s.config.areas, Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
+		Settings: s.config.areas, Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node, Version: version,
 		Engine: mediagate.Engine{Hub: s.hub}, Files: s.files, RecordingAssets: s.assets, RecordingImporter: s.importer,
 		Renditions: s.renditions, TranscodeWorkers: s.config.transcodeWorkers, Packages: s.packages,
 		RecordingClips: recordgate.Clips{Files: s.files}, RecordingTexts: recordgate.Texts{Files: s.files},

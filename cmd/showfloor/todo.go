@@ -3,19 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"showfloor/handlers"
 )
 
 type todoCommand struct{}
 
-// Run lists the operations that answer 501.
+// Run lists the operations that answer 501, one per line. It prints nothing if every operation is built.
 func (todoCommand) Run(_ context.Context, e environment) error {
-	unbuilt := handlers.Unbuilt()
-	if len(unbuilt) == 0 {
-		unbuilt = []string{"every operation of the API document is built"}
+	for _, name := range handlers.Unbuilt() {
+		if _, err := fmt.Fprintln(e.out, name); err != nil {
+			return err
+		}
 	}
-	_, err := fmt.Fprintln(e.out, strings.Join(unbuilt, "\n"))
-	return err
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"showfloor/internal/streams/mediagate"
@@ -32,4 +33,20 @@ func (s *server) finishUsage(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime/3)
 	defer cancel()
 	return s.collector.Finish(ctx)
+}
+
+// startCounts writes the counts of API calls and webhook attempts every few seconds.
+func (s *server) startCounts(ctx context.Context) error {
+	counting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var work sync.WaitGroup
+	work.Go(func() { s.areas.APICalls.Run(counting) })
+	work.Go(func() { s.areas.Webhooks.RunAttemptCounts(counting) })
+	s.onStop("counts", func(ctx context.Context) error {
+		stop()
+		work.Wait()
+		ctx, cancel := context.WithTimeout(ctx, shutdownTime/6)
+		defer cancel()
+		return errors.Join(s.areas.APICalls.Flush(ctx), s.areas.Webhooks.FlushAttempts(ctx))
+	})
+	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,8 +19,9 @@ func eventSchemas(bundled []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read the bundle back: %w", err)
 	}
 	schemas, needed := at(whole, "components", "schemas"), map[string]any{}
-	for event, ref := range at(schemas, unionName, "discriminator", "mapping") {
-		envelope := at(schemas, strings.TrimPrefix(fmt.Sprint(ref), schemaPath))
+	mapping := at(schemas, unionName, "discriminator", "mapping")
+	for _, event := range slices.Sorted(maps.Keys(mapping)) {
+		envelope := at(schemas, strings.TrimPrefix(fmt.Sprint(mapping[event]), schemaPath))
 		data := references(at(envelope, "properties", "data"))
 		if len(data) != 1 {
 			return nil, fmt.Errorf("the data of the event %s must refer to one schema", event)
@@ -27,6 +29,7 @@ func eventSchemas(bundled []byte) ([]byte, error) {
 		collect(schemas, data[0], needed)
 		shared := maps.Clone(at(envelope, "properties"))
 		shared["event"], shared["data"] = map[string]any{"type": "string", description: "The event's name."}, map[string]any{}
+		shared["occurredAt"] = map[string]any{"type": "string", "format": "date-time", description: "When it happened."}
 		needed[unionName] = map[string]any{
 			"type": "object", description: "The body of a webhook delivery.", "required": envelope["required"], "properties": shared,
 		}

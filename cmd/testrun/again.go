@@ -10,7 +10,7 @@ import (
 )
 
 // mostAgain is how many failed tests in real time run a second time. More failures have another reason than a busy machine.
-const mostAgain = 4
+const mostAgain = 8
 
 // suspect is a run in which tests failed, perhaps because the machine was busy.
 type suspect struct {
@@ -21,12 +21,12 @@ type suspect struct {
 
 // realTime runs a binary. If some of its tests in real time fail, it notes them for again instead of returning the error. A data race
 // or a panic is an error at once, and so is a run that ends without the name of a failed test.
-func (r *runner) realTime(ctx context.Context, b binary, priority int) error {
+func (r *runner) realTime(ctx context.Context, b binary) error {
 	if !isRealTime(b.pkg) {
-		return r.binary(ctx, b, priority)
+		return r.binary(ctx, b)
 	}
 	r.take(b.pkg)
-	err := r.binary(ctx, b, priority)
+	err := r.binary(ctx, b)
 	tests, faulty := r.take(b.pkg)
 	if err == nil || len(tests) == 0 || faulty || ctx.Err() != nil {
 		return err
@@ -40,7 +40,7 @@ func (r *runner) realTime(ctx context.Context, b binary, priority int) error {
 // isRealTime reports whether a package has tests of media or browsers, which must not be late.
 func isRealTime(pkg string) bool {
 	name := strings.TrimPrefix(pkg, module)
-	return name == "e2e" || name == "web" || strings.HasPrefix(name, "internal/media/")
+	return name == "e2e" || name == "web" || name == "web/walk" || strings.HasPrefix(name, "internal/media/")
 }
 
 // again runs the failed tests in real time once more, one after the other, when nothing else runs.
@@ -57,8 +57,8 @@ func (r *runner) again(ctx context.Context) error {
 		}
 		b := s.binary
 		b.args = []string{"-test.run=^(" + strings.Join(s.tests, "|") + ")$", "-test.parallel=1"}
-		fmt.Fprintf(os.Stderr, "testrun: %s: %s failed beside other tests; running again, alone\n", b.pkg, strings.Join(s.tests, ", "))
-		if err := r.binary(ctx, b, normal); err != nil {
+		fmt.Fprintf(os.Stderr, "testrun: %s: %s failed; running again, alone\n", b.pkg, strings.Join(s.tests, ", "))
+		if err := r.binary(ctx, b); err != nil {
 			failures = append(failures, err)
 			continue
 		}

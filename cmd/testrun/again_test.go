@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,8 +46,8 @@ func runOf(t *testing.T, tests string) error {
 	t.Chdir(cmd.Dir)
 	require.NoError(t, os.MkdirAll(filepath.Join("internal", "media", "one"), 0o700))
 	t.Setenv("ONCE", t.TempDir()+"/")
-	r := newRunner(folder, io.Discard)
-	if err := r.realTime(t.Context(), binary{pkg: module + "internal/media/one"}, normal); err != nil {
+	r := newRunner(binaries{path: folder}, io.Discard)
+	if err := r.realTime(t.Context(), binary{pkg: module + "internal/media/one"}); err != nil {
 		return err
 	}
 	return r.again(t.Context())
@@ -62,8 +63,8 @@ func TestATestThatFailsAgainFails(t *testing.T) {
 
 func TestManyFailuresAreNoAccident(t *testing.T) {
 	var tests strings.Builder
-	for _, name := range []string{"A", "B", "C", "D", "E"} {
-		tests.WriteString("func Test" + name + "(t *testing.T) { once(t) }\n")
+	for i := range mostAgain + 1 {
+		tests.WriteString("func Test" + strconv.Itoa(i) + "(t *testing.T) { once(t) }\n")
 	}
 	require.ErrorContains(t, runOf(t, tests.String()), "exit status 1")
 }

@@ -3,9 +3,9 @@
 //
 //	gotestsum --raw-command -- testrun
 //
-// The tests of the server's binary and of media in real time wait half of the time, and fail on a busy
-// machine. They run one package after the other. Beside them, at lower priorities, the tests of all other
-// packages are compiled, and then run, some at a time. A few need the machine for themselves, and run last.
+// Tests of the server's binary, of browsers and of media in real time fail on a busy machine, and on slow ones compilers and other tests
+// delay them at any priority. So all tests are compiled first. Then the server's tests run, then the packages without media in real time,
+// some at a time, then the media, one package after the other, and at last a few tests that need the machine for themselves.
 //
 // A test in real time that fails beside others runs once more at the end, alone. If it passes then, the machine was too slow, and
 // the run passes with a warning. More than mostAgain such failures are not the machine's.
@@ -24,7 +24,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -51,43 +50,30 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp("", "showfloor-tests-")
+	folder, err := openBinaries()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(folder) }()
+	defer folder.close()
 
 	r := newRunner(folder, out)
 	plan := planOf(packages, concurrent)
-	if err := r.compile(ctx, plan.lane); err != nil {
+	for _, b := range slices.Concat(plan.server, plan.media) {
+		if !slices.Contains(packages, b.pkg) {
+			return fmt.Errorf("%s has no tests; take it out of the plan", b.pkg)
+		}
+	}
+	if err := r.compile(ctx, slices.Concat(plan.server, plan.together, plan.media)); err != nil {
 		return err
 	}
-	var both sync.WaitGroup
-	var lane, together error
-	finished := make(chan struct{}) // those of together
-	both.Go(func() {
-		begun := time.Now()
-		for i, b := range plan.lane {
-			if i == 1 && time.Since(begun) > slowAfter {
-				<-finished
-			}
-			lane = errors.Join(lane, r.realTime(ctx, b, normal))
-		}
-	})
-	both.Go(func() {
-		defer close(finished)
-		together = errors.Join(r.compile(ctx, plan.together), r.runTogether(ctx, plan.together), r.goTest(ctx, "tools/specdiff"))
-	})
-	both.Wait()
-	for _, b := range plan.alone {
-		lane = errors.Join(lane, r.realTime(ctx, b, normal))
-	}
-	return errors.Join(lane, together, r.again(ctx))
+	failures := r.runInTurn(ctx, plan.server)
+	failures = errors.Join(failures, r.runTogether(ctx, plan.together), r.goTest(ctx, "tools/specdiff"))
+	return errors.Join(failures, r.runInTurn(ctx, plan.media), r.again(ctx))
 }
 
 // runner runs test binaries and merges their events.
 type runner struct {
-	folder string // of the test binaries
+	folder binaries
 
 	mu  sync.Mutex // one line is written at a time
 	out io.Writer
@@ -98,12 +84,12 @@ type runner struct {
 	faulty map[string]bool
 }
 
-func newRunner(folder string, out io.Writer) *runner {
+func newRunner(folder binaries, out io.Writer) *runner {
 	return &runner{folder: folder, out: out, failed: map[string][]string{}, faulty: map[string]bool{}}
 }
 
-// compile compiles the binaries at the lowest priority: one go test command for each variant. It
-// writes the compiler's errors to standard error at once; the packages' tests are then missing.
+// compile compiles the binaries: one go test command for each variant. It writes the compiler's errors to standard error at once. After
+// an error run no binary: the folder may have an older one.
 func (r *runner) compile(ctx context.Context, list []binary) error {
 	packages := map[bool][]string{}
 	for _, b := range list {
@@ -111,16 +97,28 @@ func (r *runner) compile(ctx context.Context, list []binary) error {
 			packages[b.race] = append(packages[b.race], b.pkg)
 		}
 	}
+	temporary, err := r.folder.temporary()
+	if err != nil {
+		return err
+	}
 	var failures []error
 	for race, some := range packages {
+		names := map[string]bool{}
+		for _, pkg := range some {
+			names[path.Base(pkg)+".test"] = true
+		}
+		failures = append(failures, r.folder.keep(r.variant(race), names))
 		// With -c, go names each binary after its folder, and refuses two of one name.
 		args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", r.variant(race) + "/"}
 		if race {
 			args = append(args, "-race")
 		}
-		cmd := command(ctx, lowest, "go", append(args, some...)...)
-		cmd.Env = environ(race)
+		cmd := command(ctx, "go", append(args, some...)...)
+		cmd.Env = append(environ(race), "GOTMPDIR="+temporary)
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+		if r.folder.lock != nil {
+			cmd.ExtraFiles = []*os.File{r.folder.lock}
+		}
 		if err := cmd.Run(); err != nil {
 			failures = append(failures, fmt.Errorf("compile the tests: %w", err))
 		}
@@ -128,10 +126,9 @@ func (r *runner) compile(ctx context.Context, list []binary) error {
 	return errors.Join(failures...)
 }
 
-// command is a command in a process group of its own, at a priority. When ctx ends, the whole group gets
-// SIGTERM, and SIGKILL after killDelay.
-func command(ctx context.Context, priority int, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "nice", append([]string{"-n", strconv.Itoa(priority), name}, args...)...)
+// command is a command in a process group of its own. When ctx ends, the whole group gets SIGTERM, and SIGKILL after killDelay.
+func command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		group := -cmd.Process.Pid
@@ -143,11 +140,11 @@ func command(ctx context.Context, priority int, name string, args ...string) *ex
 
 // variant is the folder of the binaries with or without the race detector.
 func (r *runner) variant(race bool) string {
-	return filepath.Join(r.folder, map[bool]string{true: "race", false: "plain"}[race])
+	return filepath.Join(r.folder.path, map[bool]string{true: "race", false: "plain"}[race])
 }
 
 // binary runs the tests of a binary that compile has made.
-func (r *runner) binary(ctx context.Context, b binary, priority int) error {
+func (r *runner) binary(ctx context.Context, b binary) error {
 	file := filepath.Join(r.variant(b.race), path.Base(b.pkg)+".test")
 	if _, err := os.Stat(file); err != nil {
 		return fmt.Errorf("%s: no tests were compiled: %w", b.pkg, err)
@@ -158,10 +155,19 @@ func (r *runner) binary(ctx context.Context, b binary, priority int) error {
 		"tool", "test2json", "-t", "-p", b.pkg, file, "-test.v=test2json", "-test.paniconexit0", "-test.shuffle=on",
 		"-test.timeout=" + timeout,
 	}, b.args...)
-	cmd := command(ctx, priority, "go", args...)
+	cmd := command(ctx, "go", args...)
 	cmd.Dir = filepath.FromSlash("./" + strings.TrimPrefix(b.pkg, module))
 	cmd.Env = environ(b.race)
-	return r.merge(cmd, b.pkg)
+	return r.merge(cmd, b.label())
+}
+
+// runInTurn runs binaries, one after the other.
+func (r *runner) runInTurn(ctx context.Context, list []binary) error {
+	var failures []error
+	for _, b := range list {
+		failures = append(failures, r.realTime(ctx, b))
+	}
+	return errors.Join(failures...)
 }
 
 // runTogether runs binaries, atOnce at a time.
@@ -172,7 +178,7 @@ func (r *runner) runTogether(ctx context.Context, list []binary) error {
 	for i, b := range list {
 		slots <- struct{}{}
 		all.Go(func() {
-			errs[i] = r.realTime(ctx, b, lower)
+			errs[i] = r.realTime(ctx, b)
 			<-slots
 		})
 	}
@@ -182,7 +188,7 @@ func (r *runner) runTogether(ctx context.Context, list []binary) error {
 
 // goTest runs all tests of another module.
 func (r *runner) goTest(ctx context.Context, folder string) error {
-	cmd := command(ctx, lower, "go", "test", "-json", "-count=1", "-shuffle=on", "-vet=off", "-timeout="+timeout, "./...")
+	cmd := command(ctx, "go", "test", "-json", "-count=1", "-shuffle=on", "-vet=off", "-timeout="+timeout, "./...")
 	cmd.Dir = folder
 	cmd.Env = environ(false)
 	return r.merge(cmd, "go test in "+folder)
@@ -195,6 +201,7 @@ func (r *runner) merge(cmd *exec.Cmd, what string) error {
 	if err != nil {
 		return err
 	}
+	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -209,7 +216,12 @@ func (r *runner) merge(cmd *exec.Cmd, what string) error {
 			break
 		}
 	}
-	if err := cmd.Wait(); err != nil {
+	err = cmd.Wait()
+	if took := time.Since(begun); took > longRun {
+		used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() // also of the processes that it started and waited for
+		fmt.Fprintf(os.Stderr, "testrun: %s took %s, and %s of a processor\n", what, took.Round(time.Second), used.Round(time.Second))
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil

@@ -9,19 +9,15 @@ import (
 const (
 	module = "showfloor/"
 	// timeout ends a test binary that hangs. It isn't a limit for slow machines.
-	timeout = "25m"
+	timeout = "40m"
 	// hangTime ends a binary that hangs where timeout doesn't count, in TestMain.
-	hangTime = 26 * time.Minute
+	hangTime = 41 * time.Minute
 	// killDelay is the time for a command to end after SIGTERM.
 	killDelay = 10 * time.Second
-	// slowAfter is how long the lane's first binary takes on a machine that is too slow, or too busy with
-	// other work, for media in real time beside other tests. Usually it takes less than four minutes.
-	slowAfter = 4*time.Minute + 30*time.Second
-	// atOnce is how many packages' tests run at the same time beside the lane. Some of them wait.
+	// longRun is the least time of a run whose time is printed.
+	longRun = 30 * time.Second
+	// atOnce is how many packages' tests run at the same time. Some of them wait.
 	atOnce = 3
-	// Priorities, as nice takes them. Players of live media starve beside other tests of the same
-	// priority, which looks like a bad network. The compiler takes what the tests leave.
-	normal, lower, lowest = 0, 10, 19
 )
 
 // raced are packages that are tested under the race detector: those where goroutines share state. A
@@ -37,6 +33,14 @@ func raced() []string {
 	}
 }
 
+// sequential are packages below raced that start no goroutine and take no lock.
+func sequential() []string {
+	return []string{
+		"internal/media/decoder", "internal/media/mp4fragment", "internal/media/oggopus", "internal/media/recordfile", "internal/media/rtmpurl",
+		"internal/media/segmenter", "internal/media/webvtt",
+	}
+}
+
 // composer composes recordings, and broadcasts in real time: the tests of those have names that begin with liveTests.
 const (
 	composer  = "internal/media/compose"
@@ -48,8 +52,10 @@ func plainTests() map[string]string {
 	return map[string]string{
 		// A thousand clients of centrifuge-go 0.10.11, which reads its transport without its lock when it resubscribes.
 		"internal/outflow/realtime": "TestAThousandConnections",
-		// Simulations of hours and loops over all pixels, without a second goroutine.
-		composer: "(TestSynchronize|TestTwoHours|TestLane|TestDraw|TestGridOfAnySize|TestGarbage)",
+		// Simulations of hours and loops over all pixels. The detector makes them many times slower. The other tests start the same
+		// goroutines: TestCompose, TestSeparate, TestEviction, those of faults and of bad input, and those of live broadcasts.
+		composer: "(TestSynchronize|TestTwoHours|TestLane|TestDraw|TestGridOfAnySize|TestGarbage|TestTwentyPeople|TestAlone|TestUnmuting|" +
+			"TestPieces|TestRareKeys|TestKill|TestChanges|TestAV1)",
 	}
 }
 
@@ -60,41 +66,52 @@ type binary struct {
 	args []string
 }
 
+// label is the package with the kind of run and the beginning of its first argument, which may have hundreds of names.
+func (b binary) label() string {
+	const most = 40
+	text := b.pkg
+	if b.race {
+		text += " -race"
+	}
+	if len(b.args) > 0 {
+		text += " " + b.args[0][:min(most, len(b.args[0]))]
+	}
+	return text
+}
+
 // plan says which tests run when.
 type plan struct {
-	// lane runs one binary after the other, at normal priority: tests of the server's binary, and of media in
-	// real time, which wait half of the time. On a slow machine, all but the first run after the others.
-	lane []binary
-	// together run beside the lane at a lower priority, atOnce at a time.
+	// server are the tests of the server's binary. They run first, one run after the other.
+	server []binary
+	// together run next, atOnce at a time.
 	together []binary
-	// alone run at the end: the congestion control of their clients takes a busy machine for a bad network.
-	alone []binary
+	// media are the tests of media in real time. They run one after the other. At the end are tests whose clients take a busy machine for
+	// a bad network.
+	media []binary
 }
 
 // planOf divides packages. concurrent are the tests of handlers that run under the race detector, in
 // addition to all of them without it.
 func planOf(packages, concurrent []string) plan {
-	p := plan{lane: []binary{
-		{pkg: module + "e2e", args: []string{"-test.skip=^TestAlone", "-test.parallel=4"}},
+	p := plan{server: []binary{
+		{pkg: module + "e2e", args: []string{"-test.skip=^TestAlone", "-test.parallel=3"}},
 		{pkg: module + "e2e", args: []string{"-test.run=^TestAlone", "-test.parallel=2"}},
+	}, media: []binary{
 		{pkg: module + "internal/media/sfu", race: true, args: []string{"-test.skip=^TestAlone", "-test.parallel=6"}},
 		{pkg: module + "internal/media/roomrecorder", race: true}, // records Chromium in real time
 		{pkg: module + composer, race: true, args: []string{"-test.run=^" + liveTests}},
 		{pkg: module + "internal/media/roombroadcast", race: true},
-		// Two tabs that open Chromium's pretended camera at the same moment sometimes both wait for it forever.
-		{pkg: module + "web", args: []string{"-test.parallel=1"}},
-	}, alone: []binary{
 		{pkg: module + "internal/media/sfu", race: true, args: []string{"-test.run=^TestAlone", "-test.parallel=6"}},
 	}}
-	inLane := map[string]bool{}
-	for _, b := range p.lane {
-		inLane[b.pkg] = b.pkg != module+composer
+	inTurn := map[string]bool{}
+	for _, b := range slices.Concat(p.server, p.media) {
+		inTurn[b.pkg] = b.pkg != module+composer
 	}
 	race := []binary{{pkg: module + "handlers", race: true, args: []string{"-test.run=^(" + strings.Join(concurrent, "|") + ")$"}}}
 	var plain []binary
 	for _, pkg := range packages {
 		switch {
-		case inLane[pkg]:
+		case inTurn[pkg]:
 		case isRaced(strings.TrimPrefix(pkg, module)):
 			b := binary{pkg: pkg, race: true}
 			if name := plainTests()[strings.TrimPrefix(pkg, module)]; name != "" {
@@ -114,6 +131,9 @@ func planOf(packages, concurrent []string) plan {
 }
 
 func isRaced(path string) bool {
+	if slices.Contains(sequential(), path) {
+		return false
+	}
 	for _, pattern := range raced() {
 		if folder, below := strings.CutSuffix(pattern, "..."); below && strings.HasPrefix(path, folder) || path == pattern {
 			return true

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -15,7 +19,7 @@ func TestEveryPackageRunsOnce(t *testing.T) {
 	require.NoError(t, err)
 	p := planOf(packages, []string{"TestX", "TestY"})
 	count := map[string]int{}
-	for _, b := range slices.Concat(p.lane, p.together, p.alone) {
+	for _, b := range slices.Concat(p.server, p.together, p.media) {
 		count[b.pkg]++
 	}
 	require.Contains(t, p.together, binary{pkg: module + "handlers", race: true, args: []string{"-test.run=^(TestX|TestY)$"}})
@@ -46,7 +50,7 @@ func TestBinariesHaveNamesOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 	p := planOf(packages, nil)
 	owners := map[string]string{}
-	for _, b := range slices.Concat(p.lane, p.together, p.alone) {
+	for _, b := range slices.Concat(p.server, p.together, p.media) {
 		name := path.Join(strconv.FormatBool(b.race), path.Base(b.pkg))
 		if owner := owners[name]; owner != "" {
 			require.Equal(t, owner, b.pkg)
@@ -59,7 +63,7 @@ func TestBinariesHaveNamesOfTheirOwn(t *testing.T) {
 func TestEachTestRunsOnce(t *testing.T) {
 	t.Parallel()
 	p := planOf(nil, nil)
-	for _, pair := range [][2]binary{{p.lane[0], p.lane[1]}, {p.lane[2], p.alone[0]}} {
+	for _, pair := range [][2]binary{{p.server[0], p.server[1]}, {p.media[0], p.media[len(p.media)-1]}} {
 		others, alone := pair[0], pair[1]
 		require.Equal(t, others.pkg, alone.pkg)
 		require.Equal(t, others.race, alone.race)
@@ -74,6 +78,28 @@ func TestRacedPackagesExist(t *testing.T) {
 		packages, err := packagesWithTests(t.Context(), module+path)
 		require.NoError(t, err, path)
 		require.NotEmpty(t, packages, path)
+	}
+}
+
+// TestSequentialPackagesHaveNoGoroutines checks that the race detector would find nothing in them.
+func TestSequentialPackagesHaveNoGoroutines(t *testing.T) {
+	t.Parallel()
+	for _, path := range sequential() {
+		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(path), "*.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files, path)
+		for _, file := range files {
+			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			for _, used := range tree.Imports {
+				require.NotContains(t, []string{`"sync"`, `"sync/atomic"`}, used.Path.Value, file)
+			}
+			for _, d := range tree.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok {
+					require.False(t, startsGoroutine(f), "%s: %s", file, f.Name.Name)
+				}
+			}
+		}
 	}
 }
 

@@ -688,6 +688,8 @@ const (
 	EventNameStreamEnded                EventName = "stream.ended"
 	EventNameStreamStarted              EventName = "stream.started"
 	EventNameSubscriptionUpdated        EventName = "subscription.updated"
+	EventNameTicketReplied              EventName = "ticket.replied"
+	EventNameTicketStatusChanged        EventName = "ticket.status_changed"
 	EventNameUsageSpendCap              EventName = "usage.spend_cap"
 	EventNameUsageThreshold             EventName = "usage.threshold"
 )
@@ -798,6 +800,10 @@ func (e EventName) Valid() bool {
 	case EventNameStreamStarted:
 		return true
 	case EventNameSubscriptionUpdated:
+		return true
+	case EventNameTicketReplied:
+		return true
+	case EventNameTicketStatusChanged:
 		return true
 	case EventNameUsageSpendCap:
 		return true
@@ -1908,6 +1914,8 @@ const (
 	ScopeSessionsWrite   Scope = "sessions:write"
 	ScopeStreamsRead     Scope = "streams:read"
 	ScopeStreamsWrite    Scope = "streams:write"
+	ScopeSupportRead     Scope = "support:read"
+	ScopeSupportWrite    Scope = "support:write"
 	ScopeTeamRead        Scope = "team:read"
 	ScopeTeamWrite       Scope = "team:write"
 	ScopeTenantWrite     Scope = "tenant:write"
@@ -1959,6 +1967,10 @@ func (e Scope) Valid() bool {
 	case ScopeStreamsRead:
 		return true
 	case ScopeStreamsWrite:
+		return true
+	case ScopeSupportRead:
+		return true
+	case ScopeSupportWrite:
 		return true
 	case ScopeTeamRead:
 		return true
@@ -2845,6 +2857,21 @@ func (e TicketPriority) Valid() bool {
 	}
 }
 
+// Defines values for TicketRepliedEventEvent.
+const (
+	TicketRepliedEventEventTicketReplied TicketRepliedEventEvent = "ticket.replied"
+)
+
+// Valid indicates whether the value is a known member of the TicketRepliedEventEvent enum.
+func (e TicketRepliedEventEvent) Valid() bool {
+	switch e {
+	case TicketRepliedEventEventTicketReplied:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TicketStatus.
 const (
 	TicketStatusCLOSED   TicketStatus = "CLOSED"
@@ -2863,6 +2890,21 @@ func (e TicketStatus) Valid() bool {
 	case TicketStatusPENDING:
 		return true
 	case TicketStatusRESOLVED:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TicketStatusChangedEventEvent.
+const (
+	TicketStatusChangedEventEventTicketStatusChanged TicketStatusChangedEventEvent = "ticket.status_changed"
+)
+
+// Valid indicates whether the value is a known member of the TicketStatusChangedEventEvent enum.
+func (e TicketStatusChangedEventEvent) Valid() bool {
+	switch e {
+	case TicketStatusChangedEventEventTicketStatusChanged:
 		return true
 	default:
 		return false
@@ -3103,6 +3145,81 @@ func (e WebhookEndpointStatus) Valid() bool {
 	}
 }
 
+// Defines values for ConsoleHeader.
+const (
+	ConsoleHeaderN1 ConsoleHeader = "1"
+)
+
+// Valid indicates whether the value is a known member of the ConsoleHeader enum.
+func (e ConsoleHeader) Valid() bool {
+	switch e {
+	case ConsoleHeaderN1:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for LoginAdminConsoleParamsXShowfloorConsole.
+const (
+	LoginAdminConsoleParamsXShowfloorConsoleN1 LoginAdminConsoleParamsXShowfloorConsole = "1"
+)
+
+// Valid indicates whether the value is a known member of the LoginAdminConsoleParamsXShowfloorConsole enum.
+func (e LoginAdminConsoleParamsXShowfloorConsole) Valid() bool {
+	switch e {
+	case LoginAdminConsoleParamsXShowfloorConsoleN1:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for LogoutAdminConsoleParamsXShowfloorConsole.
+const (
+	LogoutAdminConsoleParamsXShowfloorConsoleN1 LogoutAdminConsoleParamsXShowfloorConsole = "1"
+)
+
+// Valid indicates whether the value is a known member of the LogoutAdminConsoleParamsXShowfloorConsole enum.
+func (e LogoutAdminConsoleParamsXShowfloorConsole) Valid() bool {
+	switch e {
+	case LogoutAdminConsoleParamsXShowfloorConsoleN1:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for LoginConsoleParamsXShowfloorConsole.
+const (
+	LoginConsoleParamsXShowfloorConsoleN1 LoginConsoleParamsXShowfloorConsole = "1"
+)
+
+// Valid indicates whether the value is a known member of the LoginConsoleParamsXShowfloorConsole enum.
+func (e LoginConsoleParamsXShowfloorConsole) Valid() bool {
+	switch e {
+	case LoginConsoleParamsXShowfloorConsoleN1:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for LogoutConsoleParamsXShowfloorConsole.
+const (
+	LogoutConsoleParamsXShowfloorConsoleN1 LogoutConsoleParamsXShowfloorConsole = "1"
+)
+
+// Valid indicates whether the value is a known member of the LogoutConsoleParamsXShowfloorConsole enum.
+func (e LogoutConsoleParamsXShowfloorConsole) Valid() bool {
+	switch e {
+	case LogoutConsoleParamsXShowfloorConsoleN1:
+		return true
+	default:
+		return false
+	}
+}
+
 // ActiveOnlyFlag 1: only active products. 0: archived ones too.
 type ActiveOnlyFlag string
 
@@ -3161,6 +3278,15 @@ type AdminBillingOverview struct {
 
 	// YearlyRecurring One entry for each currency with an amount, in alphabetical order.
 	YearlyRecurring CurrencyAmounts `json:"yearlyRecurring"`
+}
+
+// AdminConsoleLogin The admin who logged in to the admin console. The token is in the cookie.
+type AdminConsoleLogin struct {
+	// Admin An admin of the platform, who belongs to no tenant.
+	Admin Administrator `json:"admin"`
+
+	// ExpiresAt When the cookie and its token expire.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
 }
 
 // AdminInvoice An invoice for a tenant's plan, or for usage above the included one.
@@ -3523,6 +3649,15 @@ type AdminStream struct {
 	// Name Example: Launch
 	Name string `json:"name"`
 
+	// PictureURL The URL of a JPEG picture of the stream, at most 640 pixels wide; null off air. It shows the newest key frame, and is made again at
+	// most every 10 seconds. The URL expires in 5 to 10 minutes, and needs no login. It opens no video, and
+	// neither viewers nor the tenant's usage count it. It answers 404 while there is no picture that can be shown, such as while the encoder
+	// reconnects or for sound only, and 503 while the server is decoding too many pictures.
+	//
+	//
+	// Example: http://localhost:8080/live/c3RyXzAx.../thumbnail.jpg
+	PictureURL nullable.Nullable[string] `json:"pictureUrl"`
+
 	// ProjectID The project that the stream belongs to.
 	//
 	// Example: launch-2026
@@ -3598,7 +3733,7 @@ type AdminStreamKey struct {
 	// Example: 4bQ7
 	Last4 string `json:"last4"`
 
-	// LastUsedAt When the key was last used to publish; null if never.
+	// LastUsedAt When the key was last used to publish, up to a minute before the last time; null if never.
 	LastUsedAt nullable.Nullable[timestamp.Time] `json:"lastUsedAt"`
 
 	// RevokedAt When the key was revoked; null if it was not.
@@ -3755,7 +3890,7 @@ type AdminWebhookDeliveryPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total The number of deliveries of the endpoint.
+	// Total The number of deliveries of the endpoint that can be listed: the newest 10,000 at most.
 	//
 	// Example: 1
 	Total int `json:"total"`
@@ -3765,7 +3900,7 @@ type AdminWebhookDeliveryPage struct {
 type AdminWebhookEndpoint struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// Deliveries Deliveries of the last 24 hours.
+	// Deliveries Deliveries of the last 24 hours; 10000 means 10,000 or more.
 	//
 	// Example: 61
 	Deliveries int `json:"deliveries"`
@@ -3776,7 +3911,7 @@ type AdminWebhookEndpoint struct {
 	// Events The events that are delivered; empty for all.
 	Events []EventName `json:"events"`
 
-	// FailedDeliveries Deliveries of the last 24 hours that are retrying or failed.
+	// FailedDeliveries Deliveries of the last 24 hours that are retrying or failed; 10000 means 10,000 or more.
 	//
 	// Example: 1
 	FailedDeliveries int `json:"failedDeliveries"`
@@ -3787,7 +3922,7 @@ type AdminWebhookEndpoint struct {
 	// ID Example: wh_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// LastSuccessAt When a delivery last succeeded; null if never.
+	// LastSuccessAt When one of the newest deliveries last succeeded; null if none is left.
 	LastSuccessAt nullable.Nullable[timestamp.Time] `json:"lastSuccessAt"`
 
 	// Status active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
@@ -6253,6 +6388,24 @@ type ConnectStatus struct {
 	ProcessorAccountID nullable.Nullable[string] `json:"processorAccountId"`
 }
 
+// ConsoleLogin The user who logged in to the console, and the user's tenant. The token is in the cookie.
+type ConsoleLogin struct {
+	// ExpiresAt When the cookie and its token expire.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// Tenant A customer of the platform.
+	Tenant Tenant `json:"tenant"`
+
+	// User A user of a tenant.
+	User User `json:"user"`
+}
+
+// ConsoleLogout A console's cookie was deleted.
+type ConsoleLogout struct {
+	// LoggedOut Example: true
+	LoggedOut bool `json:"loggedOut"`
+}
+
 // CredentialsInput A user's login data.
 type CredentialsInput struct {
 	// Email Example: ada@acme.example
@@ -6260,6 +6413,16 @@ type CredentialsInput struct {
 
 	// Password Example: correct horse battery
 	Password string `json:"password"`
+
+	// RecoveryCode A recovery code in place of `totpCode`; case and hyphens are ignored.
+	//
+	// Example: K7QD-2MXA-PLTE-95VS
+	RecoveryCode *string `json:"recoveryCode,omitempty"`
+
+	// TotpCode The code of the authenticator app, 6 digits; for a second factor.
+	//
+	// Example: 492039
+	TotpCode *string `json:"totpCode,omitempty"`
 }
 
 // Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
@@ -6292,6 +6455,35 @@ type CurrencyAmounts = []CurrencyAmount
 // Example: usd
 type CurrencyInput = string
 
+// CurrentUser The calling user.
+type CurrentUser struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Email Example: ada@acme.example
+	Email string `json:"email"`
+
+	// ID Example: user_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Impersonation An admin of the platform acts with this token.
+	Impersonation *ImpersonationState               `json:"impersonation,omitempty"`
+	LastLoginAt   nullable.Nullable[timestamp.Time] `json:"lastLoginAt"`
+
+	// Name Example: Ada Okafor
+	Name string `json:"name"`
+
+	// Role A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
+	// DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
+	Role UserRole `json:"role"`
+
+	// Status INVITED: has not accepted the invitation yet. ACTIVE: may log in. DEACTIVATED: may not log in.
+	Status UserStatus `json:"status"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID  string         `json:"tenantId"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
+
 // DashboardGrowth New tenants by day.
 type DashboardGrowth struct {
 	// Days The last 30 days in UTC, oldest first, including today.
@@ -6309,7 +6501,7 @@ type DashboardKpis struct {
 	// At Time of the figures.
 	At timestamp.Time `json:"at"`
 
-	// FailedDeliveries Webhook deliveries that failed finally in the last 24 hours.
+	// FailedDeliveries Webhook deliveries of the events of the last 24 hours that have failed finally. A delivery is retried for about 28 hours by default, so most failures are counted in the webhook summary of an endpoint only.
 	//
 	// Example: 2
 	FailedDeliveries int `json:"failedDeliveries"`
@@ -6833,6 +7025,12 @@ type EmailInput struct {
 	Email string `json:"email"`
 }
 
+// EndedSignIns The number of logins that were ended.
+type EndedSignIns struct {
+	// Ended Example: 2
+	Ended int `json:"ended"`
+}
+
 // EventData The event's data, as in the schema `WebhookEvent`.
 type EventData map[string]interface{}
 
@@ -6890,7 +7088,7 @@ type FailingEndpoint struct {
 	// Example: the endpoint answered 500
 	LastError nullable.Nullable[string] `json:"lastError"`
 
-	// LastSuccessAt When a delivery last succeeded; null if never.
+	// LastSuccessAt When one of the newest deliveries last succeeded; null if none is left.
 	LastSuccessAt nullable.Nullable[timestamp.Time] `json:"lastSuccessAt"`
 
 	// Status active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
@@ -7101,6 +7299,9 @@ type Identity struct {
 	// APIKeyID The API key's id; null if the call was made with a user's token.
 	APIKeyID nullable.Nullable[string] `json:"apiKeyId"`
 
+	// Impersonation An admin of the platform acts with this token.
+	Impersonation *ImpersonationState `json:"impersonation,omitempty"`
+
 	// Role A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
 	// DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
 	Role   UserRole `json:"role"`
@@ -7127,6 +7328,20 @@ type Impersonation struct {
 
 	// Token A tenant JWT, valid for 30 minutes. Its claim `act` names the admin.
 	Token string `json:"token"`
+}
+
+// ImpersonationState An admin of the platform acts with this token.
+type ImpersonationState struct {
+	// ExpiresAt When the token expires.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// ImpersonatorID The admin.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	ImpersonatorID string `json:"impersonatorId"`
+
+	// ReadOnly Whether the token only reads, because the tenant is suspended.
+	ReadOnly bool `json:"readOnly"`
 }
 
 // IngestAck The answer that SRS treats as accepted.
@@ -7186,12 +7401,12 @@ type IngestRefusal struct {
 
 // InspectedOutput One output of the stream.
 type InspectedOutput struct {
-	// BitrateKbps Kilobits per second to all readers together.
+	// BitrateKbps Kilobits per second to all readers together. For WEBRTC, it is the incoming bitrate times the players.
 	//
 	// Example: 850000
 	BitrateKbps int `json:"bitrateKbps"`
 
-	// DroppedUnits Frames that slow readers missed since the broadcast began.
+	// DroppedUnits Video frames that slow readers missed since the broadcast began. For HLS and LL_HLS, the reader is the packager.
 	//
 	// Example: 0
 	DroppedUnits int64 `json:"droppedUnits"`
@@ -10178,6 +10393,15 @@ type RecordingTextTrackInput struct {
 // RecordingTextTrackList Text tracks, by language.
 type RecordingTextTrackList = []RecordingTextTrack
 
+// RecoveryCodes New recovery codes. Only this answer contains them.
+type RecoveryCodes struct {
+	// EnabledAt When the second factor was enabled.
+	EnabledAt timestamp.Time `json:"enabledAt"`
+
+	// RecoveryCodes Each replaces a code of the app at one login.
+	RecoveryCodes []string `json:"recoveryCodes"`
+}
+
 // Refund A refund: completed, pending or failed.
 type Refund struct {
 	// AmountCents The amount in cents of the order's currency, or of the `paidCurrency` of its `paymentMismatch`.
@@ -12537,6 +12761,34 @@ type ShowStreamKey struct {
 	StreamKey string `json:"streamKey"`
 }
 
+// SignIn A login, which ends with its token.
+type SignIn struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// Current Whether this call was made with it.
+	Current   bool           `json:"current"`
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// ID Example: jti_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// IP The address that logged in.
+	//
+	// Example: 192.0.2.7
+	IP string `json:"ip"`
+
+	// LastSeenAt When its token was last used, exact to 5 minutes.
+	LastSeenAt timestamp.Time `json:"lastSeenAt"`
+
+	// UserAgent The `User-Agent` of the login, cut to 200 characters; empty if there was none.
+	//
+	// Example: Mozilla/5.0
+	UserAgent string `json:"userAgent"`
+}
+
+// SignInList Logins, newest first.
+type SignInList = []SignIn
+
 // SpendCap How much a tenant may be charged in a period for usage above the included one.
 type SpendCap struct {
 	// CapCents The spend cap in cents of `currency`, without tax; null for none. With 0 nothing more is charged. The number stays if the currency changes.
@@ -13208,7 +13460,7 @@ type StreamPublisher struct {
 	// LiveAt When the first frame could be played; null before that.
 	LiveAt nullable.Nullable[timestamp.Time] `json:"liveAt"`
 
-	// Node The server that has the connection.
+	// Node The server that has the connection; the media server's id for one to an SRS media server.
 	//
 	// Example: node_01m18qg1mhf2bsz1fk6m8v4jxe
 	Node string `json:"node"`
@@ -13384,6 +13636,121 @@ type SummaryText struct {
 	Tldr string `json:"tldr"`
 }
 
+// SupportMessage One message of a ticket. Show the text as plain text, never as HTML.
+type SupportMessage struct {
+	// Attachments The files.
+	Attachments []TicketAttachment `json:"attachments"`
+
+	// AuthorID The tenant's user; null for the support and the server.
+	//
+	// Example: user_01m18qg1mhf2bsz1fk6m8v4jxe
+	AuthorID nullable.Nullable[string] `json:"authorId"`
+
+	// AuthorName The user's name; Support for an admin.
+	//
+	// Example: Ada Okafor
+	AuthorName string `json:"authorName"`
+
+	// AuthorType TENANT: the tenant's user. ADMIN: an admin of the platform. SYSTEM: the server itself.
+	AuthorType TicketAuthorType `json:"authorType"`
+
+	// Body The text, without formatting.
+	//
+	// Example: Since 08:00 UTC our encoder gets an error.
+	Body      string         `json:"body"`
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// ID Example: tmsg_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+}
+
+// SupportMessageInput A message to the support.
+type SupportMessageInput struct {
+	// AttachmentIds The ids of up to 10 files that the caller uploaded in the last 24 hours and that no message has. 400 `invalid_input` for others.
+	AttachmentIds []string `json:"attachmentIds,omitempty"`
+
+	// Body Plain text; up to 20 000 characters.
+	//
+	// Example: It works again. Thank you.
+	Body string `json:"body"`
+}
+
+// SupportTicket A support request, as the tenant sees it.
+type SupportTicket struct {
+	// ClosedAt When the ticket became CLOSED; null otherwise.
+	ClosedAt  nullable.Nullable[timestamp.Time] `json:"closedAt"`
+	CreatedAt timestamp.Time                    `json:"createdAt"`
+
+	// ID Example: tick_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// LastMessageAt Time of the last message.
+	LastMessageAt timestamp.Time `json:"lastMessageAt"`
+
+	// MessageCount The number of messages.
+	//
+	// Example: 3
+	MessageCount int `json:"messageCount"`
+
+	// Number The ticket's number. Mails use it too.
+	//
+	// Example: 1042
+	Number int64 `json:"number"`
+
+	// Priority The ticket's urgency.
+	Priority TicketPriority `json:"priority"`
+
+	// RequesterID The user who asked; null after the user was deleted.
+	//
+	// Example: user_01m18qg1mhf2bsz1fk6m8v4jxe
+	RequesterID nullable.Nullable[string] `json:"requesterId"`
+
+	// RequesterName Example: Ada Okafor
+	RequesterName string `json:"requesterName"`
+
+	// ResolvedAt When the ticket became RESOLVED or CLOSED; null otherwise.
+	ResolvedAt nullable.Nullable[timestamp.Time] `json:"resolvedAt"`
+
+	// Status OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+	// opens it again. CLOSED: done, without further messages.
+	Status TicketStatus `json:"status"`
+
+	// Subject Example: Encoder is refused since this morning
+	Subject   string         `json:"subject"`
+	UpdatedAt timestamp.Time `json:"updatedAt"`
+}
+
+// SupportTicketDetail A ticket with its messages.
+type SupportTicketDetail struct {
+	// Messages The last 500 messages, oldest first.
+	Messages []SupportMessage `json:"messages"`
+
+	// Ticket A support request, as the tenant sees it.
+	Ticket SupportTicket `json:"ticket"`
+}
+
+// SupportTicketInput A new ticket.
+type SupportTicketInput struct {
+	// AttachmentIds The ids of up to 10 files that the caller uploaded in the last 24 hours and that no message has. 400 `invalid_input` for others.
+	AttachmentIds []string `json:"attachmentIds,omitempty"`
+
+	// Body Plain text; up to 20 000 characters.
+	//
+	// Example: Since 08:00 UTC our encoder gets an error.
+	Body string `json:"body"`
+
+	// Priority The ticket's urgency.
+	Priority *TicketPriority `json:"priority,omitempty"`
+
+	// Subject Up to 200 characters.
+	//
+	// Example: Encoder is refused since this morning
+	Subject string `json:"subject"`
+}
+
+// SupportTicketList Tickets, newest first.
+type SupportTicketList = []SupportTicket
+
 // SuspensionInput The reason for a suspension.
 type SuspensionInput struct {
 	// Reason The reason; up to 500 characters. It is stored with the tenant and in the audit log.
@@ -13397,7 +13764,7 @@ type SystemHealth struct {
 	// At When the checks ran.
 	At timestamp.Time `json:"at"`
 
-	// Checks One entry for each part: database, cache, SFU, ingest, storage, queue, mail, payment processor and push providers.
+	// Checks One entry for each part: database, cache, SFU, ingest, storage, disk, queue, workers, mail and payment processor.
 	Checks []ReadinessCheck `json:"checks"`
 
 	// Nodes The servers that were seen in the last 24 hours, oldest first.
@@ -13583,7 +13950,7 @@ type TenantActivity struct {
 	// Example: 610
 	Deliveries int64 `json:"deliveries"`
 
-	// LastActiveAt When the tenant was last active; null if never.
+	// LastActiveAt When the tenant was last active in one of the areas; null if never in the last 400 days.
 	LastActiveAt nullable.Nullable[timestamp.Time] `json:"lastActiveAt"`
 
 	// Orders Orders that were paid.
@@ -13636,6 +14003,87 @@ type TenantActivityPage struct {
 	// Example: 1
 	Total int `json:"total"`
 }
+
+// TenantAnnouncement News from the platform, as tenants see it.
+type TenantAnnouncement struct {
+	// Body The text, in Markdown without HTML. Show HTML in it as text.
+	//
+	// Example: Ingest is restarted on **Sunday at 03:00 UTC**. Encoders reconnect by themselves.
+	Body string `json:"body"`
+
+	// ExpiresAt When it disappears; null for never.
+	ExpiresAt nullable.Nullable[timestamp.Time] `json:"expiresAt"`
+
+	// ID Example: ann_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID          string         `json:"id"`
+	PublishedAt timestamp.Time `json:"publishedAt"`
+
+	// Severity INFO: for information only. WARNING: action may be needed. CRITICAL: action is needed now. The default for a new
+	// announcement is INFO.
+	Severity AnnouncementSeverity `json:"severity"`
+
+	// Title Example: Maintenance on Sunday
+	Title string `json:"title"`
+}
+
+// TenantAnnouncementList Announcements, the latest first.
+type TenantAnnouncementList = []TenantAnnouncement
+
+// TenantAuditEntry A change in the tenant, with its actor, time and address. Entries are never changed.
+type TenantAuditEntry struct {
+	// Action The action's name, such as `stream.rotate_key`.
+	//
+	// Example: stream.rotate_key
+	Action string `json:"action"`
+
+	// ActorID The id of the user, API key or participant; the component's name for the system; null for an admin.
+	//
+	// Example: user_01m18qg1mhf2bsz1fk6m8v4jxe
+	ActorID nullable.Nullable[string] `json:"actorId"`
+
+	// ActorType user, api_key: a user or API key of a tenant. participant: a participant of a tenant's room. admin: an admin of the
+	// platform. system: the server itself.
+	ActorType AuditActorType `json:"actorType"`
+
+	// After The entity after the change; null if it doesn't exist any more, and for admins.
+	After nullable.Nullable[AuditView] `json:"after"`
+	At    timestamp.Time               `json:"at"`
+
+	// Before The entity before the change; null if it didn't exist, and for admins.
+	Before nullable.Nullable[AuditView] `json:"before"`
+
+	// Entity The kind of entity that was changed.
+	//
+	// Example: stream
+	Entity string `json:"entity"`
+
+	// EntityID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
+	EntityID string `json:"entityId"`
+
+	// ID Example: aud_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Impersonated Whether an admin of the platform acted in the user's name.
+	//
+	// Example: false
+	Impersonated bool `json:"impersonated"`
+
+	// IP The client's address; null for the system and for admins.
+	//
+	// Example: 192.0.2.7
+	IP nullable.Nullable[string] `json:"ip"`
+
+	// Reason The reason from the request; null if none was given.
+	Reason nullable.Nullable[string] `json:"reason"`
+
+	// RequestID The id of the request that caused the change; null for the system and for admins.
+	//
+	// Example: req_01m18qg1mhf2bsz1fk6m8v4jxe
+	RequestID nullable.Nullable[string] `json:"requestId"`
+}
+
+// TenantAuditEntryList A page of a tenant's audit log.
+type TenantAuditEntryList = []TenantAuditEntry
 
 // TenantBandwidth One tenant's bytes.
 type TenantBandwidth struct {
@@ -13704,9 +14152,9 @@ type TenantGrowthDay struct {
 
 // TenantGrowthReport The change in the number of tenants.
 type TenantGrowthReport struct {
-	// CancelledTenants Cancellations in the whole period.
+	// CancelledTenants Cancellations in the whole period. 0 in this version: no operation cancels a tenant.
 	//
-	// Example: 1
+	// Example: 0
 	CancelledTenants int `json:"cancelledTenants"`
 
 	// Days One entry for each day in UTC, oldest first.
@@ -13727,6 +14175,41 @@ type TenantGrowthReport struct {
 	//
 	// Example: 115
 	TotalTenants int `json:"totalTenants"`
+}
+
+// TenantImpersonation A tenant token for an admin who acts as a user.
+type TenantImpersonation struct {
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// ImpersonatorID The admin who is named in `act`.
+	//
+	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
+	ImpersonatorID string `json:"impersonatorId"`
+
+	// ReadOnly Whether the token only reads, because the tenant is suspended or cancelled.
+	ReadOnly bool `json:"readOnly"`
+
+	// Tenant A customer of the platform.
+	Tenant Tenant `json:"tenant"`
+
+	// Token A tenant JWT, valid for 30 minutes. Its claim `act` names the admin.
+	Token string `json:"token"`
+
+	// User The user; null for a first-party app, which has none.
+	User nullable.Nullable[User] `json:"user"`
+}
+
+// TenantImpersonationInput Why an admin acts as a tenant's user.
+type TenantImpersonationInput struct {
+	// Reason For the audit log; up to 500 characters.
+	//
+	// Example: Ticket 4711
+	Reason string `json:"reason"`
+
+	// UserID The user to act as; absent for the longest-standing active OWNER.
+	//
+	// Example: user_01m18qg1mhf2bsz1fk6m8v4jxe
+	UserID *string `json:"userId,omitempty"`
 }
 
 // TenantInvoice An invoice for the tenant's plan, or for usage above the included one.
@@ -14082,6 +14565,26 @@ type Ticket struct {
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
 }
 
+// TicketAttachment A file of a ticket.
+type TicketAttachment struct {
+	// ContentType The media type, guessed from the first bytes.
+	//
+	// Example: text/plain; charset=utf-8
+	ContentType string         `json:"contentType"`
+	CreatedAt   timestamp.Time `json:"createdAt"`
+
+	// ID Example: tatt_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Name The name that was given at the upload.
+	//
+	// Example: obs.log
+	Name string `json:"name"`
+
+	// SizeBytes Example: 48213
+	SizeBytes int64 `json:"sizeBytes"`
+}
+
 // TicketAuthorType TENANT: the tenant's user. ADMIN: an admin of the platform. SYSTEM: the server itself.
 type TicketAuthorType string
 
@@ -14094,8 +14597,14 @@ type TicketDetail struct {
 	Ticket Ticket `json:"ticket"`
 }
 
+// TicketFile The bytes of a file.
+type TicketFile = openapi_types.File
+
 // TicketMessage One message of a ticket.
 type TicketMessage struct {
+	// Attachments The files.
+	Attachments []TicketAttachment `json:"attachments"`
+
 	// AuthorID The user or admin; null for the server itself.
 	//
 	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -14166,8 +14675,53 @@ type TicketPatch struct {
 // TicketPriority The ticket's urgency.
 type TicketPriority string
 
+// TicketRepliedData The support's answer to a ticket.
+type TicketRepliedData struct {
+	// Body The answer's text, without formatting.
+	//
+	// Example: The key was rotated yesterday. The new one is in the stream's settings.
+	Body string `json:"body"`
+
+	// MessageID Example: tmsg_01m18qg1mhf2bsz1fk6m8v4jxe
+	MessageID string `json:"messageId"`
+
+	// Number The ticket's number.
+	//
+	// Example: 1042
+	Number int64 `json:"number"`
+
+	// Status OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+	// opens it again. CLOSED: done, without further messages.
+	Status TicketStatus `json:"status"`
+
+	// Subject Example: Encoder is refused since this morning
+	Subject string `json:"subject"`
+
+	// TicketID Example: tick_01m18qg1mhf2bsz1fk6m8v4jxe
+	TicketID string `json:"ticketId"`
+}
+
+// TicketRepliedEvent The platform's support answered a ticket. Internal notes have no event.
+type TicketRepliedEvent struct {
+	// Data The support's answer to a ticket.
+	Data  TicketRepliedData       `json:"data"`
+	Event TicketRepliedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// TicketRepliedEventEvent defines model for TicketRepliedEvent.Event.
+type TicketRepliedEventEvent string
+
 // TicketReplyInput An answer to the tenant, or a note for admins.
 type TicketReplyInput struct {
+	// AttachmentIds The ids of up to 10 files that the caller uploaded in the last 24 hours and that no message has. 400 `invalid_input` for others.
+	AttachmentIds []string `json:"attachmentIds,omitempty"`
+
 	// Body Plain text; up to 20 000 characters.
 	//
 	// Example: The key was rotated yesterday. The new one is in the stream's settings.
@@ -14186,6 +14740,44 @@ type TicketReplyInput struct {
 // TicketStatus OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
 // opens it again. CLOSED: done, without further messages.
 type TicketStatus string
+
+// TicketStatusChangedData A ticket's status before and after the change.
+type TicketStatusChangedData struct {
+	// Number The ticket's number.
+	//
+	// Example: 1042
+	Number int64 `json:"number"`
+
+	// PreviousStatus OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+	// opens it again. CLOSED: done, without further messages.
+	PreviousStatus TicketStatus `json:"previousStatus"`
+
+	// Status OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+	// opens it again. CLOSED: done, without further messages.
+	Status TicketStatus `json:"status"`
+
+	// Subject Example: Encoder is refused since this morning
+	Subject string `json:"subject"`
+
+	// TicketID Example: tick_01m18qg1mhf2bsz1fk6m8v4jxe
+	TicketID string `json:"ticketId"`
+}
+
+// TicketStatusChangedEvent A ticket has another status, by an answer, a change of the support, or its tenant.
+type TicketStatusChangedEvent struct {
+	// Data A ticket's status before and after the change.
+	Data  TicketStatusChangedData       `json:"data"`
+	Event TicketStatusChangedEventEvent `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
+}
+
+// TicketStatusChangedEventEvent defines model for TicketStatusChangedEvent.Event.
+type TicketStatusChangedEventEvent string
 
 // TimingStats The quality of the encoder's timestamps.
 type TimingStats struct {
@@ -14266,6 +14858,61 @@ type TopTenantsReport struct {
 
 	// To Time of the figures.
 	To timestamp.Time `json:"to"`
+}
+
+// Totp The state of a second factor.
+type Totp struct {
+	// Enabled Whether a login needs a code.
+	Enabled bool `json:"enabled"`
+
+	// EnabledAt When it was enabled; null if it is not.
+	EnabledAt nullable.Nullable[timestamp.Time] `json:"enabledAt"`
+
+	// RecoveryCodesLeft Recovery codes that aren't used yet.
+	//
+	// Example: 10
+	RecoveryCodesLeft int `json:"recoveryCodesLeft"`
+}
+
+// TotpCodeInput A code of the authenticator app.
+type TotpCodeInput struct {
+	// Code 6 digits.
+	//
+	// Example: 492039
+	Code string `json:"code"`
+}
+
+// TotpPasswordInput The current password, so that a stolen token isn't enough.
+type TotpPasswordInput struct {
+	// Password Example: correct horse battery
+	Password string `json:"password"`
+}
+
+// TotpProofInput The current password, and a code.
+type TotpProofInput struct {
+	// Code A code of the authenticator app, 6 digits, or a recovery code.
+	//
+	// Example: 492039
+	Code string `json:"code"`
+
+	// Password Example: correct horse battery
+	Password string `json:"password"`
+}
+
+// TotpSetup The secret for an authenticator app. Only this answer contains it.
+type TotpSetup struct {
+	// ExpiresAt The time after which no code confirms it.
+	ExpiresAt timestamp.Time `json:"expiresAt"`
+
+	// OtpauthURL The `otpauth:` URL with the secret; show it as a QR code.
+	//
+	// Example: otpauth://totp/Showfloor:ada@acme.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Showfloor
+	OtpauthURL string `json:"otpauthUrl"`
+
+	// Secret The secret in base32, to type into the app.
+	//
+	// Example: JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP
+	Secret string `json:"secret"`
 }
 
 // Transcode A job that makes renditions of a recording.
@@ -14984,7 +15631,7 @@ type WebhookSummary struct {
 	// Example: 610
 	P95Ms nullable.Nullable[float32] `json:"p95Ms"`
 
-	// SuccessPercent Attempts of the last 24 hours that got a 2xx, in percent with one decimal; null if there were no attempts.
+	// SuccessPercent Attempts of this hour and the 24 before that got a 2xx, in percent with one decimal; null if there were no attempts.
 	//
 	// Example: 99.4
 	SuccessPercent nullable.Nullable[float32] `json:"successPercent"`
@@ -14996,6 +15643,9 @@ type WebhookTestInput struct {
 	// the list is empty.
 	Event *EventName `json:"event,omitempty"`
 }
+
+// AdminCookie defines model for AdminCookie.
+type AdminCookie = string
 
 // AdminDays Example: 30
 type AdminDays = string
@@ -15026,6 +15676,12 @@ type AdminStatus = string
 // AdminTenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
 type AdminTenantID = string
 
+// AttachmentID Example: tatt_01m18qg1mhf2bsz1fk6m8v4jxe
+type AttachmentID = string
+
+// AttachmentName Example: obs.log
+type AttachmentName = string
+
 // AuctionID defines model for AuctionId.
 type AuctionID = string
 
@@ -15038,11 +15694,20 @@ type CaptureToken = string
 // CatalogLimit defines model for CatalogLimit.
 type CatalogLimit = int
 
+// ConsoleCookieParameter defines model for ConsoleCookie.
+type ConsoleCookieParameter = string
+
+// ConsoleHeader Example: 1
+type ConsoleHeader string
+
 // Cursor defines model for Cursor.
 type Cursor = string
 
 // ID defines model for Id.
 type ID = string
+
+// IfMatch Example: "mzxw6ytboi"
+type IfMatch = string
 
 // Limit defines model for Limit.
 type Limit = int
@@ -15088,13 +15753,21 @@ type ListAnnouncementsParams struct {
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// UpdateAnnouncementParams defines parameters for UpdateAnnouncement.
+type UpdateAnnouncementParams struct {
+	// IfMatch The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+	// newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // ListAuditEntriesParams defines parameters for ListAuditEntries.
 type ListAuditEntriesParams struct {
 	// TenantID Only entries of this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
 	// Actor Only actions of this user, API key, admin or component, by its id. An admin's id also finds the actions that the
-	// admin made by impersonation. An AuditActorType finds all actors of that type.
+	// admin made by impersonation. By an id, only the newest 10,000 matching entries are listed and counted. An AuditActorType
+	// finds all actors of that type, without this limit.
 	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
 
 	// Action Only this action. `tenant.*` finds all actions that begin with `tenant.`.
@@ -15117,6 +15790,27 @@ type ListAuditEntriesParams struct {
 	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
+
+// LoginAdminConsoleParams defines parameters for LoginAdminConsole.
+type LoginAdminConsoleParams struct {
+	// XShowfloorConsole Forms and pages of other sites can't send this header, so they can't log a browser in or out.
+	XShowfloorConsole LoginAdminConsoleParamsXShowfloorConsole `json:"X-Showfloor-Console"`
+}
+
+// LoginAdminConsoleParamsXShowfloorConsole defines parameters for LoginAdminConsole.
+type LoginAdminConsoleParamsXShowfloorConsole string
+
+// LogoutAdminConsoleParams defines parameters for LogoutAdminConsole.
+type LogoutAdminConsoleParams struct {
+	// XShowfloorConsole Forms and pages of other sites can't send this header, so they can't log a browser in or out.
+	XShowfloorConsole LogoutAdminConsoleParamsXShowfloorConsole `json:"X-Showfloor-Console"`
+
+	// ShowfloorAdmin The token of the login to end.
+	ShowfloorAdmin *AdminCookie `form:"showfloor_admin,omitempty" json:"showfloor_admin,omitempty"`
+}
+
+// LogoutAdminConsoleParamsXShowfloorConsole defines parameters for LogoutAdminConsole.
+type LogoutAdminConsoleParamsXShowfloorConsole string
 
 // GetAdminBandwidthParams defines parameters for GetAdminBandwidth.
 type GetAdminBandwidthParams struct {
@@ -15150,6 +15844,13 @@ type GetAdminComplianceOverviewParams struct {
 	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
 	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// PutAdminComplianceRecordParams defines parameters for PutAdminComplianceRecord.
+type PutAdminComplianceRecordParams struct {
+	// IfMatch The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+	// newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // GetAdminDevActivityParams defines parameters for GetAdminDevActivity.
@@ -15204,6 +15905,13 @@ type ListAdminPlansParams struct {
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// UpdateAdminPlanParams defines parameters for UpdateAdminPlan.
+type UpdateAdminPlanParams struct {
+	// IfMatch The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+	// newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // ListAdminTenantActivityParams defines parameters for ListAdminTenantActivity.
 type ListAdminTenantActivityParams struct {
 	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
@@ -15248,6 +15956,13 @@ type GetAdminTenantGrowthReportParams struct {
 type GetAdminTopTenantsReportParams struct {
 	// Limit The maximum number of entries, 20 by default, clamped to 1 to 100. 400 if it isn't a whole number.
 	Limit *AdminLimit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// UpdateAdminSettingParams defines parameters for UpdateAdminSetting.
+type UpdateAdminSettingParams struct {
+	// IfMatch The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+	// newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListAdminStreamInspectionsParams defines parameters for ListAdminStreamInspections.
@@ -15327,6 +16042,13 @@ type ListAdminSubscriptionsParams struct {
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// UpdateAdminSystemSettingParams defines parameters for UpdateAdminSystemSetting.
+type UpdateAdminSystemSettingParams struct {
+	// IfMatch The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+	// newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // ListTenantsParams defines parameters for ListTenants.
 type ListTenantsParams struct {
 	// Q Only entries that contain this text; case is ignored.
@@ -15365,6 +16087,19 @@ type ListAdminTicketsParams struct {
 	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
 	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// UpdateAdminTicketParams defines parameters for UpdateAdminTicket.
+type UpdateAdminTicketParams struct {
+	// IfMatch The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+	// newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// CreateAdminTicketAttachmentParams defines parameters for CreateAdminTicketAttachment.
+type CreateAdminTicketAttachmentParams struct {
+	// Name The file's name, up to 200 characters, without slashes and control characters.
+	Name AttachmentName `form:"name" json:"name"`
 }
 
 // ListUsersParams defines parameters for ListUsers.
@@ -15409,6 +16144,27 @@ type ListAdminWebhookDeliveriesParams struct {
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// LoginConsoleParams defines parameters for LoginConsole.
+type LoginConsoleParams struct {
+	// XShowfloorConsole Forms and pages of other sites can't send this header, so they can't log a browser in or out.
+	XShowfloorConsole LoginConsoleParamsXShowfloorConsole `json:"X-Showfloor-Console"`
+}
+
+// LoginConsoleParamsXShowfloorConsole defines parameters for LoginConsole.
+type LoginConsoleParamsXShowfloorConsole string
+
+// LogoutConsoleParams defines parameters for LogoutConsole.
+type LogoutConsoleParams struct {
+	// XShowfloorConsole Forms and pages of other sites can't send this header, so they can't log a browser in or out.
+	XShowfloorConsole LogoutConsoleParamsXShowfloorConsole `json:"X-Showfloor-Console"`
+
+	// ShowfloorConsole The token of the login to end.
+	ShowfloorConsole *ConsoleCookieParameter `form:"showfloor_console,omitempty" json:"showfloor_console,omitempty"`
+}
+
+// LogoutConsoleParamsXShowfloorConsole defines parameters for LogoutConsole.
+type LogoutConsoleParamsXShowfloorConsole string
+
 // ReceiveProcessorEventParams defines parameters for ReceiveProcessorEvent.
 type ReceiveProcessorEventParams struct {
 	// StripeSignature The processor's signature: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, with several `v1` while a secret is
@@ -15435,6 +16191,30 @@ type ListAPIKeysParams struct {
 
 	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListTenantAuditParams defines parameters for ListTenantAudit.
+type ListTenantAuditParams struct {
+	// Cursor An opaque cursor from the `Link` header of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Limit The maximum number of entries.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Actor Only actions of the user, API key, participant or component with this id, or of actors of this AuditActorType.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
+
+	// Action Only this action. `stream.*` finds all actions that begin with `stream.`.
+	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Entity Only changes of this kind of entity, or of the entity with this id.
+	Entity *string `form:"entity,omitempty" json:"entity,omitempty"`
+
+	// From Only entries from this time on.
+	From *timestamp.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only entries before this time.
+	To *timestamp.Time `form:"to,omitempty" json:"to,omitempty"`
 }
 
 // ListBillingInvoicesParams defines parameters for ListBillingInvoices.
@@ -15719,6 +16499,21 @@ type ListTeamParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// CreateTicketAttachmentParams defines parameters for CreateTicketAttachment.
+type CreateTicketAttachmentParams struct {
+	// Name The file's name, up to 200 characters, without slashes and control characters.
+	Name AttachmentName `form:"name" json:"name"`
+}
+
+// ListTicketsParams defines parameters for ListTickets.
+type ListTicketsParams struct {
+	// Limit The maximum number of entries.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor An opaque cursor from the `Link` header of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListCapturesParams defines parameters for ListCaptures.
 type ListCapturesParams struct {
 	// Limit The maximum number of entries.
@@ -15800,8 +16595,23 @@ type CreateAnnouncementJSONRequestBody = AnnouncementInput
 // UpdateAnnouncementJSONRequestBody defines body for UpdateAnnouncement for application/json ContentType.
 type UpdateAnnouncementJSONRequestBody = AnnouncementPatch
 
+// LoginAdminConsoleJSONRequestBody defines body for LoginAdminConsole for application/json ContentType.
+type LoginAdminConsoleJSONRequestBody = CredentialsInput
+
 // LoginAdminJSONRequestBody defines body for LoginAdmin for application/json ContentType.
 type LoginAdminJSONRequestBody = CredentialsInput
+
+// DisableAdminTotpJSONRequestBody defines body for DisableAdminTotp for application/json ContentType.
+type DisableAdminTotpJSONRequestBody = TotpProofInput
+
+// BeginAdminTotpJSONRequestBody defines body for BeginAdminTotp for application/json ContentType.
+type BeginAdminTotpJSONRequestBody = TotpPasswordInput
+
+// ConfirmAdminTotpJSONRequestBody defines body for ConfirmAdminTotp for application/json ContentType.
+type ConfirmAdminTotpJSONRequestBody = TotpCodeInput
+
+// RenewAdminRecoveryCodesJSONRequestBody defines body for RenewAdminRecoveryCodes for application/json ContentType.
+type RenewAdminRecoveryCodesJSONRequestBody = TotpProofInput
 
 // ImportCdnLogsJSONRequestBody defines body for ImportCdnLogs for application/json ContentType.
 type ImportCdnLogsJSONRequestBody = CdnLogImportInput
@@ -15839,6 +16649,9 @@ type ExtendSubscriptionTrialJSONRequestBody = TrialExtensionInput
 // UpdateAdminSystemSettingJSONRequestBody defines body for UpdateAdminSystemSetting for application/json ContentType.
 type UpdateAdminSystemSettingJSONRequestBody = PlatformSettingInput
 
+// ImpersonateTenantJSONRequestBody defines body for ImpersonateTenant for application/json ContentType.
+type ImpersonateTenantJSONRequestBody = TenantImpersonationInput
+
 // ChangeTenantPlanJSONRequestBody defines body for ChangeTenantPlan for application/json ContentType.
 type ChangeTenantPlanJSONRequestBody = TenantPlanPatch
 
@@ -15853,6 +16666,9 @@ type ReplyToTicketJSONRequestBody = TicketReplyInput
 
 // AcceptInviteJSONRequestBody defines body for AcceptInvite for application/json ContentType.
 type AcceptInviteJSONRequestBody = InviteAcceptanceInput
+
+// LoginConsoleJSONRequestBody defines body for LoginConsole for application/json ContentType.
+type LoginConsoleJSONRequestBody = CredentialsInput
 
 // ForgotPasswordJSONRequestBody defines body for ForgotPassword for application/json ContentType.
 type ForgotPasswordJSONRequestBody = EmailInput
@@ -16016,6 +16832,18 @@ type CreateRestreamTargetJSONRequestBody = RestreamTargetInput
 // UpdateRestreamTargetJSONRequestBody defines body for UpdateRestreamTarget for application/json ContentType.
 type UpdateRestreamTargetJSONRequestBody = RestreamTargetPatch
 
+// DisableTotpJSONRequestBody defines body for DisableTotp for application/json ContentType.
+type DisableTotpJSONRequestBody = TotpProofInput
+
+// BeginTotpJSONRequestBody defines body for BeginTotp for application/json ContentType.
+type BeginTotpJSONRequestBody = TotpPasswordInput
+
+// ConfirmTotpJSONRequestBody defines body for ConfirmTotp for application/json ContentType.
+type ConfirmTotpJSONRequestBody = TotpCodeInput
+
+// RenewRecoveryCodesJSONRequestBody defines body for RenewRecoveryCodes for application/json ContentType.
+type RenewRecoveryCodesJSONRequestBody = TotpProofInput
+
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = SessionInput
 
@@ -16105,6 +16933,12 @@ type ChangeTeamMemberRoleJSONRequestBody = TeamRolePatch
 
 // UpdateTenantJSONRequestBody defines body for UpdateTenant for application/json ContentType.
 type UpdateTenantJSONRequestBody = TenantPatch
+
+// CreateTicketJSONRequestBody defines body for CreateTicket for application/json ContentType.
+type CreateTicketJSONRequestBody = SupportTicketInput
+
+// AddTicketMessageJSONRequestBody defines body for AddTicketMessage for application/json ContentType.
+type AddTicketMessageJSONRequestBody = SupportMessageInput
 
 // CreatePackageJSONRequestBody defines body for CreatePackage for application/json ContentType.
 type CreatePackageJSONRequestBody = PackageInput
@@ -18707,6 +19541,74 @@ func (t *WebhookEvent) MergeUsageSpendCapEvent(v UsageSpendCapEvent) error {
 	return err
 }
 
+// AsTicketRepliedEvent returns the union data inside the WebhookEvent as a TicketRepliedEvent
+func (t WebhookEvent) AsTicketRepliedEvent() (TicketRepliedEvent, error) {
+	var body TicketRepliedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromTicketRepliedEvent overwrites any union data inside the WebhookEvent as the provided TicketRepliedEvent
+func (t *WebhookEvent) FromTicketRepliedEvent(v TicketRepliedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"ticket.replied"}`))
+	t.union = b
+	return err
+}
+
+// MergeTicketRepliedEvent performs a merge with any union data inside the WebhookEvent, using the provided TicketRepliedEvent
+func (t *WebhookEvent) MergeTicketRepliedEvent(v TicketRepliedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"ticket.replied"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsTicketStatusChangedEvent returns the union data inside the WebhookEvent as a TicketStatusChangedEvent
+func (t WebhookEvent) AsTicketStatusChangedEvent() (TicketStatusChangedEvent, error) {
+	var body TicketStatusChangedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromTicketStatusChangedEvent overwrites any union data inside the WebhookEvent as the provided TicketStatusChangedEvent
+func (t *WebhookEvent) FromTicketStatusChangedEvent(v TicketStatusChangedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"ticket.status_changed"}`))
+	t.union = b
+	return err
+}
+
+// MergeTicketStatusChangedEvent performs a merge with any union data inside the WebhookEvent, using the provided TicketStatusChangedEvent
+func (t *WebhookEvent) MergeTicketStatusChangedEvent(v TicketStatusChangedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"ticket.status_changed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
 func (t WebhookEvent) Discriminator() (string, error) {
 	var discriminator struct {
 		Discriminator string `json:"event"`
@@ -18825,6 +19727,10 @@ func (t WebhookEvent) ValueByDiscriminator() (interface{}, error) {
 		return t.AsStreamStartedEvent()
 	case "subscription.updated":
 		return t.AsSubscriptionUpdatedEvent()
+	case "ticket.replied":
+		return t.AsTicketRepliedEvent()
+	case "ticket.status_changed":
+		return t.AsTicketStatusChangedEvent()
 	case "usage.spend_cap":
 		return t.AsUsageSpendCapEvent()
 	case "usage.threshold":
@@ -18846,6 +19752,9 @@ func (t *WebhookEvent) UnmarshalJSON(b []byte) error {
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// DisableAdministratorTotp Disable another admin's second factor
+	// (DELETE /v1/admin/administrators/{id}/totp)
+	DisableAdministratorTotp(ctx echo.Context, id ID) error
 	// ListAnnouncements List announcements
 	// (GET /v1/admin/announcements)
 	ListAnnouncements(ctx echo.Context, params ListAnnouncementsParams) error
@@ -18860,19 +19769,49 @@ type ServerInterface interface {
 	GetAnnouncement(ctx echo.Context, id ID) error
 	// UpdateAnnouncement Change an announcement
 	// (PATCH /v1/admin/announcements/{id})
-	UpdateAnnouncement(ctx echo.Context, id ID) error
+	UpdateAnnouncement(ctx echo.Context, id ID, params UpdateAnnouncementParams) error
 	// PublishAnnouncement Publish an announcement
 	// (POST /v1/admin/announcements/{id}/publish)
 	PublishAnnouncement(ctx echo.Context, id ID) error
 	// ListAuditEntries Read the audit log
 	// (GET /v1/admin/audit)
 	ListAuditEntries(ctx echo.Context, params ListAuditEntriesParams) error
+	// LoginAdminConsole Log in to the admin console
+	// (POST /v1/admin/auth/console/login)
+	LoginAdminConsole(ctx echo.Context, params LoginAdminConsoleParams) error
+	// LogoutAdminConsole Log out of the admin console
+	// (POST /v1/admin/auth/console/logout)
+	LogoutAdminConsole(ctx echo.Context, params LogoutAdminConsoleParams) error
 	// LoginAdmin Log in as an admin
 	// (POST /v1/admin/auth/login)
 	LoginAdmin(ctx echo.Context) error
 	// GetCurrentAdmin Get the current admin
 	// (GET /v1/admin/auth/me)
 	GetCurrentAdmin(ctx echo.Context) error
+	// EndOtherAdminSignIns End all your other logins
+	// (DELETE /v1/admin/auth/sessions)
+	EndOtherAdminSignIns(ctx echo.Context) error
+	// ListAdminSignIns List your logins
+	// (GET /v1/admin/auth/sessions)
+	ListAdminSignIns(ctx echo.Context) error
+	// EndAdminSignIn End one of your logins
+	// (DELETE /v1/admin/auth/sessions/{id})
+	EndAdminSignIn(ctx echo.Context, id ID) error
+	// DisableAdminTotp Disable your second factor
+	// (DELETE /v1/admin/auth/totp)
+	DisableAdminTotp(ctx echo.Context) error
+	// GetAdminTotp Get the state of your second factor
+	// (GET /v1/admin/auth/totp)
+	GetAdminTotp(ctx echo.Context) error
+	// BeginAdminTotp Begin to enable a second factor
+	// (POST /v1/admin/auth/totp)
+	BeginAdminTotp(ctx echo.Context) error
+	// ConfirmAdminTotp Enable the second factor with its first code
+	// (POST /v1/admin/auth/totp/confirm)
+	ConfirmAdminTotp(ctx echo.Context) error
+	// RenewAdminRecoveryCodes Replace your recovery codes
+	// (POST /v1/admin/auth/totp/recovery-codes)
+	RenewAdminRecoveryCodes(ctx echo.Context) error
 	// ImportCdnLogs Import a CDN's access log
 	// (POST /v1/admin/bandwidth/import-cdn-logs)
 	ImportCdnLogs(ctx echo.Context) error
@@ -18888,9 +19827,12 @@ type ServerInterface interface {
 	// GetAdminComplianceOverview Get the tenants' compliance overview
 	// (GET /v1/admin/compliance/overview)
 	GetAdminComplianceOverview(ctx echo.Context, params GetAdminComplianceOverviewParams) error
+	// GetAdminComplianceRecord Get a tenant's compliance record
+	// (GET /v1/admin/compliance/{tenantId})
+	GetAdminComplianceRecord(ctx echo.Context, tenantID TenantID) error
 	// PutAdminComplianceRecord Replace a tenant's compliance record
 	// (PUT /v1/admin/compliance/{tenantId})
-	PutAdminComplianceRecord(ctx echo.Context, tenantID TenantID) error
+	PutAdminComplianceRecord(ctx echo.Context, tenantID TenantID, params PutAdminComplianceRecordParams) error
 	// GetAdminDashboardGrowth Get the new tenants per day
 	// (GET /v1/admin/dashboard/growth)
 	GetAdminDashboardGrowth(ctx echo.Context) error
@@ -18944,7 +19886,7 @@ type ServerInterface interface {
 	GetAdminPlan(ctx echo.Context, id ID) error
 	// UpdateAdminPlan Change a plan
 	// (PATCH /v1/admin/plans/{id})
-	UpdateAdminPlan(ctx echo.Context, id ID) error
+	UpdateAdminPlan(ctx echo.Context, id ID, params UpdateAdminPlanParams) error
 	// ActivateAdminPlan Activate a plan
 	// (POST /v1/admin/plans/{id}/activate)
 	ActivateAdminPlan(ctx echo.Context, id ID) error
@@ -18984,9 +19926,12 @@ type ServerInterface interface {
 	// ListAdminSettings List the platform's settings
 	// (GET /v1/admin/settings)
 	ListAdminSettings(ctx echo.Context) error
+	// GetAdminSetting Get one of the platform's settings
+	// (GET /v1/admin/settings/{key})
+	GetAdminSetting(ctx echo.Context, key AdminSettingKey) error
 	// UpdateAdminSetting Change one of the platform's settings
 	// (PUT /v1/admin/settings/{key})
-	UpdateAdminSetting(ctx echo.Context, key AdminSettingKey) error
+	UpdateAdminSetting(ctx echo.Context, key AdminSettingKey, params UpdateAdminSettingParams) error
 	// ListAdminStreamInspections List the state of the streams on air
 	// (GET /v1/admin/stream-inspector)
 	ListAdminStreamInspections(ctx echo.Context, params ListAdminStreamInspectionsParams) error
@@ -19035,15 +19980,21 @@ type ServerInterface interface {
 	// ListAdminSystemSettings List the servers' settings
 	// (GET /v1/admin/system/settings)
 	ListAdminSystemSettings(ctx echo.Context) error
+	// GetAdminSystemSetting Get one of the servers' settings
+	// (GET /v1/admin/system/settings/{key})
+	GetAdminSystemSetting(ctx echo.Context, key AdminSettingKey) error
 	// UpdateAdminSystemSetting Change one of the servers' settings
 	// (PUT /v1/admin/system/settings/{key})
-	UpdateAdminSystemSetting(ctx echo.Context, key AdminSettingKey) error
+	UpdateAdminSystemSetting(ctx echo.Context, key AdminSettingKey, params UpdateAdminSystemSettingParams) error
 	// ListTenants List tenants
 	// (GET /v1/admin/tenants)
 	ListTenants(ctx echo.Context, params ListTenantsParams) error
 	// GetTenantDetail Get a tenant with its users, keys, recent streams and audit
 	// (GET /v1/admin/tenants/{id})
 	GetTenantDetail(ctx echo.Context, id ID) error
+	// ImpersonateTenant Impersonate a user of a tenant
+	// (POST /v1/admin/tenants/{id}/impersonate)
+	ImpersonateTenant(ctx echo.Context, id ID) error
 	// ChangeTenantPlan Change a tenant's plan
 	// (PATCH /v1/admin/tenants/{id}/plan)
 	ChangeTenantPlan(ctx echo.Context, id ID) error
@@ -19061,7 +20012,13 @@ type ServerInterface interface {
 	GetAdminTicket(ctx echo.Context, id ID) error
 	// UpdateAdminTicket Change a ticket
 	// (PATCH /v1/admin/tickets/{id})
-	UpdateAdminTicket(ctx echo.Context, id ID) error
+	UpdateAdminTicket(ctx echo.Context, id ID, params UpdateAdminTicketParams) error
+	// CreateAdminTicketAttachment Upload a file for an answer
+	// (POST /v1/admin/tickets/{id}/attachments)
+	CreateAdminTicketAttachment(ctx echo.Context, id ID, params CreateAdminTicketAttachmentParams) error
+	// GetAdminTicketAttachment Download a file of a ticket
+	// (GET /v1/admin/tickets/{id}/attachments/{attachmentId})
+	GetAdminTicketAttachment(ctx echo.Context, id ID, attachmentID AttachmentID) error
 	// ReplyToTicket Answer a ticket
 	// (POST /v1/admin/tickets/{id}/reply)
 	ReplyToTicket(ctx echo.Context, id ID) error
@@ -19080,6 +20037,9 @@ type ServerInterface interface {
 	// ResetUserPassword Reset a user's password
 	// (POST /v1/admin/users/{id}/reset-password)
 	ResetUserPassword(ctx echo.Context, id ID) error
+	// DisableUserTotp Disable a user's second factor
+	// (DELETE /v1/admin/users/{id}/totp)
+	DisableUserTotp(ctx echo.Context, id ID) error
 	// RetryAdminWebhookDelivery Retry a delivery now
 	// (POST /v1/admin/webhooks/deliveries/{id}/retry)
 	RetryAdminWebhookDelivery(ctx echo.Context, id ID) error
@@ -19095,6 +20055,12 @@ type ServerInterface interface {
 	// AcceptInvite Join a team with a mailed link
 	// (POST /v1/auth/accept-invite)
 	AcceptInvite(ctx echo.Context) error
+	// LoginConsole Log in to the console
+	// (POST /v1/auth/console/login)
+	LoginConsole(ctx echo.Context, params LoginConsoleParams) error
+	// LogoutConsole Log out of the console
+	// (POST /v1/auth/console/logout)
+	LogoutConsole(ctx echo.Context, params LogoutConsoleParams) error
 	// ForgotPassword Request a link to set a new password
 	// (POST /v1/auth/forgot-password)
 	ForgotPassword(ctx echo.Context) error
@@ -19149,6 +20115,12 @@ type ServerInterface interface {
 	// GetAnalytics Get figures over time
 	// (GET /v1/me/analytics)
 	GetAnalytics(ctx echo.Context, params GetAnalyticsParams) error
+	// ListMyAnnouncements List the platform's announcements
+	// (GET /v1/me/announcements)
+	ListMyAnnouncements(ctx echo.Context) error
+	// DismissAnnouncement Dismiss an announcement
+	// (POST /v1/me/announcements/{id}/dismiss)
+	DismissAnnouncement(ctx echo.Context, id ID) error
 	// ListAPIKeys List API keys
 	// (GET /v1/me/api-keys)
 	ListAPIKeys(ctx echo.Context, params ListAPIKeysParams) error
@@ -19158,6 +20130,9 @@ type ServerInterface interface {
 	// RevokeAPIKey Revoke an API key
 	// (DELETE /v1/me/api-keys/{id})
 	RevokeAPIKey(ctx echo.Context, id ID) error
+	// ListTenantAudit Read the tenant's audit log
+	// (GET /v1/me/audit)
+	ListTenantAudit(ctx echo.Context, params ListTenantAuditParams) error
 	// CreateBillingCheckout Book a plan
 	// (POST /v1/me/billing/checkout)
 	CreateBillingCheckout(ctx echo.Context) error
@@ -19416,6 +20391,30 @@ type ServerInterface interface {
 	// TestRestreamTarget Test a restream target
 	// (POST /v1/me/restream/targets/{id}/test)
 	TestRestreamTarget(ctx echo.Context, id ID) error
+	// EndOtherSignIns End all your other logins
+	// (DELETE /v1/me/security/sessions)
+	EndOtherSignIns(ctx echo.Context) error
+	// ListSignIns List your logins
+	// (GET /v1/me/security/sessions)
+	ListSignIns(ctx echo.Context) error
+	// EndSignIn End one of your logins
+	// (DELETE /v1/me/security/sessions/{id})
+	EndSignIn(ctx echo.Context, id ID) error
+	// DisableTotp Disable your second factor
+	// (DELETE /v1/me/security/totp)
+	DisableTotp(ctx echo.Context) error
+	// GetTotp Get the state of your second factor
+	// (GET /v1/me/security/totp)
+	GetTotp(ctx echo.Context) error
+	// BeginTotp Begin to enable a second factor
+	// (POST /v1/me/security/totp)
+	BeginTotp(ctx echo.Context) error
+	// ConfirmTotp Enable the second factor with its first code
+	// (POST /v1/me/security/totp/confirm)
+	ConfirmTotp(ctx echo.Context) error
+	// RenewRecoveryCodes Replace your recovery codes
+	// (POST /v1/me/security/totp/recovery-codes)
+	RenewRecoveryCodes(ctx echo.Context) error
 	// ListSessions List sessions
 	// (GET /v1/me/sessions)
 	ListSessions(ctx echo.Context, params ListSessionsParams) error
@@ -19590,12 +20589,36 @@ type ServerInterface interface {
 	// ChangeTeamMemberRole Change a member's role
 	// (PATCH /v1/me/team/{id}/role)
 	ChangeTeamMemberRole(ctx echo.Context, id ID) error
+	// DisableTeamMemberTotp Disable a member's second factor
+	// (DELETE /v1/me/team/{id}/totp)
+	DisableTeamMemberTotp(ctx echo.Context, id ID) error
 	// GetTenant Get the caller's tenant
 	// (GET /v1/me/tenant)
 	GetTenant(ctx echo.Context) error
 	// UpdateTenant Change the tenant
 	// (PATCH /v1/me/tenant)
 	UpdateTenant(ctx echo.Context) error
+	// CreateTicketAttachment Upload a file for a ticket
+	// (POST /v1/me/ticket-attachments)
+	CreateTicketAttachment(ctx echo.Context, params CreateTicketAttachmentParams) error
+	// ListTickets List the tenant's tickets
+	// (GET /v1/me/tickets)
+	ListTickets(ctx echo.Context, params ListTicketsParams) error
+	// CreateTicket Ask the platform's support
+	// (POST /v1/me/tickets)
+	CreateTicket(ctx echo.Context) error
+	// GetTicket Get a ticket with its messages
+	// (GET /v1/me/tickets/{id})
+	GetTicket(ctx echo.Context, id ID) error
+	// GetTicketAttachment Download a file of a ticket
+	// (GET /v1/me/tickets/{id}/attachments/{attachmentId})
+	GetTicketAttachment(ctx echo.Context, id ID, attachmentID AttachmentID) error
+	// CloseTicket Close a ticket
+	// (POST /v1/me/tickets/{id}/close)
+	CloseTicket(ctx echo.Context, id ID) error
+	// AddTicketMessage Add a message to a ticket
+	// (POST /v1/me/tickets/{id}/reply)
+	AddTicketMessage(ctx echo.Context, id ID) error
 	// GetTranscode Get a transcode
 	// (GET /v1/me/transcodes/{id})
 	GetTranscode(ctx echo.Context, id ID) error
@@ -19723,6 +20746,22 @@ type ServerInterfaceWrapper struct {
 	Handler ServerInterface
 }
 
+// DisableAdministratorTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) DisableAdministratorTotp(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DisableAdministratorTotp(ctx, id)
+	return err
+}
+
 // ListAnnouncements converts echo context to params.
 func (w *ServerInterfaceWrapper) ListAnnouncements(ctx echo.Context) error {
 	var err error
@@ -19800,8 +20839,28 @@ func (w *ServerInterfaceWrapper) UpdateAnnouncement(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateAnnouncementParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.UpdateAnnouncement(ctx, id)
+	err = w.Handler.UpdateAnnouncement(ctx, id, params)
 	return err
 }
 
@@ -19888,6 +20947,79 @@ func (w *ServerInterfaceWrapper) ListAuditEntries(ctx echo.Context) error {
 	return err
 }
 
+// LoginAdminConsole converts echo context to params.
+func (w *ServerInterfaceWrapper) LoginAdminConsole(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params LoginAdminConsoleParams
+
+	headers := ctx.Request().Header
+	// ------------- Required header parameter "X-Showfloor-Console" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Showfloor-Console")]; found {
+		var XShowfloorConsole LoginAdminConsoleParamsXShowfloorConsole
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for X-Showfloor-Console, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Showfloor-Console", valueList[0], &XShowfloorConsole, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter X-Showfloor-Console: %s", err))
+		}
+
+		params.XShowfloorConsole = XShowfloorConsole
+	} else {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter X-Showfloor-Console is required, but not found"))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.LoginAdminConsole(ctx, params)
+	return err
+}
+
+// LogoutAdminConsole converts echo context to params.
+func (w *ServerInterfaceWrapper) LogoutAdminConsole(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params LogoutAdminConsoleParams
+
+	headers := ctx.Request().Header
+	// ------------- Required header parameter "X-Showfloor-Console" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Showfloor-Console")]; found {
+		var XShowfloorConsole LogoutAdminConsoleParamsXShowfloorConsole
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for X-Showfloor-Console, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Showfloor-Console", valueList[0], &XShowfloorConsole, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter X-Showfloor-Console: %s", err))
+		}
+
+		params.XShowfloorConsole = XShowfloorConsole
+	} else {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter X-Showfloor-Console is required, but not found"))
+	}
+
+	if cookie, err := ctx.Cookie("showfloor_admin"); err == nil {
+
+		var value AdminCookie
+		err = runtime.BindStyledParameterWithOptions("simple", "showfloor_admin", cookie.Value, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationCookie, Explode: true, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter showfloor_admin: %s", err))
+		}
+		params.ShowfloorAdmin = &value
+
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.LogoutAdminConsole(ctx, params)
+	return err
+}
+
 // LoginAdmin converts echo context to params.
 func (w *ServerInterfaceWrapper) LoginAdmin(ctx echo.Context) error {
 	var err error
@@ -19903,6 +21035,85 @@ func (w *ServerInterfaceWrapper) GetCurrentAdmin(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetCurrentAdmin(ctx)
+	return err
+}
+
+// EndOtherAdminSignIns converts echo context to params.
+func (w *ServerInterfaceWrapper) EndOtherAdminSignIns(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EndOtherAdminSignIns(ctx)
+	return err
+}
+
+// ListAdminSignIns converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAdminSignIns(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAdminSignIns(ctx)
+	return err
+}
+
+// EndAdminSignIn converts echo context to params.
+func (w *ServerInterfaceWrapper) EndAdminSignIn(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EndAdminSignIn(ctx, id)
+	return err
+}
+
+// DisableAdminTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) DisableAdminTotp(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DisableAdminTotp(ctx)
+	return err
+}
+
+// GetAdminTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminTotp(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminTotp(ctx)
+	return err
+}
+
+// BeginAdminTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) BeginAdminTotp(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.BeginAdminTotp(ctx)
+	return err
+}
+
+// ConfirmAdminTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) ConfirmAdminTotp(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ConfirmAdminTotp(ctx)
+	return err
+}
+
+// RenewAdminRecoveryCodes converts echo context to params.
+func (w *ServerInterfaceWrapper) RenewAdminRecoveryCodes(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RenewAdminRecoveryCodes(ctx)
 	return err
 }
 
@@ -20006,6 +21217,22 @@ func (w *ServerInterfaceWrapper) GetAdminComplianceOverview(ctx echo.Context) er
 	return err
 }
 
+// GetAdminComplianceRecord converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminComplianceRecord(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "tenantId" -------------
+	var tenantID TenantID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenantId", ctx.Param("tenantId"), &tenantID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminComplianceRecord(ctx, tenantID)
+	return err
+}
+
 // PutAdminComplianceRecord converts echo context to params.
 func (w *ServerInterfaceWrapper) PutAdminComplianceRecord(ctx echo.Context) error {
 	var err error
@@ -20017,8 +21244,28 @@ func (w *ServerInterfaceWrapper) PutAdminComplianceRecord(ctx echo.Context) erro
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter tenantId: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutAdminComplianceRecordParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.PutAdminComplianceRecord(ctx, tenantID)
+	err = w.Handler.PutAdminComplianceRecord(ctx, tenantID, params)
 	return err
 }
 
@@ -20311,8 +21558,28 @@ func (w *ServerInterfaceWrapper) UpdateAdminPlan(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateAdminPlanParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.UpdateAdminPlan(ctx, id)
+	err = w.Handler.UpdateAdminPlan(ctx, id, params)
 	return err
 }
 
@@ -20534,6 +21801,22 @@ func (w *ServerInterfaceWrapper) ListAdminSettings(ctx echo.Context) error {
 	return err
 }
 
+// GetAdminSetting converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminSetting(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "key" -------------
+	var key AdminSettingKey
+
+	err = runtime.BindStyledParameterWithOptions("simple", "key", ctx.Param("key"), &key, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter key: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminSetting(ctx, key)
+	return err
+}
+
 // UpdateAdminSetting converts echo context to params.
 func (w *ServerInterfaceWrapper) UpdateAdminSetting(ctx echo.Context) error {
 	var err error
@@ -20545,8 +21828,28 @@ func (w *ServerInterfaceWrapper) UpdateAdminSetting(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter key: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateAdminSettingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.UpdateAdminSetting(ctx, key)
+	err = w.Handler.UpdateAdminSetting(ctx, key, params)
 	return err
 }
 
@@ -20879,6 +22182,22 @@ func (w *ServerInterfaceWrapper) ListAdminSystemSettings(ctx echo.Context) error
 	return err
 }
 
+// GetAdminSystemSetting converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminSystemSetting(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "key" -------------
+	var key AdminSettingKey
+
+	err = runtime.BindStyledParameterWithOptions("simple", "key", ctx.Param("key"), &key, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter key: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminSystemSetting(ctx, key)
+	return err
+}
+
 // UpdateAdminSystemSetting converts echo context to params.
 func (w *ServerInterfaceWrapper) UpdateAdminSystemSetting(ctx echo.Context) error {
 	var err error
@@ -20890,8 +22209,28 @@ func (w *ServerInterfaceWrapper) UpdateAdminSystemSetting(ctx echo.Context) erro
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter key: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateAdminSystemSettingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.UpdateAdminSystemSetting(ctx, key)
+	err = w.Handler.UpdateAdminSystemSetting(ctx, key, params)
 	return err
 }
 
@@ -20954,6 +22293,22 @@ func (w *ServerInterfaceWrapper) GetTenantDetail(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetTenantDetail(ctx, id)
+	return err
+}
+
+// ImpersonateTenant converts echo context to params.
+func (w *ServerInterfaceWrapper) ImpersonateTenant(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ImpersonateTenant(ctx, id)
 	return err
 }
 
@@ -21078,8 +22433,77 @@ func (w *ServerInterfaceWrapper) UpdateAdminTicket(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateAdminTicketParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.UpdateAdminTicket(ctx, id)
+	err = w.Handler.UpdateAdminTicket(ctx, id, params)
+	return err
+}
+
+// CreateAdminTicketAttachment converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateAdminTicketAttachment(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateAdminTicketAttachmentParams
+	// ------------- Required query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "name", ctx.QueryParams(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter name: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateAdminTicketAttachment(ctx, id, params)
+	return err
+}
+
+// GetAdminTicketAttachment converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAdminTicketAttachment(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "attachmentId" -------------
+	var attachmentID AttachmentID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "attachmentId", ctx.Param("attachmentId"), &attachmentID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter attachmentId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAdminTicketAttachment(ctx, id, attachmentID)
 	return err
 }
 
@@ -21202,6 +22626,22 @@ func (w *ServerInterfaceWrapper) ResetUserPassword(ctx echo.Context) error {
 	return err
 }
 
+// DisableUserTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) DisableUserTotp(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DisableUserTotp(ctx, id)
+	return err
+}
+
 // RetryAdminWebhookDelivery converts echo context to params.
 func (w *ServerInterfaceWrapper) RetryAdminWebhookDelivery(ctx echo.Context) error {
 	var err error
@@ -21297,6 +22737,79 @@ func (w *ServerInterfaceWrapper) AcceptInvite(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.AcceptInvite(ctx)
+	return err
+}
+
+// LoginConsole converts echo context to params.
+func (w *ServerInterfaceWrapper) LoginConsole(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params LoginConsoleParams
+
+	headers := ctx.Request().Header
+	// ------------- Required header parameter "X-Showfloor-Console" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Showfloor-Console")]; found {
+		var XShowfloorConsole LoginConsoleParamsXShowfloorConsole
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for X-Showfloor-Console, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Showfloor-Console", valueList[0], &XShowfloorConsole, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter X-Showfloor-Console: %s", err))
+		}
+
+		params.XShowfloorConsole = XShowfloorConsole
+	} else {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter X-Showfloor-Console is required, but not found"))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.LoginConsole(ctx, params)
+	return err
+}
+
+// LogoutConsole converts echo context to params.
+func (w *ServerInterfaceWrapper) LogoutConsole(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params LogoutConsoleParams
+
+	headers := ctx.Request().Header
+	// ------------- Required header parameter "X-Showfloor-Console" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("X-Showfloor-Console")]; found {
+		var XShowfloorConsole LogoutConsoleParamsXShowfloorConsole
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for X-Showfloor-Console, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "X-Showfloor-Console", valueList[0], &XShowfloorConsole, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter X-Showfloor-Console: %s", err))
+		}
+
+		params.XShowfloorConsole = XShowfloorConsole
+	} else {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Header parameter X-Showfloor-Console is required, but not found"))
+	}
+
+	if cookie, err := ctx.Cookie("showfloor_console"); err == nil {
+
+		var value ConsoleCookieParameter
+		err = runtime.BindStyledParameterWithOptions("simple", "showfloor_console", cookie.Value, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationCookie, Explode: true, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter showfloor_console: %s", err))
+		}
+		params.ShowfloorConsole = &value
+
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.LogoutConsole(ctx, params)
 	return err
 }
 
@@ -21507,6 +23020,31 @@ func (w *ServerInterfaceWrapper) GetAnalytics(ctx echo.Context) error {
 	return err
 }
 
+// ListMyAnnouncements converts echo context to params.
+func (w *ServerInterfaceWrapper) ListMyAnnouncements(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListMyAnnouncements(ctx)
+	return err
+}
+
+// DismissAnnouncement converts echo context to params.
+func (w *ServerInterfaceWrapper) DismissAnnouncement(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DismissAnnouncement(ctx, id)
+	return err
+}
+
 // ListAPIKeys converts echo context to params.
 func (w *ServerInterfaceWrapper) ListAPIKeys(ctx echo.Context) error {
 	var err error
@@ -21554,6 +23092,66 @@ func (w *ServerInterfaceWrapper) RevokeAPIKey(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.RevokeAPIKey(ctx, id)
+	return err
+}
+
+// ListTenantAudit converts echo context to params.
+func (w *ServerInterfaceWrapper) ListTenantAudit(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTenantAuditParams
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "actor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor", ctx.QueryParams(), &params.Actor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter actor: %s", err))
+	}
+
+	// ------------- Optional query parameter "action" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "action", ctx.QueryParams(), &params.Action, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter action: %s", err))
+	}
+
+	// ------------- Optional query parameter "entity" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "entity", ctx.QueryParams(), &params.Entity, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter entity: %s", err))
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", ctx.QueryParams(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter from: %s", err))
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", ctx.QueryParams(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter to: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListTenantAudit(ctx, params)
 	return err
 }
 
@@ -23100,6 +24698,85 @@ func (w *ServerInterfaceWrapper) TestRestreamTarget(ctx echo.Context) error {
 	return err
 }
 
+// EndOtherSignIns converts echo context to params.
+func (w *ServerInterfaceWrapper) EndOtherSignIns(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EndOtherSignIns(ctx)
+	return err
+}
+
+// ListSignIns converts echo context to params.
+func (w *ServerInterfaceWrapper) ListSignIns(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListSignIns(ctx)
+	return err
+}
+
+// EndSignIn converts echo context to params.
+func (w *ServerInterfaceWrapper) EndSignIn(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EndSignIn(ctx, id)
+	return err
+}
+
+// DisableTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) DisableTotp(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DisableTotp(ctx)
+	return err
+}
+
+// GetTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) GetTotp(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetTotp(ctx)
+	return err
+}
+
+// BeginTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) BeginTotp(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.BeginTotp(ctx)
+	return err
+}
+
+// ConfirmTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) ConfirmTotp(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ConfirmTotp(ctx)
+	return err
+}
+
+// RenewRecoveryCodes converts echo context to params.
+func (w *ServerInterfaceWrapper) RenewRecoveryCodes(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RenewRecoveryCodes(ctx)
+	return err
+}
+
 // ListSessions converts echo context to params.
 func (w *ServerInterfaceWrapper) ListSessions(ctx echo.Context) error {
 	var err error
@@ -24201,6 +25878,22 @@ func (w *ServerInterfaceWrapper) ChangeTeamMemberRole(ctx echo.Context) error {
 	return err
 }
 
+// DisableTeamMemberTotp converts echo context to params.
+func (w *ServerInterfaceWrapper) DisableTeamMemberTotp(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DisableTeamMemberTotp(ctx, id)
+	return err
+}
+
 // GetTenant converts echo context to params.
 func (w *ServerInterfaceWrapper) GetTenant(ctx echo.Context) error {
 	var err error
@@ -24216,6 +25909,130 @@ func (w *ServerInterfaceWrapper) UpdateTenant(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.UpdateTenant(ctx)
+	return err
+}
+
+// CreateTicketAttachment converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateTicketAttachment(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateTicketAttachmentParams
+	// ------------- Required query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "name", ctx.QueryParams(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter name: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateTicketAttachment(ctx, params)
+	return err
+}
+
+// ListTickets converts echo context to params.
+func (w *ServerInterfaceWrapper) ListTickets(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTicketsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListTickets(ctx, params)
+	return err
+}
+
+// CreateTicket converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateTicket(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateTicket(ctx)
+	return err
+}
+
+// GetTicket converts echo context to params.
+func (w *ServerInterfaceWrapper) GetTicket(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetTicket(ctx, id)
+	return err
+}
+
+// GetTicketAttachment converts echo context to params.
+func (w *ServerInterfaceWrapper) GetTicketAttachment(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "attachmentId" -------------
+	var attachmentID AttachmentID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "attachmentId", ctx.Param("attachmentId"), &attachmentID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter attachmentId: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetTicketAttachment(ctx, id, attachmentID)
+	return err
+}
+
+// CloseTicket converts echo context to params.
+func (w *ServerInterfaceWrapper) CloseTicket(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CloseTicket(ctx, id)
+	return err
+}
+
+// AddTicketMessage converts echo context to params.
+func (w *ServerInterfaceWrapper) AddTicketMessage(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id ID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AddTicketMessage(ctx, id)
 	return err
 }
 
@@ -25053,6 +26870,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 		Handler: si,
 	}
 
+	router.DELETE(options.BaseURL+"/v1/admin/administrators/:id/totp", wrapper.DisableAdministratorTotp, options.OperationMiddlewares["disableAdministratorTotp"]...)
 	router.GET(options.BaseURL+"/v1/admin/announcements", wrapper.ListAnnouncements, options.OperationMiddlewares["listAnnouncements"]...)
 	router.POST(options.BaseURL+"/v1/admin/announcements", wrapper.CreateAnnouncement, options.OperationMiddlewares["createAnnouncement"]...)
 	router.DELETE(options.BaseURL+"/v1/admin/announcements/:id", wrapper.DeleteAnnouncement, options.OperationMiddlewares["deleteAnnouncement"]...)
@@ -25060,12 +26878,23 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.PATCH(options.BaseURL+"/v1/admin/announcements/:id", wrapper.UpdateAnnouncement, options.OperationMiddlewares["updateAnnouncement"]...)
 	router.POST(options.BaseURL+"/v1/admin/announcements/:id/publish", wrapper.PublishAnnouncement, options.OperationMiddlewares["publishAnnouncement"]...)
 	router.GET(options.BaseURL+"/v1/admin/audit", wrapper.ListAuditEntries, options.OperationMiddlewares["listAuditEntries"]...)
+	router.POST(options.BaseURL+"/v1/admin/auth/console/login", wrapper.LoginAdminConsole, options.OperationMiddlewares["loginAdminConsole"]...)
+	router.POST(options.BaseURL+"/v1/admin/auth/console/logout", wrapper.LogoutAdminConsole, options.OperationMiddlewares["logoutAdminConsole"]...)
 	router.POST(options.BaseURL+"/v1/admin/auth/login", wrapper.LoginAdmin, options.OperationMiddlewares["loginAdmin"]...)
 	router.GET(options.BaseURL+"/v1/admin/auth/me", wrapper.GetCurrentAdmin, options.OperationMiddlewares["getCurrentAdmin"]...)
+	router.DELETE(options.BaseURL+"/v1/admin/auth/sessions", wrapper.EndOtherAdminSignIns, options.OperationMiddlewares["endOtherAdminSignIns"]...)
+	router.GET(options.BaseURL+"/v1/admin/auth/sessions", wrapper.ListAdminSignIns, options.OperationMiddlewares["listAdminSignIns"]...)
+	router.DELETE(options.BaseURL+"/v1/admin/auth/sessions/:id", wrapper.EndAdminSignIn, options.OperationMiddlewares["endAdminSignIn"]...)
+	router.DELETE(options.BaseURL+"/v1/admin/auth/totp", wrapper.DisableAdminTotp, options.OperationMiddlewares["disableAdminTotp"]...)
+	router.GET(options.BaseURL+"/v1/admin/auth/totp", wrapper.GetAdminTotp, options.OperationMiddlewares["getAdminTotp"]...)
+	router.POST(options.BaseURL+"/v1/admin/auth/totp", wrapper.BeginAdminTotp, options.OperationMiddlewares["beginAdminTotp"]...)
+	router.POST(options.BaseURL+"/v1/admin/auth/totp/confirm", wrapper.ConfirmAdminTotp, options.OperationMiddlewares["confirmAdminTotp"]...)
+	router.POST(options.BaseURL+"/v1/admin/auth/totp/recovery-codes", wrapper.RenewAdminRecoveryCodes, options.OperationMiddlewares["renewAdminRecoveryCodes"]...)
 	router.POST(options.BaseURL+"/v1/admin/bandwidth/import-cdn-logs", wrapper.ImportCdnLogs, options.OperationMiddlewares["importCdnLogs"]...)
 	router.GET(options.BaseURL+"/v1/admin/bandwidth/overview", wrapper.GetAdminBandwidth, options.OperationMiddlewares["getAdminBandwidth"]...)
 	router.GET(options.BaseURL+"/v1/admin/billing/invoices", wrapper.ListAdminInvoices, options.OperationMiddlewares["listAdminInvoices"]...)
 	router.GET(options.BaseURL+"/v1/admin/billing/overview", wrapper.GetAdminBillingOverview, options.OperationMiddlewares["getAdminBillingOverview"]...)
+	router.GET(options.BaseURL+"/v1/admin/compliance/:tenantId", wrapper.GetAdminComplianceRecord, options.OperationMiddlewares["getAdminComplianceRecord"]...)
 	router.PUT(options.BaseURL+"/v1/admin/compliance/:tenantId", wrapper.PutAdminComplianceRecord, options.OperationMiddlewares["putAdminComplianceRecord"]...)
 	router.GET(options.BaseURL+"/v1/admin/compliance/overview", wrapper.GetAdminComplianceOverview, options.OperationMiddlewares["getAdminComplianceOverview"]...)
 	router.GET(options.BaseURL+"/v1/admin/dashboard/growth", wrapper.GetAdminDashboardGrowth, options.OperationMiddlewares["getAdminDashboardGrowth"]...)
@@ -25099,6 +26928,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/admin/reports/top-tenants", wrapper.GetAdminTopTenantsReport, options.OperationMiddlewares["getAdminTopTenantsReport"]...)
 	router.GET(options.BaseURL+"/v1/admin/roles", wrapper.ListRoles, options.OperationMiddlewares["listRoles"]...)
 	router.GET(options.BaseURL+"/v1/admin/settings", wrapper.ListAdminSettings, options.OperationMiddlewares["listAdminSettings"]...)
+	router.GET(options.BaseURL+"/v1/admin/settings/:key", wrapper.GetAdminSetting, options.OperationMiddlewares["getAdminSetting"]...)
 	router.PUT(options.BaseURL+"/v1/admin/settings/:key", wrapper.UpdateAdminSetting, options.OperationMiddlewares["updateAdminSetting"]...)
 	router.GET(options.BaseURL+"/v1/admin/stream-inspector", wrapper.ListAdminStreamInspections, options.OperationMiddlewares["listAdminStreamInspections"]...)
 	router.GET(options.BaseURL+"/v1/admin/stream-inspector/:streamId", wrapper.GetAdminStreamInspection, options.OperationMiddlewares["getAdminStreamInspection"]...)
@@ -25116,26 +26946,33 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/v1/admin/system/database/stats", wrapper.GetAdminDatabaseStats, options.OperationMiddlewares["getAdminDatabaseStats"]...)
 	router.GET(options.BaseURL+"/v1/admin/system/health", wrapper.GetAdminSystemHealth, options.OperationMiddlewares["getAdminSystemHealth"]...)
 	router.GET(options.BaseURL+"/v1/admin/system/settings", wrapper.ListAdminSystemSettings, options.OperationMiddlewares["listAdminSystemSettings"]...)
+	router.GET(options.BaseURL+"/v1/admin/system/settings/:key", wrapper.GetAdminSystemSetting, options.OperationMiddlewares["getAdminSystemSetting"]...)
 	router.PUT(options.BaseURL+"/v1/admin/system/settings/:key", wrapper.UpdateAdminSystemSetting, options.OperationMiddlewares["updateAdminSystemSetting"]...)
 	router.GET(options.BaseURL+"/v1/admin/tenants", wrapper.ListTenants, options.OperationMiddlewares["listTenants"]...)
 	router.GET(options.BaseURL+"/v1/admin/tenants/:id", wrapper.GetTenantDetail, options.OperationMiddlewares["getTenantDetail"]...)
+	router.POST(options.BaseURL+"/v1/admin/tenants/:id/impersonate", wrapper.ImpersonateTenant, options.OperationMiddlewares["impersonateTenant"]...)
 	router.PATCH(options.BaseURL+"/v1/admin/tenants/:id/plan", wrapper.ChangeTenantPlan, options.OperationMiddlewares["changeTenantPlan"]...)
 	router.POST(options.BaseURL+"/v1/admin/tenants/:id/suspend", wrapper.SuspendTenant, options.OperationMiddlewares["suspendTenant"]...)
 	router.POST(options.BaseURL+"/v1/admin/tenants/:id/unsuspend", wrapper.UnsuspendTenant, options.OperationMiddlewares["unsuspendTenant"]...)
 	router.GET(options.BaseURL+"/v1/admin/tickets", wrapper.ListAdminTickets, options.OperationMiddlewares["listAdminTickets"]...)
 	router.GET(options.BaseURL+"/v1/admin/tickets/:id", wrapper.GetAdminTicket, options.OperationMiddlewares["getAdminTicket"]...)
 	router.PATCH(options.BaseURL+"/v1/admin/tickets/:id", wrapper.UpdateAdminTicket, options.OperationMiddlewares["updateAdminTicket"]...)
+	router.POST(options.BaseURL+"/v1/admin/tickets/:id/attachments", wrapper.CreateAdminTicketAttachment, options.OperationMiddlewares["createAdminTicketAttachment"]...)
+	router.GET(options.BaseURL+"/v1/admin/tickets/:id/attachments/:attachmentId", wrapper.GetAdminTicketAttachment, options.OperationMiddlewares["getAdminTicketAttachment"]...)
 	router.POST(options.BaseURL+"/v1/admin/tickets/:id/reply", wrapper.ReplyToTicket, options.OperationMiddlewares["replyToTicket"]...)
 	router.GET(options.BaseURL+"/v1/admin/users", wrapper.ListUsers, options.OperationMiddlewares["listUsers"]...)
 	router.DELETE(options.BaseURL+"/v1/admin/users/:id", wrapper.DeleteUser, options.OperationMiddlewares["deleteUser"]...)
 	router.POST(options.BaseURL+"/v1/admin/users/:id/activate", wrapper.ActivateUser, options.OperationMiddlewares["activateUser"]...)
 	router.POST(options.BaseURL+"/v1/admin/users/:id/deactivate", wrapper.DeactivateUser, options.OperationMiddlewares["deactivateUser"]...)
 	router.POST(options.BaseURL+"/v1/admin/users/:id/reset-password", wrapper.ResetUserPassword, options.OperationMiddlewares["resetUserPassword"]...)
+	router.DELETE(options.BaseURL+"/v1/admin/users/:id/totp", wrapper.DisableUserTotp, options.OperationMiddlewares["disableUserTotp"]...)
 	router.POST(options.BaseURL+"/v1/admin/webhooks/deliveries/:id/retry", wrapper.RetryAdminWebhookDelivery, options.OperationMiddlewares["retryAdminWebhookDelivery"]...)
 	router.GET(options.BaseURL+"/v1/admin/webhooks/endpoints", wrapper.ListAdminWebhookEndpoints, options.OperationMiddlewares["listAdminWebhookEndpoints"]...)
 	router.GET(options.BaseURL+"/v1/admin/webhooks/endpoints/:id/deliveries", wrapper.ListAdminWebhookDeliveries, options.OperationMiddlewares["listAdminWebhookDeliveries"]...)
 	router.GET(options.BaseURL+"/v1/admin/webhooks/summary", wrapper.GetAdminWebhookSummary, options.OperationMiddlewares["getAdminWebhookSummary"]...)
 	router.POST(options.BaseURL+"/v1/auth/accept-invite", wrapper.AcceptInvite, options.OperationMiddlewares["acceptInvite"]...)
+	router.POST(options.BaseURL+"/v1/auth/console/login", wrapper.LoginConsole, options.OperationMiddlewares["loginConsole"]...)
+	router.POST(options.BaseURL+"/v1/auth/console/logout", wrapper.LogoutConsole, options.OperationMiddlewares["logoutConsole"]...)
 	router.POST(options.BaseURL+"/v1/auth/forgot-password", wrapper.ForgotPassword, options.OperationMiddlewares["forgotPassword"]...)
 	router.POST(options.BaseURL+"/v1/auth/login", wrapper.Login, options.OperationMiddlewares["login"]...)
 	router.GET(options.BaseURL+"/v1/auth/me", wrapper.GetCurrentUser, options.OperationMiddlewares["getCurrentUser"]...)
@@ -25154,9 +26991,12 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/ingest/media/unpublish", wrapper.IngestUnpublish, options.OperationMiddlewares["ingestUnpublish"]...)
 	router.GET(options.BaseURL+"/v1/me", wrapper.GetIdentity, options.OperationMiddlewares["getIdentity"]...)
 	router.GET(options.BaseURL+"/v1/me/analytics", wrapper.GetAnalytics, options.OperationMiddlewares["getAnalytics"]...)
+	router.GET(options.BaseURL+"/v1/me/announcements", wrapper.ListMyAnnouncements, options.OperationMiddlewares["listMyAnnouncements"]...)
+	router.POST(options.BaseURL+"/v1/me/announcements/:id/dismiss", wrapper.DismissAnnouncement, options.OperationMiddlewares["dismissAnnouncement"]...)
 	router.GET(options.BaseURL+"/v1/me/api-keys", wrapper.ListAPIKeys, options.OperationMiddlewares["listApiKeys"]...)
 	router.POST(options.BaseURL+"/v1/me/api-keys", wrapper.CreateAPIKey, options.OperationMiddlewares["createApiKey"]...)
 	router.DELETE(options.BaseURL+"/v1/me/api-keys/:id", wrapper.RevokeAPIKey, options.OperationMiddlewares["revokeApiKey"]...)
+	router.GET(options.BaseURL+"/v1/me/audit", wrapper.ListTenantAudit, options.OperationMiddlewares["listTenantAudit"]...)
 	router.POST(options.BaseURL+"/v1/me/billing/checkout", wrapper.CreateBillingCheckout, options.OperationMiddlewares["createBillingCheckout"]...)
 	router.GET(options.BaseURL+"/v1/me/billing/invoices", wrapper.ListBillingInvoices, options.OperationMiddlewares["listBillingInvoices"]...)
 	router.GET(options.BaseURL+"/v1/me/billing/plans", wrapper.ListBillingPlans, options.OperationMiddlewares["listBillingPlans"]...)
@@ -25243,6 +27083,14 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/v1/me/restream/targets/:id", wrapper.DeleteRestreamTarget, options.OperationMiddlewares["deleteRestreamTarget"]...)
 	router.PATCH(options.BaseURL+"/v1/me/restream/targets/:id", wrapper.UpdateRestreamTarget, options.OperationMiddlewares["updateRestreamTarget"]...)
 	router.POST(options.BaseURL+"/v1/me/restream/targets/:id/test", wrapper.TestRestreamTarget, options.OperationMiddlewares["testRestreamTarget"]...)
+	router.DELETE(options.BaseURL+"/v1/me/security/sessions", wrapper.EndOtherSignIns, options.OperationMiddlewares["endOtherSignIns"]...)
+	router.GET(options.BaseURL+"/v1/me/security/sessions", wrapper.ListSignIns, options.OperationMiddlewares["listSignIns"]...)
+	router.DELETE(options.BaseURL+"/v1/me/security/sessions/:id", wrapper.EndSignIn, options.OperationMiddlewares["endSignIn"]...)
+	router.DELETE(options.BaseURL+"/v1/me/security/totp", wrapper.DisableTotp, options.OperationMiddlewares["disableTotp"]...)
+	router.GET(options.BaseURL+"/v1/me/security/totp", wrapper.GetTotp, options.OperationMiddlewares["getTotp"]...)
+	router.POST(options.BaseURL+"/v1/me/security/totp", wrapper.BeginTotp, options.OperationMiddlewares["beginTotp"]...)
+	router.POST(options.BaseURL+"/v1/me/security/totp/confirm", wrapper.ConfirmTotp, options.OperationMiddlewares["confirmTotp"]...)
+	router.POST(options.BaseURL+"/v1/me/security/totp/recovery-codes", wrapper.RenewRecoveryCodes, options.OperationMiddlewares["renewRecoveryCodes"]...)
 	router.GET(options.BaseURL+"/v1/me/sessions", wrapper.ListSessions, options.OperationMiddlewares["listSessions"]...)
 	router.POST(options.BaseURL+"/v1/me/sessions", wrapper.CreateSession, options.OperationMiddlewares["createSession"]...)
 	router.GET(options.BaseURL+"/v1/me/sessions/:id", wrapper.GetSession, options.OperationMiddlewares["getSession"]...)
@@ -25301,8 +27149,16 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/me/team", wrapper.InviteTeamMember, options.OperationMiddlewares["inviteTeamMember"]...)
 	router.DELETE(options.BaseURL+"/v1/me/team/:id", wrapper.RemoveTeamMember, options.OperationMiddlewares["removeTeamMember"]...)
 	router.PATCH(options.BaseURL+"/v1/me/team/:id/role", wrapper.ChangeTeamMemberRole, options.OperationMiddlewares["changeTeamMemberRole"]...)
+	router.DELETE(options.BaseURL+"/v1/me/team/:id/totp", wrapper.DisableTeamMemberTotp, options.OperationMiddlewares["disableTeamMemberTotp"]...)
 	router.GET(options.BaseURL+"/v1/me/tenant", wrapper.GetTenant, options.OperationMiddlewares["getTenant"]...)
 	router.PATCH(options.BaseURL+"/v1/me/tenant", wrapper.UpdateTenant, options.OperationMiddlewares["updateTenant"]...)
+	router.POST(options.BaseURL+"/v1/me/ticket-attachments", wrapper.CreateTicketAttachment, options.OperationMiddlewares["createTicketAttachment"]...)
+	router.GET(options.BaseURL+"/v1/me/tickets", wrapper.ListTickets, options.OperationMiddlewares["listTickets"]...)
+	router.POST(options.BaseURL+"/v1/me/tickets", wrapper.CreateTicket, options.OperationMiddlewares["createTicket"]...)
+	router.GET(options.BaseURL+"/v1/me/tickets/:id", wrapper.GetTicket, options.OperationMiddlewares["getTicket"]...)
+	router.GET(options.BaseURL+"/v1/me/tickets/:id/attachments/:attachmentId", wrapper.GetTicketAttachment, options.OperationMiddlewares["getTicketAttachment"]...)
+	router.POST(options.BaseURL+"/v1/me/tickets/:id/close", wrapper.CloseTicket, options.OperationMiddlewares["closeTicket"]...)
+	router.POST(options.BaseURL+"/v1/me/tickets/:id/reply", wrapper.AddTicketMessage, options.OperationMiddlewares["addTicketMessage"]...)
 	router.GET(options.BaseURL+"/v1/me/transcodes/:id", wrapper.GetTranscode, options.OperationMiddlewares["getTranscode"]...)
 	router.POST(options.BaseURL+"/v1/me/transcodes/:id/cancel", wrapper.CancelTranscode, options.OperationMiddlewares["cancelTranscode"]...)
 	router.POST(options.BaseURL+"/v1/me/transcodes/:id/package", wrapper.CreatePackage, options.OperationMiddlewares["createPackage"]...)
@@ -25347,6 +27203,45 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem
+
+type DisableAdministratorTotpRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type DisableAdministratorTotpResponseObject interface {
+	VisitDisableAdministratorTotpResponse(w http.ResponseWriter) error
+}
+
+type DisableAdministratorTotp200JSONResponse Administrator
+
+func (response DisableAdministratorTotp200JSONResponse) VisitDisableAdministratorTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DisableAdministratorTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DisableAdministratorTotpdefaultApplicationProblemPlusJSONResponse) VisitDisableAdministratorTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
 
 type ListAnnouncementsRequestObject struct {
 	Params ListAnnouncementsParams
@@ -25473,15 +27368,25 @@ type GetAnnouncementResponseObject interface {
 	VisitGetAnnouncementResponse(w http.ResponseWriter) error
 }
 
-type GetAnnouncement200JSONResponse Announcement
+type GetAnnouncement200ResponseHeaders struct {
+	ETag *string
+}
+
+type GetAnnouncement200JSONResponse struct {
+	Body    Announcement
+	Headers GetAnnouncement200ResponseHeaders
+}
 
 func (response GetAnnouncement200JSONResponse) VisitGetAnnouncementResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -25505,23 +27410,34 @@ func (response GetAnnouncementdefaultApplicationProblemPlusJSONResponse) VisitGe
 }
 
 type UpdateAnnouncementRequestObject struct {
-	ID   ID `json:"id"`
-	Body *UpdateAnnouncementJSONRequestBody
+	ID     ID `json:"id"`
+	Params UpdateAnnouncementParams
+	Body   *UpdateAnnouncementJSONRequestBody
 }
 
 type UpdateAnnouncementResponseObject interface {
 	VisitUpdateAnnouncementResponse(w http.ResponseWriter) error
 }
 
-type UpdateAnnouncement200JSONResponse Announcement
+type UpdateAnnouncement200ResponseHeaders struct {
+	ETag *string
+}
+
+type UpdateAnnouncement200JSONResponse struct {
+	Body    Announcement
+	Headers UpdateAnnouncement200ResponseHeaders
+}
 
 func (response UpdateAnnouncement200JSONResponse) VisitUpdateAnnouncementResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -25622,6 +27538,105 @@ func (response ListAuditEntriesdefaultApplicationProblemPlusJSONResponse) VisitL
 	return err
 }
 
+type LoginAdminConsoleRequestObject struct {
+	Params LoginAdminConsoleParams
+	Body   *LoginAdminConsoleJSONRequestBody
+}
+
+type LoginAdminConsoleResponseObject interface {
+	VisitLoginAdminConsoleResponse(w http.ResponseWriter) error
+}
+
+type LoginAdminConsole201ResponseHeaders struct {
+	SetCookie *string
+}
+
+type LoginAdminConsole201JSONResponse struct {
+	Body    AdminConsoleLogin
+	Headers LoginAdminConsole201ResponseHeaders
+}
+
+func (response LoginAdminConsole201JSONResponse) VisitLoginAdminConsoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LoginAdminConsoledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response LoginAdminConsoledefaultApplicationProblemPlusJSONResponse) VisitLoginAdminConsoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LogoutAdminConsoleRequestObject struct {
+	Params LogoutAdminConsoleParams
+}
+
+type LogoutAdminConsoleResponseObject interface {
+	VisitLogoutAdminConsoleResponse(w http.ResponseWriter) error
+}
+
+type LogoutAdminConsole201ResponseHeaders struct {
+	SetCookie *string
+}
+
+type LogoutAdminConsole201JSONResponse struct {
+	Body    ConsoleLogout
+	Headers LogoutAdminConsole201ResponseHeaders
+}
+
+func (response LogoutAdminConsole201JSONResponse) VisitLogoutAdminConsoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LogoutAdminConsoledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response LogoutAdminConsoledefaultApplicationProblemPlusJSONResponse) VisitLogoutAdminConsoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type LoginAdminRequestObject struct {
 	Body *LoginAdminJSONRequestBody
 }
@@ -25688,6 +27703,315 @@ type GetCurrentAdmindefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetCurrentAdmindefaultApplicationProblemPlusJSONResponse) VisitGetCurrentAdminResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndOtherAdminSignInsRequestObject struct {
+}
+
+type EndOtherAdminSignInsResponseObject interface {
+	VisitEndOtherAdminSignInsResponse(w http.ResponseWriter) error
+}
+
+type EndOtherAdminSignIns200JSONResponse EndedSignIns
+
+func (response EndOtherAdminSignIns200JSONResponse) VisitEndOtherAdminSignInsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndOtherAdminSignInsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response EndOtherAdminSignInsdefaultApplicationProblemPlusJSONResponse) VisitEndOtherAdminSignInsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminSignInsRequestObject struct {
+}
+
+type ListAdminSignInsResponseObject interface {
+	VisitListAdminSignInsResponse(w http.ResponseWriter) error
+}
+
+type ListAdminSignIns200JSONResponse SignInList
+
+func (response ListAdminSignIns200JSONResponse) VisitListAdminSignInsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAdminSignInsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAdminSignInsdefaultApplicationProblemPlusJSONResponse) VisitListAdminSignInsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndAdminSignInRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type EndAdminSignInResponseObject interface {
+	VisitEndAdminSignInResponse(w http.ResponseWriter) error
+}
+
+type EndAdminSignIn200JSONResponse SignIn
+
+func (response EndAdminSignIn200JSONResponse) VisitEndAdminSignInResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndAdminSignIndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response EndAdminSignIndefaultApplicationProblemPlusJSONResponse) VisitEndAdminSignInResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DisableAdminTotpRequestObject struct {
+	Body *DisableAdminTotpJSONRequestBody
+}
+
+type DisableAdminTotpResponseObject interface {
+	VisitDisableAdminTotpResponse(w http.ResponseWriter) error
+}
+
+type DisableAdminTotp200JSONResponse Totp
+
+func (response DisableAdminTotp200JSONResponse) VisitDisableAdminTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DisableAdminTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DisableAdminTotpdefaultApplicationProblemPlusJSONResponse) VisitDisableAdminTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminTotpRequestObject struct {
+}
+
+type GetAdminTotpResponseObject interface {
+	VisitGetAdminTotpResponse(w http.ResponseWriter) error
+}
+
+type GetAdminTotp200JSONResponse Totp
+
+func (response GetAdminTotp200JSONResponse) VisitGetAdminTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminTotpdefaultApplicationProblemPlusJSONResponse) VisitGetAdminTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginAdminTotpRequestObject struct {
+	Body *BeginAdminTotpJSONRequestBody
+}
+
+type BeginAdminTotpResponseObject interface {
+	VisitBeginAdminTotpResponse(w http.ResponseWriter) error
+}
+
+type BeginAdminTotp201JSONResponse TotpSetup
+
+func (response BeginAdminTotp201JSONResponse) VisitBeginAdminTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginAdminTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response BeginAdminTotpdefaultApplicationProblemPlusJSONResponse) VisitBeginAdminTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConfirmAdminTotpRequestObject struct {
+	Body *ConfirmAdminTotpJSONRequestBody
+}
+
+type ConfirmAdminTotpResponseObject interface {
+	VisitConfirmAdminTotpResponse(w http.ResponseWriter) error
+}
+
+type ConfirmAdminTotp201JSONResponse RecoveryCodes
+
+func (response ConfirmAdminTotp201JSONResponse) VisitConfirmAdminTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConfirmAdminTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ConfirmAdminTotpdefaultApplicationProblemPlusJSONResponse) VisitConfirmAdminTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenewAdminRecoveryCodesRequestObject struct {
+	Body *RenewAdminRecoveryCodesJSONRequestBody
+}
+
+type RenewAdminRecoveryCodesResponseObject interface {
+	VisitRenewAdminRecoveryCodesResponse(w http.ResponseWriter) error
+}
+
+type RenewAdminRecoveryCodes201JSONResponse RecoveryCodes
+
+func (response RenewAdminRecoveryCodes201JSONResponse) VisitRenewAdminRecoveryCodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenewAdminRecoveryCodesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RenewAdminRecoveryCodesdefaultApplicationProblemPlusJSONResponse) VisitRenewAdminRecoveryCodesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -25893,8 +28217,58 @@ func (response GetAdminComplianceOverviewdefaultApplicationProblemPlusJSONRespon
 	return err
 }
 
+type GetAdminComplianceRecordRequestObject struct {
+	TenantID TenantID `json:"tenantId"`
+}
+
+type GetAdminComplianceRecordResponseObject interface {
+	VisitGetAdminComplianceRecordResponse(w http.ResponseWriter) error
+}
+
+type GetAdminComplianceRecord200ResponseHeaders struct {
+	ETag *string
+}
+
+type GetAdminComplianceRecord200JSONResponse struct {
+	Body    ComplianceRecord
+	Headers GetAdminComplianceRecord200ResponseHeaders
+}
+
+func (response GetAdminComplianceRecord200JSONResponse) VisitGetAdminComplianceRecordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminComplianceRecorddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminComplianceRecorddefaultApplicationProblemPlusJSONResponse) VisitGetAdminComplianceRecordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type PutAdminComplianceRecordRequestObject struct {
 	TenantID TenantID `json:"tenantId"`
+	Params   PutAdminComplianceRecordParams
 	Body     *PutAdminComplianceRecordJSONRequestBody
 }
 
@@ -25902,15 +28276,25 @@ type PutAdminComplianceRecordResponseObject interface {
 	VisitPutAdminComplianceRecordResponse(w http.ResponseWriter) error
 }
 
-type PutAdminComplianceRecord200JSONResponse ComplianceRecord
+type PutAdminComplianceRecord200ResponseHeaders struct {
+	ETag *string
+}
+
+type PutAdminComplianceRecord200JSONResponse struct {
+	Body    ComplianceRecord
+	Headers PutAdminComplianceRecord200ResponseHeaders
+}
 
 func (response PutAdminComplianceRecord200JSONResponse) VisitPutAdminComplianceRecordResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -26562,15 +28946,25 @@ type GetAdminPlanResponseObject interface {
 	VisitGetAdminPlanResponse(w http.ResponseWriter) error
 }
 
-type GetAdminPlan200JSONResponse AdminPlan
+type GetAdminPlan200ResponseHeaders struct {
+	ETag *string
+}
+
+type GetAdminPlan200JSONResponse struct {
+	Body    AdminPlan
+	Headers GetAdminPlan200ResponseHeaders
+}
 
 func (response GetAdminPlan200JSONResponse) VisitGetAdminPlanResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -26594,23 +28988,34 @@ func (response GetAdminPlandefaultApplicationProblemPlusJSONResponse) VisitGetAd
 }
 
 type UpdateAdminPlanRequestObject struct {
-	ID   ID `json:"id"`
-	Body *UpdateAdminPlanJSONRequestBody
+	ID     ID `json:"id"`
+	Params UpdateAdminPlanParams
+	Body   *UpdateAdminPlanJSONRequestBody
 }
 
 type UpdateAdminPlanResponseObject interface {
 	VisitUpdateAdminPlanResponse(w http.ResponseWriter) error
 }
 
-type UpdateAdminPlan200JSONResponse AdminPlan
+type UpdateAdminPlan200ResponseHeaders struct {
+	ETag *string
+}
+
+type UpdateAdminPlan200JSONResponse struct {
+	Body    AdminPlan
+	Headers UpdateAdminPlan200ResponseHeaders
+}
 
 func (response UpdateAdminPlan200JSONResponse) VisitUpdateAdminPlanResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -27138,24 +29543,84 @@ func (response ListAdminSettingsdefaultApplicationProblemPlusJSONResponse) Visit
 	return err
 }
 
+type GetAdminSettingRequestObject struct {
+	Key AdminSettingKey `json:"key"`
+}
+
+type GetAdminSettingResponseObject interface {
+	VisitGetAdminSettingResponse(w http.ResponseWriter) error
+}
+
+type GetAdminSetting200ResponseHeaders struct {
+	ETag *string
+}
+
+type GetAdminSetting200JSONResponse struct {
+	Body    PlatformSetting
+	Headers GetAdminSetting200ResponseHeaders
+}
+
+func (response GetAdminSetting200JSONResponse) VisitGetAdminSettingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminSettingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminSettingdefaultApplicationProblemPlusJSONResponse) VisitGetAdminSettingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type UpdateAdminSettingRequestObject struct {
-	Key  AdminSettingKey `json:"key"`
-	Body *UpdateAdminSettingJSONRequestBody
+	Key    AdminSettingKey `json:"key"`
+	Params UpdateAdminSettingParams
+	Body   *UpdateAdminSettingJSONRequestBody
 }
 
 type UpdateAdminSettingResponseObject interface {
 	VisitUpdateAdminSettingResponse(w http.ResponseWriter) error
 }
 
-type UpdateAdminSetting200JSONResponse PlatformSetting
+type UpdateAdminSetting200ResponseHeaders struct {
+	ETag *string
+}
+
+type UpdateAdminSetting200JSONResponse struct {
+	Body    PlatformSetting
+	Headers UpdateAdminSetting200ResponseHeaders
+}
 
 func (response UpdateAdminSetting200JSONResponse) VisitUpdateAdminSettingResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -27802,24 +30267,84 @@ func (response ListAdminSystemSettingsdefaultApplicationProblemPlusJSONResponse)
 	return err
 }
 
+type GetAdminSystemSettingRequestObject struct {
+	Key AdminSettingKey `json:"key"`
+}
+
+type GetAdminSystemSettingResponseObject interface {
+	VisitGetAdminSystemSettingResponse(w http.ResponseWriter) error
+}
+
+type GetAdminSystemSetting200ResponseHeaders struct {
+	ETag *string
+}
+
+type GetAdminSystemSetting200JSONResponse struct {
+	Body    PlatformSetting
+	Headers GetAdminSystemSetting200ResponseHeaders
+}
+
+func (response GetAdminSystemSetting200JSONResponse) VisitGetAdminSystemSettingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminSystemSettingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminSystemSettingdefaultApplicationProblemPlusJSONResponse) VisitGetAdminSystemSettingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type UpdateAdminSystemSettingRequestObject struct {
-	Key  AdminSettingKey `json:"key"`
-	Body *UpdateAdminSystemSettingJSONRequestBody
+	Key    AdminSettingKey `json:"key"`
+	Params UpdateAdminSystemSettingParams
+	Body   *UpdateAdminSystemSettingJSONRequestBody
 }
 
 type UpdateAdminSystemSettingResponseObject interface {
 	VisitUpdateAdminSystemSettingResponse(w http.ResponseWriter) error
 }
 
-type UpdateAdminSystemSetting200JSONResponse PlatformSetting
+type UpdateAdminSystemSetting200ResponseHeaders struct {
+	ETag *string
+}
+
+type UpdateAdminSystemSetting200JSONResponse struct {
+	Body    PlatformSetting
+	Headers UpdateAdminSystemSetting200ResponseHeaders
+}
 
 func (response UpdateAdminSystemSetting200JSONResponse) VisitUpdateAdminSystemSettingResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -27909,6 +30434,46 @@ type GetTenantDetaildefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetTenantDetaildefaultApplicationProblemPlusJSONResponse) VisitGetTenantDetailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImpersonateTenantRequestObject struct {
+	ID   ID `json:"id"`
+	Body *ImpersonateTenantJSONRequestBody
+}
+
+type ImpersonateTenantResponseObject interface {
+	VisitImpersonateTenantResponse(w http.ResponseWriter) error
+}
+
+type ImpersonateTenant201JSONResponse TenantImpersonation
+
+func (response ImpersonateTenant201JSONResponse) VisitImpersonateTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImpersonateTenantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ImpersonateTenantdefaultApplicationProblemPlusJSONResponse) VisitImpersonateTenantResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -28086,15 +30651,25 @@ type GetAdminTicketResponseObject interface {
 	VisitGetAdminTicketResponse(w http.ResponseWriter) error
 }
 
-type GetAdminTicket200JSONResponse TicketDetail
+type GetAdminTicket200ResponseHeaders struct {
+	ETag *string
+}
+
+type GetAdminTicket200JSONResponse struct {
+	Body    TicketDetail
+	Headers GetAdminTicket200ResponseHeaders
+}
 
 func (response GetAdminTicket200JSONResponse) VisitGetAdminTicketResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -28118,23 +30693,34 @@ func (response GetAdminTicketdefaultApplicationProblemPlusJSONResponse) VisitGet
 }
 
 type UpdateAdminTicketRequestObject struct {
-	ID   ID `json:"id"`
-	Body *UpdateAdminTicketJSONRequestBody
+	ID     ID `json:"id"`
+	Params UpdateAdminTicketParams
+	Body   *UpdateAdminTicketJSONRequestBody
 }
 
 type UpdateAdminTicketResponseObject interface {
 	VisitUpdateAdminTicketResponse(w http.ResponseWriter) error
 }
 
-type UpdateAdminTicket200JSONResponse TicketDetail
+type UpdateAdminTicket200ResponseHeaders struct {
+	ETag *string
+}
+
+type UpdateAdminTicket200JSONResponse struct {
+	Body    TicketDetail
+	Headers UpdateAdminTicket200ResponseHeaders
+}
 
 func (response UpdateAdminTicket200JSONResponse) VisitUpdateAdminTicketResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -28146,6 +30732,101 @@ type UpdateAdminTicketdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UpdateAdminTicketdefaultApplicationProblemPlusJSONResponse) VisitUpdateAdminTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAdminTicketAttachmentRequestObject struct {
+	ID     ID `json:"id"`
+	Params CreateAdminTicketAttachmentParams
+	Body   io.Reader
+}
+
+type CreateAdminTicketAttachmentResponseObject interface {
+	VisitCreateAdminTicketAttachmentResponse(w http.ResponseWriter) error
+}
+
+type CreateAdminTicketAttachment201JSONResponse TicketAttachment
+
+func (response CreateAdminTicketAttachment201JSONResponse) VisitCreateAdminTicketAttachmentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAdminTicketAttachmentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateAdminTicketAttachmentdefaultApplicationProblemPlusJSONResponse) VisitCreateAdminTicketAttachmentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAdminTicketAttachmentRequestObject struct {
+	ID           ID           `json:"id"`
+	AttachmentID AttachmentID `json:"attachmentId"`
+}
+
+type GetAdminTicketAttachmentResponseObject interface {
+	VisitGetAdminTicketAttachmentResponse(w http.ResponseWriter) error
+}
+
+type GetAdminTicketAttachment200ResponseHeaders struct {
+	ContentDisposition *string
+}
+
+type GetAdminTicketAttachment200ApplicationOctetStreamResponse struct {
+	Body          io.Reader
+	Headers       GetAdminTicketAttachment200ResponseHeaders
+	ContentLength int64
+}
+
+func (response GetAdminTicketAttachment200ApplicationOctetStreamResponse) VisitGetAdminTicketAttachmentResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetAdminTicketAttachmentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAdminTicketAttachmentdefaultApplicationProblemPlusJSONResponse) VisitGetAdminTicketAttachmentResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -28392,6 +31073,45 @@ func (response ResetUserPassworddefaultApplicationProblemPlusJSONResponse) Visit
 	return err
 }
 
+type DisableUserTotpRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type DisableUserTotpResponseObject interface {
+	VisitDisableUserTotpResponse(w http.ResponseWriter) error
+}
+
+type DisableUserTotp200JSONResponse TenantUser
+
+func (response DisableUserTotp200JSONResponse) VisitDisableUserTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DisableUserTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DisableUserTotpdefaultApplicationProblemPlusJSONResponse) VisitDisableUserTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RetryAdminWebhookDeliveryRequestObject struct {
 	ID ID `json:"id"`
 }
@@ -28587,6 +31307,105 @@ func (response AcceptInvitedefaultApplicationProblemPlusJSONResponse) VisitAccep
 	return err
 }
 
+type LoginConsoleRequestObject struct {
+	Params LoginConsoleParams
+	Body   *LoginConsoleJSONRequestBody
+}
+
+type LoginConsoleResponseObject interface {
+	VisitLoginConsoleResponse(w http.ResponseWriter) error
+}
+
+type LoginConsole201ResponseHeaders struct {
+	SetCookie *string
+}
+
+type LoginConsole201JSONResponse struct {
+	Body    ConsoleLogin
+	Headers LoginConsole201ResponseHeaders
+}
+
+func (response LoginConsole201JSONResponse) VisitLoginConsoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LoginConsoledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response LoginConsoledefaultApplicationProblemPlusJSONResponse) VisitLoginConsoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LogoutConsoleRequestObject struct {
+	Params LogoutConsoleParams
+}
+
+type LogoutConsoleResponseObject interface {
+	VisitLogoutConsoleResponse(w http.ResponseWriter) error
+}
+
+type LogoutConsole201ResponseHeaders struct {
+	SetCookie *string
+}
+
+type LogoutConsole201JSONResponse struct {
+	Body    ConsoleLogout
+	Headers LogoutConsole201ResponseHeaders
+}
+
+func (response LogoutConsole201JSONResponse) VisitLogoutConsoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LogoutConsoledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response LogoutConsoledefaultApplicationProblemPlusJSONResponse) VisitLogoutConsoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ForgotPasswordRequestObject struct {
 	Body *ForgotPasswordJSONRequestBody
 }
@@ -28672,7 +31491,7 @@ type GetCurrentUserResponseObject interface {
 	VisitGetCurrentUserResponse(w http.ResponseWriter) error
 }
 
-type GetCurrentUser200JSONResponse User
+type GetCurrentUser200JSONResponse CurrentUser
 
 func (response GetCurrentUser200JSONResponse) VisitGetCurrentUserResponse(w http.ResponseWriter) error {
 
@@ -29343,6 +32162,83 @@ func (response GetAnalyticsdefaultApplicationProblemPlusJSONResponse) VisitGetAn
 	return err
 }
 
+type ListMyAnnouncementsRequestObject struct {
+}
+
+type ListMyAnnouncementsResponseObject interface {
+	VisitListMyAnnouncementsResponse(w http.ResponseWriter) error
+}
+
+type ListMyAnnouncements200JSONResponse TenantAnnouncementList
+
+func (response ListMyAnnouncements200JSONResponse) VisitListMyAnnouncementsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMyAnnouncementsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListMyAnnouncementsdefaultApplicationProblemPlusJSONResponse) VisitListMyAnnouncementsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DismissAnnouncementRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type DismissAnnouncementResponseObject interface {
+	VisitDismissAnnouncementResponse(w http.ResponseWriter) error
+}
+
+type DismissAnnouncement201JSONResponse TenantAnnouncement
+
+func (response DismissAnnouncement201JSONResponse) VisitDismissAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DismissAnnouncementdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DismissAnnouncementdefaultApplicationProblemPlusJSONResponse) VisitDismissAnnouncementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAPIKeysRequestObject struct {
 	Params ListAPIKeysParams
 }
@@ -29459,6 +32355,55 @@ type RevokeAPIKeydefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RevokeAPIKeydefaultApplicationProblemPlusJSONResponse) VisitRevokeAPIKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTenantAuditRequestObject struct {
+	Params ListTenantAuditParams
+}
+
+type ListTenantAuditResponseObject interface {
+	VisitListTenantAuditResponse(w http.ResponseWriter) error
+}
+
+type ListTenantAudit200ResponseHeaders struct {
+	Link *string
+}
+
+type ListTenantAudit200JSONResponse struct {
+	Body    TenantAuditEntryList
+	Headers ListTenantAudit200ResponseHeaders
+}
+
+func (response ListTenantAudit200JSONResponse) VisitListTenantAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTenantAuditdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListTenantAuditdefaultApplicationProblemPlusJSONResponse) VisitListTenantAuditResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -33013,6 +35958,315 @@ func (response TestRestreamTargetdefaultApplicationProblemPlusJSONResponse) Visi
 	return err
 }
 
+type EndOtherSignInsRequestObject struct {
+}
+
+type EndOtherSignInsResponseObject interface {
+	VisitEndOtherSignInsResponse(w http.ResponseWriter) error
+}
+
+type EndOtherSignIns200JSONResponse EndedSignIns
+
+func (response EndOtherSignIns200JSONResponse) VisitEndOtherSignInsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndOtherSignInsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response EndOtherSignInsdefaultApplicationProblemPlusJSONResponse) VisitEndOtherSignInsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSignInsRequestObject struct {
+}
+
+type ListSignInsResponseObject interface {
+	VisitListSignInsResponse(w http.ResponseWriter) error
+}
+
+type ListSignIns200JSONResponse SignInList
+
+func (response ListSignIns200JSONResponse) VisitListSignInsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSignInsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListSignInsdefaultApplicationProblemPlusJSONResponse) VisitListSignInsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndSignInRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type EndSignInResponseObject interface {
+	VisitEndSignInResponse(w http.ResponseWriter) error
+}
+
+type EndSignIn200JSONResponse SignIn
+
+func (response EndSignIn200JSONResponse) VisitEndSignInResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndSignIndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response EndSignIndefaultApplicationProblemPlusJSONResponse) VisitEndSignInResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DisableTotpRequestObject struct {
+	Body *DisableTotpJSONRequestBody
+}
+
+type DisableTotpResponseObject interface {
+	VisitDisableTotpResponse(w http.ResponseWriter) error
+}
+
+type DisableTotp200JSONResponse Totp
+
+func (response DisableTotp200JSONResponse) VisitDisableTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DisableTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DisableTotpdefaultApplicationProblemPlusJSONResponse) VisitDisableTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTotpRequestObject struct {
+}
+
+type GetTotpResponseObject interface {
+	VisitGetTotpResponse(w http.ResponseWriter) error
+}
+
+type GetTotp200JSONResponse Totp
+
+func (response GetTotp200JSONResponse) VisitGetTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTotpdefaultApplicationProblemPlusJSONResponse) VisitGetTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginTotpRequestObject struct {
+	Body *BeginTotpJSONRequestBody
+}
+
+type BeginTotpResponseObject interface {
+	VisitBeginTotpResponse(w http.ResponseWriter) error
+}
+
+type BeginTotp201JSONResponse TotpSetup
+
+func (response BeginTotp201JSONResponse) VisitBeginTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response BeginTotpdefaultApplicationProblemPlusJSONResponse) VisitBeginTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConfirmTotpRequestObject struct {
+	Body *ConfirmTotpJSONRequestBody
+}
+
+type ConfirmTotpResponseObject interface {
+	VisitConfirmTotpResponse(w http.ResponseWriter) error
+}
+
+type ConfirmTotp201JSONResponse RecoveryCodes
+
+func (response ConfirmTotp201JSONResponse) VisitConfirmTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConfirmTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ConfirmTotpdefaultApplicationProblemPlusJSONResponse) VisitConfirmTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenewRecoveryCodesRequestObject struct {
+	Body *RenewRecoveryCodesJSONRequestBody
+}
+
+type RenewRecoveryCodesResponseObject interface {
+	VisitRenewRecoveryCodesResponse(w http.ResponseWriter) error
+}
+
+type RenewRecoveryCodes201JSONResponse RecoveryCodes
+
+func (response RenewRecoveryCodes201JSONResponse) VisitRenewRecoveryCodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenewRecoveryCodesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RenewRecoveryCodesdefaultApplicationProblemPlusJSONResponse) VisitRenewRecoveryCodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListSessionsRequestObject struct {
 	Params ListSessionsParams
 }
@@ -35411,6 +38665,45 @@ func (response ChangeTeamMemberRoledefaultApplicationProblemPlusJSONResponse) Vi
 	return err
 }
 
+type DisableTeamMemberTotpRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type DisableTeamMemberTotpResponseObject interface {
+	VisitDisableTeamMemberTotpResponse(w http.ResponseWriter) error
+}
+
+type DisableTeamMemberTotp200JSONResponse TeamMember
+
+func (response DisableTeamMemberTotp200JSONResponse) VisitDisableTeamMemberTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DisableTeamMemberTotpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DisableTeamMemberTotpdefaultApplicationProblemPlusJSONResponse) VisitDisableTeamMemberTotpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetTenantRequestObject struct {
 }
 
@@ -35477,6 +38770,306 @@ type UpdateTenantdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UpdateTenantdefaultApplicationProblemPlusJSONResponse) VisitUpdateTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTicketAttachmentRequestObject struct {
+	Params CreateTicketAttachmentParams
+	Body   io.Reader
+}
+
+type CreateTicketAttachmentResponseObject interface {
+	VisitCreateTicketAttachmentResponse(w http.ResponseWriter) error
+}
+
+type CreateTicketAttachment201JSONResponse TicketAttachment
+
+func (response CreateTicketAttachment201JSONResponse) VisitCreateTicketAttachmentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTicketAttachmentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateTicketAttachmentdefaultApplicationProblemPlusJSONResponse) VisitCreateTicketAttachmentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTicketsRequestObject struct {
+	Params ListTicketsParams
+}
+
+type ListTicketsResponseObject interface {
+	VisitListTicketsResponse(w http.ResponseWriter) error
+}
+
+type ListTickets200ResponseHeaders struct {
+	Link *string
+}
+
+type ListTickets200JSONResponse struct {
+	Body    SupportTicketList
+	Headers ListTickets200ResponseHeaders
+}
+
+func (response ListTickets200JSONResponse) VisitListTicketsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTicketsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListTicketsdefaultApplicationProblemPlusJSONResponse) VisitListTicketsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTicketRequestObject struct {
+	Body *CreateTicketJSONRequestBody
+}
+
+type CreateTicketResponseObject interface {
+	VisitCreateTicketResponse(w http.ResponseWriter) error
+}
+
+type CreateTicket201JSONResponse SupportTicketDetail
+
+func (response CreateTicket201JSONResponse) VisitCreateTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTicketdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateTicketdefaultApplicationProblemPlusJSONResponse) VisitCreateTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTicketRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type GetTicketResponseObject interface {
+	VisitGetTicketResponse(w http.ResponseWriter) error
+}
+
+type GetTicket200JSONResponse SupportTicketDetail
+
+func (response GetTicket200JSONResponse) VisitGetTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTicketdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTicketdefaultApplicationProblemPlusJSONResponse) VisitGetTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTicketAttachmentRequestObject struct {
+	ID           ID           `json:"id"`
+	AttachmentID AttachmentID `json:"attachmentId"`
+}
+
+type GetTicketAttachmentResponseObject interface {
+	VisitGetTicketAttachmentResponse(w http.ResponseWriter) error
+}
+
+type GetTicketAttachment200ResponseHeaders struct {
+	ContentDisposition *string
+}
+
+type GetTicketAttachment200ApplicationOctetStreamResponse struct {
+	Body          io.Reader
+	Headers       GetTicketAttachment200ResponseHeaders
+	ContentLength int64
+}
+
+func (response GetTicketAttachment200ApplicationOctetStreamResponse) VisitGetTicketAttachmentResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetTicketAttachmentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTicketAttachmentdefaultApplicationProblemPlusJSONResponse) VisitGetTicketAttachmentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CloseTicketRequestObject struct {
+	ID ID `json:"id"`
+}
+
+type CloseTicketResponseObject interface {
+	VisitCloseTicketResponse(w http.ResponseWriter) error
+}
+
+type CloseTicket201JSONResponse SupportTicketDetail
+
+func (response CloseTicket201JSONResponse) VisitCloseTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CloseTicketdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CloseTicketdefaultApplicationProblemPlusJSONResponse) VisitCloseTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddTicketMessageRequestObject struct {
+	ID   ID `json:"id"`
+	Body *AddTicketMessageJSONRequestBody
+}
+
+type AddTicketMessageResponseObject interface {
+	VisitAddTicketMessageResponse(w http.ResponseWriter) error
+}
+
+type AddTicketMessage201JSONResponse SupportTicketDetail
+
+func (response AddTicketMessage201JSONResponse) VisitAddTicketMessageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddTicketMessagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AddTicketMessagedefaultApplicationProblemPlusJSONResponse) VisitAddTicketMessageResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -37117,6 +40710,9 @@ func (response CapturePutdefaultApplicationProblemPlusJSONResponse) VisitCapture
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// DisableAdministratorTotp Disable another admin's second factor
+	// (DELETE /v1/admin/administrators/{id}/totp)
+	DisableAdministratorTotp(ctx context.Context, request DisableAdministratorTotpRequestObject) (DisableAdministratorTotpResponseObject, error)
 	// ListAnnouncements List announcements
 	// (GET /v1/admin/announcements)
 	ListAnnouncements(ctx context.Context, request ListAnnouncementsRequestObject) (ListAnnouncementsResponseObject, error)
@@ -37138,12 +40734,42 @@ type StrictServerInterface interface {
 	// ListAuditEntries Read the audit log
 	// (GET /v1/admin/audit)
 	ListAuditEntries(ctx context.Context, request ListAuditEntriesRequestObject) (ListAuditEntriesResponseObject, error)
+	// LoginAdminConsole Log in to the admin console
+	// (POST /v1/admin/auth/console/login)
+	LoginAdminConsole(ctx context.Context, request LoginAdminConsoleRequestObject) (LoginAdminConsoleResponseObject, error)
+	// LogoutAdminConsole Log out of the admin console
+	// (POST /v1/admin/auth/console/logout)
+	LogoutAdminConsole(ctx context.Context, request LogoutAdminConsoleRequestObject) (LogoutAdminConsoleResponseObject, error)
 	// LoginAdmin Log in as an admin
 	// (POST /v1/admin/auth/login)
 	LoginAdmin(ctx context.Context, request LoginAdminRequestObject) (LoginAdminResponseObject, error)
 	// GetCurrentAdmin Get the current admin
 	// (GET /v1/admin/auth/me)
 	GetCurrentAdmin(ctx context.Context, request GetCurrentAdminRequestObject) (GetCurrentAdminResponseObject, error)
+	// EndOtherAdminSignIns End all your other logins
+	// (DELETE /v1/admin/auth/sessions)
+	EndOtherAdminSignIns(ctx context.Context, request EndOtherAdminSignInsRequestObject) (EndOtherAdminSignInsResponseObject, error)
+	// ListAdminSignIns List your logins
+	// (GET /v1/admin/auth/sessions)
+	ListAdminSignIns(ctx context.Context, request ListAdminSignInsRequestObject) (ListAdminSignInsResponseObject, error)
+	// EndAdminSignIn End one of your logins
+	// (DELETE /v1/admin/auth/sessions/{id})
+	EndAdminSignIn(ctx context.Context, request EndAdminSignInRequestObject) (EndAdminSignInResponseObject, error)
+	// DisableAdminTotp Disable your second factor
+	// (DELETE /v1/admin/auth/totp)
+	DisableAdminTotp(ctx context.Context, request DisableAdminTotpRequestObject) (DisableAdminTotpResponseObject, error)
+	// GetAdminTotp Get the state of your second factor
+	// (GET /v1/admin/auth/totp)
+	GetAdminTotp(ctx context.Context, request GetAdminTotpRequestObject) (GetAdminTotpResponseObject, error)
+	// BeginAdminTotp Begin to enable a second factor
+	// (POST /v1/admin/auth/totp)
+	BeginAdminTotp(ctx context.Context, request BeginAdminTotpRequestObject) (BeginAdminTotpResponseObject, error)
+	// ConfirmAdminTotp Enable the second factor with its first code
+	// (POST /v1/admin/auth/totp/confirm)
+	ConfirmAdminTotp(ctx context.Context, request ConfirmAdminTotpRequestObject) (ConfirmAdminTotpResponseObject, error)
+	// RenewAdminRecoveryCodes Replace your recovery codes
+	// (POST /v1/admin/auth/totp/recovery-codes)
+	RenewAdminRecoveryCodes(ctx context.Context, request RenewAdminRecoveryCodesRequestObject) (RenewAdminRecoveryCodesResponseObject, error)
 	// ImportCdnLogs Import a CDN's access log
 	// (POST /v1/admin/bandwidth/import-cdn-logs)
 	ImportCdnLogs(ctx context.Context, request ImportCdnLogsRequestObject) (ImportCdnLogsResponseObject, error)
@@ -37159,6 +40785,9 @@ type StrictServerInterface interface {
 	// GetAdminComplianceOverview Get the tenants' compliance overview
 	// (GET /v1/admin/compliance/overview)
 	GetAdminComplianceOverview(ctx context.Context, request GetAdminComplianceOverviewRequestObject) (GetAdminComplianceOverviewResponseObject, error)
+	// GetAdminComplianceRecord Get a tenant's compliance record
+	// (GET /v1/admin/compliance/{tenantId})
+	GetAdminComplianceRecord(ctx context.Context, request GetAdminComplianceRecordRequestObject) (GetAdminComplianceRecordResponseObject, error)
 	// PutAdminComplianceRecord Replace a tenant's compliance record
 	// (PUT /v1/admin/compliance/{tenantId})
 	PutAdminComplianceRecord(ctx context.Context, request PutAdminComplianceRecordRequestObject) (PutAdminComplianceRecordResponseObject, error)
@@ -37255,6 +40884,9 @@ type StrictServerInterface interface {
 	// ListAdminSettings List the platform's settings
 	// (GET /v1/admin/settings)
 	ListAdminSettings(ctx context.Context, request ListAdminSettingsRequestObject) (ListAdminSettingsResponseObject, error)
+	// GetAdminSetting Get one of the platform's settings
+	// (GET /v1/admin/settings/{key})
+	GetAdminSetting(ctx context.Context, request GetAdminSettingRequestObject) (GetAdminSettingResponseObject, error)
 	// UpdateAdminSetting Change one of the platform's settings
 	// (PUT /v1/admin/settings/{key})
 	UpdateAdminSetting(ctx context.Context, request UpdateAdminSettingRequestObject) (UpdateAdminSettingResponseObject, error)
@@ -37306,6 +40938,9 @@ type StrictServerInterface interface {
 	// ListAdminSystemSettings List the servers' settings
 	// (GET /v1/admin/system/settings)
 	ListAdminSystemSettings(ctx context.Context, request ListAdminSystemSettingsRequestObject) (ListAdminSystemSettingsResponseObject, error)
+	// GetAdminSystemSetting Get one of the servers' settings
+	// (GET /v1/admin/system/settings/{key})
+	GetAdminSystemSetting(ctx context.Context, request GetAdminSystemSettingRequestObject) (GetAdminSystemSettingResponseObject, error)
 	// UpdateAdminSystemSetting Change one of the servers' settings
 	// (PUT /v1/admin/system/settings/{key})
 	UpdateAdminSystemSetting(ctx context.Context, request UpdateAdminSystemSettingRequestObject) (UpdateAdminSystemSettingResponseObject, error)
@@ -37315,6 +40950,9 @@ type StrictServerInterface interface {
 	// GetTenantDetail Get a tenant with its users, keys, recent streams and audit
 	// (GET /v1/admin/tenants/{id})
 	GetTenantDetail(ctx context.Context, request GetTenantDetailRequestObject) (GetTenantDetailResponseObject, error)
+	// ImpersonateTenant Impersonate a user of a tenant
+	// (POST /v1/admin/tenants/{id}/impersonate)
+	ImpersonateTenant(ctx context.Context, request ImpersonateTenantRequestObject) (ImpersonateTenantResponseObject, error)
 	// ChangeTenantPlan Change a tenant's plan
 	// (PATCH /v1/admin/tenants/{id}/plan)
 	ChangeTenantPlan(ctx context.Context, request ChangeTenantPlanRequestObject) (ChangeTenantPlanResponseObject, error)
@@ -37333,6 +40971,12 @@ type StrictServerInterface interface {
 	// UpdateAdminTicket Change a ticket
 	// (PATCH /v1/admin/tickets/{id})
 	UpdateAdminTicket(ctx context.Context, request UpdateAdminTicketRequestObject) (UpdateAdminTicketResponseObject, error)
+	// CreateAdminTicketAttachment Upload a file for an answer
+	// (POST /v1/admin/tickets/{id}/attachments)
+	CreateAdminTicketAttachment(ctx context.Context, request CreateAdminTicketAttachmentRequestObject) (CreateAdminTicketAttachmentResponseObject, error)
+	// GetAdminTicketAttachment Download a file of a ticket
+	// (GET /v1/admin/tickets/{id}/attachments/{attachmentId})
+	GetAdminTicketAttachment(ctx context.Context, request GetAdminTicketAttachmentRequestObject) (GetAdminTicketAttachmentResponseObject, error)
 	// ReplyToTicket Answer a ticket
 	// (POST /v1/admin/tickets/{id}/reply)
 	ReplyToTicket(ctx context.Context, request ReplyToTicketRequestObject) (ReplyToTicketResponseObject, error)
@@ -37351,6 +40995,9 @@ type StrictServerInterface interface {
 	// ResetUserPassword Reset a user's password
 	// (POST /v1/admin/users/{id}/reset-password)
 	ResetUserPassword(ctx context.Context, request ResetUserPasswordRequestObject) (ResetUserPasswordResponseObject, error)
+	// DisableUserTotp Disable a user's second factor
+	// (DELETE /v1/admin/users/{id}/totp)
+	DisableUserTotp(ctx context.Context, request DisableUserTotpRequestObject) (DisableUserTotpResponseObject, error)
 	// RetryAdminWebhookDelivery Retry a delivery now
 	// (POST /v1/admin/webhooks/deliveries/{id}/retry)
 	RetryAdminWebhookDelivery(ctx context.Context, request RetryAdminWebhookDeliveryRequestObject) (RetryAdminWebhookDeliveryResponseObject, error)
@@ -37366,6 +41013,12 @@ type StrictServerInterface interface {
 	// AcceptInvite Join a team with a mailed link
 	// (POST /v1/auth/accept-invite)
 	AcceptInvite(ctx context.Context, request AcceptInviteRequestObject) (AcceptInviteResponseObject, error)
+	// LoginConsole Log in to the console
+	// (POST /v1/auth/console/login)
+	LoginConsole(ctx context.Context, request LoginConsoleRequestObject) (LoginConsoleResponseObject, error)
+	// LogoutConsole Log out of the console
+	// (POST /v1/auth/console/logout)
+	LogoutConsole(ctx context.Context, request LogoutConsoleRequestObject) (LogoutConsoleResponseObject, error)
 	// ForgotPassword Request a link to set a new password
 	// (POST /v1/auth/forgot-password)
 	ForgotPassword(ctx context.Context, request ForgotPasswordRequestObject) (ForgotPasswordResponseObject, error)
@@ -37420,6 +41073,12 @@ type StrictServerInterface interface {
 	// GetAnalytics Get figures over time
 	// (GET /v1/me/analytics)
 	GetAnalytics(ctx context.Context, request GetAnalyticsRequestObject) (GetAnalyticsResponseObject, error)
+	// ListMyAnnouncements List the platform's announcements
+	// (GET /v1/me/announcements)
+	ListMyAnnouncements(ctx context.Context, request ListMyAnnouncementsRequestObject) (ListMyAnnouncementsResponseObject, error)
+	// DismissAnnouncement Dismiss an announcement
+	// (POST /v1/me/announcements/{id}/dismiss)
+	DismissAnnouncement(ctx context.Context, request DismissAnnouncementRequestObject) (DismissAnnouncementResponseObject, error)
 	// ListAPIKeys List API keys
 	// (GET /v1/me/api-keys)
 	ListAPIKeys(ctx context.Context, request ListAPIKeysRequestObject) (ListAPIKeysResponseObject, error)
@@ -37429,6 +41088,9 @@ type StrictServerInterface interface {
 	// RevokeAPIKey Revoke an API key
 	// (DELETE /v1/me/api-keys/{id})
 	RevokeAPIKey(ctx context.Context, request RevokeAPIKeyRequestObject) (RevokeAPIKeyResponseObject, error)
+	// ListTenantAudit Read the tenant's audit log
+	// (GET /v1/me/audit)
+	ListTenantAudit(ctx context.Context, request ListTenantAuditRequestObject) (ListTenantAuditResponseObject, error)
 	// CreateBillingCheckout Book a plan
 	// (POST /v1/me/billing/checkout)
 	CreateBillingCheckout(ctx context.Context, request CreateBillingCheckoutRequestObject) (CreateBillingCheckoutResponseObject, error)
@@ -37687,6 +41349,30 @@ type StrictServerInterface interface {
 	// TestRestreamTarget Test a restream target
 	// (POST /v1/me/restream/targets/{id}/test)
 	TestRestreamTarget(ctx context.Context, request TestRestreamTargetRequestObject) (TestRestreamTargetResponseObject, error)
+	// EndOtherSignIns End all your other logins
+	// (DELETE /v1/me/security/sessions)
+	EndOtherSignIns(ctx context.Context, request EndOtherSignInsRequestObject) (EndOtherSignInsResponseObject, error)
+	// ListSignIns List your logins
+	// (GET /v1/me/security/sessions)
+	ListSignIns(ctx context.Context, request ListSignInsRequestObject) (ListSignInsResponseObject, error)
+	// EndSignIn End one of your logins
+	// (DELETE /v1/me/security/sessions/{id})
+	EndSignIn(ctx context.Context, request EndSignInRequestObject) (EndSignInResponseObject, error)
+	// DisableTotp Disable your second factor
+	// (DELETE /v1/me/security/totp)
+	DisableTotp(ctx context.Context, request DisableTotpRequestObject) (DisableTotpResponseObject, error)
+	// GetTotp Get the state of your second factor
+	// (GET /v1/me/security/totp)
+	GetTotp(ctx context.Context, request GetTotpRequestObject) (GetTotpResponseObject, error)
+	// BeginTotp Begin to enable a second factor
+	// (POST /v1/me/security/totp)
+	BeginTotp(ctx context.Context, request BeginTotpRequestObject) (BeginTotpResponseObject, error)
+	// ConfirmTotp Enable the second factor with its first code
+	// (POST /v1/me/security/totp/confirm)
+	ConfirmTotp(ctx context.Context, request ConfirmTotpRequestObject) (ConfirmTotpResponseObject, error)
+	// RenewRecoveryCodes Replace your recovery codes
+	// (POST /v1/me/security/totp/recovery-codes)
+	RenewRecoveryCodes(ctx context.Context, request RenewRecoveryCodesRequestObject) (RenewRecoveryCodesResponseObject, error)
 	// ListSessions List sessions
 	// (GET /v1/me/sessions)
 	ListSessions(ctx context.Context, request ListSessionsRequestObject) (ListSessionsResponseObject, error)
@@ -37861,12 +41547,36 @@ type StrictServerInterface interface {
 	// ChangeTeamMemberRole Change a member's role
 	// (PATCH /v1/me/team/{id}/role)
 	ChangeTeamMemberRole(ctx context.Context, request ChangeTeamMemberRoleRequestObject) (ChangeTeamMemberRoleResponseObject, error)
+	// DisableTeamMemberTotp Disable a member's second factor
+	// (DELETE /v1/me/team/{id}/totp)
+	DisableTeamMemberTotp(ctx context.Context, request DisableTeamMemberTotpRequestObject) (DisableTeamMemberTotpResponseObject, error)
 	// GetTenant Get the caller's tenant
 	// (GET /v1/me/tenant)
 	GetTenant(ctx context.Context, request GetTenantRequestObject) (GetTenantResponseObject, error)
 	// UpdateTenant Change the tenant
 	// (PATCH /v1/me/tenant)
 	UpdateTenant(ctx context.Context, request UpdateTenantRequestObject) (UpdateTenantResponseObject, error)
+	// CreateTicketAttachment Upload a file for a ticket
+	// (POST /v1/me/ticket-attachments)
+	CreateTicketAttachment(ctx context.Context, request CreateTicketAttachmentRequestObject) (CreateTicketAttachmentResponseObject, error)
+	// ListTickets List the tenant's tickets
+	// (GET /v1/me/tickets)
+	ListTickets(ctx context.Context, request ListTicketsRequestObject) (ListTicketsResponseObject, error)
+	// CreateTicket Ask the platform's support
+	// (POST /v1/me/tickets)
+	CreateTicket(ctx context.Context, request CreateTicketRequestObject) (CreateTicketResponseObject, error)
+	// GetTicket Get a ticket with its messages
+	// (GET /v1/me/tickets/{id})
+	GetTicket(ctx context.Context, request GetTicketRequestObject) (GetTicketResponseObject, error)
+	// GetTicketAttachment Download a file of a ticket
+	// (GET /v1/me/tickets/{id}/attachments/{attachmentId})
+	GetTicketAttachment(ctx context.Context, request GetTicketAttachmentRequestObject) (GetTicketAttachmentResponseObject, error)
+	// CloseTicket Close a ticket
+	// (POST /v1/me/tickets/{id}/close)
+	CloseTicket(ctx context.Context, request CloseTicketRequestObject) (CloseTicketResponseObject, error)
+	// AddTicketMessage Add a message to a ticket
+	// (POST /v1/me/tickets/{id}/reply)
+	AddTicketMessage(ctx context.Context, request AddTicketMessageRequestObject) (AddTicketMessageResponseObject, error)
 	// GetTranscode Get a transcode
 	// (GET /v1/me/transcodes/{id})
 	GetTranscode(ctx context.Context, request GetTranscodeRequestObject) (GetTranscodeResponseObject, error)
@@ -38001,6 +41711,31 @@ type strictHandler struct {
 	middlewares []StrictMiddlewareFunc
 }
 
+// DisableAdministratorTotp operation middleware
+func (sh *strictHandler) DisableAdministratorTotp(ctx echo.Context, id ID) error {
+	var request DisableAdministratorTotpRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DisableAdministratorTotp(ctx.Request().Context(), request.(DisableAdministratorTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DisableAdministratorTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DisableAdministratorTotpResponseObject); ok {
+		return validResponse.VisitDisableAdministratorTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListAnnouncements operation middleware
 func (sh *strictHandler) ListAnnouncements(ctx echo.Context, params ListAnnouncementsParams) error {
 	var request ListAnnouncementsRequestObject
@@ -38123,10 +41858,11 @@ func (sh *strictHandler) GetAnnouncement(ctx echo.Context, id ID) error {
 }
 
 // UpdateAnnouncement operation middleware
-func (sh *strictHandler) UpdateAnnouncement(ctx echo.Context, id ID) error {
+func (sh *strictHandler) UpdateAnnouncement(ctx echo.Context, id ID, params UpdateAnnouncementParams) error {
 	var request UpdateAnnouncementRequestObject
 
 	request.ID = id
+	request.Params = params
 
 	var body UpdateAnnouncementJSONRequestBody
 	var err error
@@ -38220,6 +41956,79 @@ func (sh *strictHandler) ListAuditEntries(ctx echo.Context, params ListAuditEntr
 	return nil
 }
 
+// LoginAdminConsole operation middleware
+func (sh *strictHandler) LoginAdminConsole(ctx echo.Context, params LoginAdminConsoleParams) error {
+	var request LoginAdminConsoleRequestObject
+
+	request.Params = params
+
+	var body LoginAdminConsoleJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.LoginAdminConsole(ctx.Request().Context(), request.(LoginAdminConsoleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LoginAdminConsole")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(LoginAdminConsoleResponseObject); ok {
+		return validResponse.VisitLoginAdminConsoleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// LogoutAdminConsole operation middleware
+func (sh *strictHandler) LogoutAdminConsole(ctx echo.Context, params LogoutAdminConsoleParams) error {
+	var request LogoutAdminConsoleRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.LogoutAdminConsole(ctx.Request().Context(), request.(LogoutAdminConsoleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LogoutAdminConsole")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(LogoutAdminConsoleResponseObject); ok {
+		return validResponse.VisitLogoutAdminConsoleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // LoginAdmin operation middleware
 func (sh *strictHandler) LoginAdmin(ctx echo.Context) error {
 	var request LoginAdminRequestObject
@@ -38283,6 +42092,284 @@ func (sh *strictHandler) GetCurrentAdmin(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetCurrentAdminResponseObject); ok {
 		return validResponse.VisitGetCurrentAdminResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// EndOtherAdminSignIns operation middleware
+func (sh *strictHandler) EndOtherAdminSignIns(ctx echo.Context) error {
+	var request EndOtherAdminSignInsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EndOtherAdminSignIns(ctx.Request().Context(), request.(EndOtherAdminSignInsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndOtherAdminSignIns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EndOtherAdminSignInsResponseObject); ok {
+		return validResponse.VisitEndOtherAdminSignInsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAdminSignIns operation middleware
+func (sh *strictHandler) ListAdminSignIns(ctx echo.Context) error {
+	var request ListAdminSignInsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAdminSignIns(ctx.Request().Context(), request.(ListAdminSignInsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAdminSignIns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAdminSignInsResponseObject); ok {
+		return validResponse.VisitListAdminSignInsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// EndAdminSignIn operation middleware
+func (sh *strictHandler) EndAdminSignIn(ctx echo.Context, id ID) error {
+	var request EndAdminSignInRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EndAdminSignIn(ctx.Request().Context(), request.(EndAdminSignInRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndAdminSignIn")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EndAdminSignInResponseObject); ok {
+		return validResponse.VisitEndAdminSignInResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DisableAdminTotp operation middleware
+func (sh *strictHandler) DisableAdminTotp(ctx echo.Context) error {
+	var request DisableAdminTotpRequestObject
+
+	var body DisableAdminTotpJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DisableAdminTotp(ctx.Request().Context(), request.(DisableAdminTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DisableAdminTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DisableAdminTotpResponseObject); ok {
+		return validResponse.VisitDisableAdminTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminTotp operation middleware
+func (sh *strictHandler) GetAdminTotp(ctx echo.Context) error {
+	var request GetAdminTotpRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminTotp(ctx.Request().Context(), request.(GetAdminTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminTotpResponseObject); ok {
+		return validResponse.VisitGetAdminTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// BeginAdminTotp operation middleware
+func (sh *strictHandler) BeginAdminTotp(ctx echo.Context) error {
+	var request BeginAdminTotpRequestObject
+
+	var body BeginAdminTotpJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginAdminTotp(ctx.Request().Context(), request.(BeginAdminTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginAdminTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(BeginAdminTotpResponseObject); ok {
+		return validResponse.VisitBeginAdminTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ConfirmAdminTotp operation middleware
+func (sh *strictHandler) ConfirmAdminTotp(ctx echo.Context) error {
+	var request ConfirmAdminTotpRequestObject
+
+	var body ConfirmAdminTotpJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ConfirmAdminTotp(ctx.Request().Context(), request.(ConfirmAdminTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ConfirmAdminTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ConfirmAdminTotpResponseObject); ok {
+		return validResponse.VisitConfirmAdminTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RenewAdminRecoveryCodes operation middleware
+func (sh *strictHandler) RenewAdminRecoveryCodes(ctx echo.Context) error {
+	var request RenewAdminRecoveryCodesRequestObject
+
+	var body RenewAdminRecoveryCodesJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RenewAdminRecoveryCodes(ctx.Request().Context(), request.(RenewAdminRecoveryCodesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenewAdminRecoveryCodes")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RenewAdminRecoveryCodesResponseObject); ok {
+		return validResponse.VisitRenewAdminRecoveryCodesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -38433,11 +42520,37 @@ func (sh *strictHandler) GetAdminComplianceOverview(ctx echo.Context, params Get
 	return nil
 }
 
+// GetAdminComplianceRecord operation middleware
+func (sh *strictHandler) GetAdminComplianceRecord(ctx echo.Context, tenantID TenantID) error {
+	var request GetAdminComplianceRecordRequestObject
+
+	request.TenantID = tenantID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminComplianceRecord(ctx.Request().Context(), request.(GetAdminComplianceRecordRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminComplianceRecord")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminComplianceRecordResponseObject); ok {
+		return validResponse.VisitGetAdminComplianceRecordResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // PutAdminComplianceRecord operation middleware
-func (sh *strictHandler) PutAdminComplianceRecord(ctx echo.Context, tenantID TenantID) error {
+func (sh *strictHandler) PutAdminComplianceRecord(ctx echo.Context, tenantID TenantID, params PutAdminComplianceRecordParams) error {
 	var request PutAdminComplianceRecordRequestObject
 
 	request.TenantID = tenantID
+	request.Params = params
 
 	var body PutAdminComplianceRecordJSONRequestBody
 	var err error
@@ -38942,10 +43055,11 @@ func (sh *strictHandler) GetAdminPlan(ctx echo.Context, id ID) error {
 }
 
 // UpdateAdminPlan operation middleware
-func (sh *strictHandler) UpdateAdminPlan(ctx echo.Context, id ID) error {
+func (sh *strictHandler) UpdateAdminPlan(ctx echo.Context, id ID, params UpdateAdminPlanParams) error {
 	var request UpdateAdminPlanRequestObject
 
 	request.ID = id
+	request.Params = params
 
 	var body UpdateAdminPlanJSONRequestBody
 	var err error
@@ -39352,11 +43466,37 @@ func (sh *strictHandler) ListAdminSettings(ctx echo.Context) error {
 	return nil
 }
 
+// GetAdminSetting operation middleware
+func (sh *strictHandler) GetAdminSetting(ctx echo.Context, key AdminSettingKey) error {
+	var request GetAdminSettingRequestObject
+
+	request.Key = key
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminSetting(ctx.Request().Context(), request.(GetAdminSettingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminSetting")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminSettingResponseObject); ok {
+		return validResponse.VisitGetAdminSettingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // UpdateAdminSetting operation middleware
-func (sh *strictHandler) UpdateAdminSetting(ctx echo.Context, key AdminSettingKey) error {
+func (sh *strictHandler) UpdateAdminSetting(ctx echo.Context, key AdminSettingKey, params UpdateAdminSettingParams) error {
 	var request UpdateAdminSettingRequestObject
 
 	request.Key = key
+	request.Params = params
 
 	var body UpdateAdminSettingJSONRequestBody
 	var err error
@@ -39863,11 +44003,37 @@ func (sh *strictHandler) ListAdminSystemSettings(ctx echo.Context) error {
 	return nil
 }
 
+// GetAdminSystemSetting operation middleware
+func (sh *strictHandler) GetAdminSystemSetting(ctx echo.Context, key AdminSettingKey) error {
+	var request GetAdminSystemSettingRequestObject
+
+	request.Key = key
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminSystemSetting(ctx.Request().Context(), request.(GetAdminSystemSettingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminSystemSetting")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminSystemSettingResponseObject); ok {
+		return validResponse.VisitGetAdminSystemSettingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // UpdateAdminSystemSetting operation middleware
-func (sh *strictHandler) UpdateAdminSystemSetting(ctx echo.Context, key AdminSettingKey) error {
+func (sh *strictHandler) UpdateAdminSystemSetting(ctx echo.Context, key AdminSettingKey, params UpdateAdminSystemSettingParams) error {
 	var request UpdateAdminSystemSettingRequestObject
 
 	request.Key = key
+	request.Params = params
 
 	var body UpdateAdminSystemSettingJSONRequestBody
 	var err error
@@ -39955,6 +44121,54 @@ func (sh *strictHandler) GetTenantDetail(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(GetTenantDetailResponseObject); ok {
 		return validResponse.VisitGetTenantDetailResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ImpersonateTenant operation middleware
+func (sh *strictHandler) ImpersonateTenant(ctx echo.Context, id ID) error {
+	var request ImpersonateTenantRequestObject
+
+	request.ID = id
+
+	var body ImpersonateTenantJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ImpersonateTenant(ctx.Request().Context(), request.(ImpersonateTenantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ImpersonateTenant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ImpersonateTenantResponseObject); ok {
+		return validResponse.VisitImpersonateTenantResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -40133,10 +44347,11 @@ func (sh *strictHandler) GetAdminTicket(ctx echo.Context, id ID) error {
 }
 
 // UpdateAdminTicket operation middleware
-func (sh *strictHandler) UpdateAdminTicket(ctx echo.Context, id ID) error {
+func (sh *strictHandler) UpdateAdminTicket(ctx echo.Context, id ID, params UpdateAdminTicketParams) error {
 	var request UpdateAdminTicketRequestObject
 
 	request.ID = id
+	request.Params = params
 
 	var body UpdateAdminTicketJSONRequestBody
 	var err error
@@ -40174,6 +44389,60 @@ func (sh *strictHandler) UpdateAdminTicket(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(UpdateAdminTicketResponseObject); ok {
 		return validResponse.VisitUpdateAdminTicketResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateAdminTicketAttachment operation middleware
+func (sh *strictHandler) CreateAdminTicketAttachment(ctx echo.Context, id ID, params CreateAdminTicketAttachmentParams) error {
+	var request CreateAdminTicketAttachmentRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	request.Body = ctx.Request().Body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateAdminTicketAttachment(ctx.Request().Context(), request.(CreateAdminTicketAttachmentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateAdminTicketAttachment")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateAdminTicketAttachmentResponseObject); ok {
+		return validResponse.VisitCreateAdminTicketAttachmentResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAdminTicketAttachment operation middleware
+func (sh *strictHandler) GetAdminTicketAttachment(ctx echo.Context, id ID, attachmentID AttachmentID) error {
+	var request GetAdminTicketAttachmentRequestObject
+
+	request.ID = id
+	request.AttachmentID = attachmentID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAdminTicketAttachment(ctx.Request().Context(), request.(GetAdminTicketAttachmentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAdminTicketAttachment")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAdminTicketAttachmentResponseObject); ok {
+		return validResponse.VisitGetAdminTicketAttachmentResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -40353,6 +44622,31 @@ func (sh *strictHandler) ResetUserPassword(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// DisableUserTotp operation middleware
+func (sh *strictHandler) DisableUserTotp(ctx echo.Context, id ID) error {
+	var request DisableUserTotpRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DisableUserTotp(ctx.Request().Context(), request.(DisableUserTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DisableUserTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DisableUserTotpResponseObject); ok {
+		return validResponse.VisitDisableUserTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // RetryAdminWebhookDelivery operation middleware
 func (sh *strictHandler) RetryAdminWebhookDelivery(ctx echo.Context, id ID) error {
 	var request RetryAdminWebhookDeliveryRequestObject
@@ -40492,6 +44786,79 @@ func (sh *strictHandler) AcceptInvite(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(AcceptInviteResponseObject); ok {
 		return validResponse.VisitAcceptInviteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// LoginConsole operation middleware
+func (sh *strictHandler) LoginConsole(ctx echo.Context, params LoginConsoleParams) error {
+	var request LoginConsoleRequestObject
+
+	request.Params = params
+
+	var body LoginConsoleJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.LoginConsole(ctx.Request().Context(), request.(LoginConsoleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LoginConsole")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(LoginConsoleResponseObject); ok {
+		return validResponse.VisitLoginConsoleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// LogoutConsole operation middleware
+func (sh *strictHandler) LogoutConsole(ctx echo.Context, params LogoutConsoleParams) error {
+	var request LogoutConsoleRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.LogoutConsole(ctx.Request().Context(), request.(LogoutConsoleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LogoutConsole")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(LogoutConsoleResponseObject); ok {
+		return validResponse.VisitLogoutConsoleResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -41195,6 +45562,54 @@ func (sh *strictHandler) GetAnalytics(ctx echo.Context, params GetAnalyticsParam
 	return nil
 }
 
+// ListMyAnnouncements operation middleware
+func (sh *strictHandler) ListMyAnnouncements(ctx echo.Context) error {
+	var request ListMyAnnouncementsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMyAnnouncements(ctx.Request().Context(), request.(ListMyAnnouncementsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMyAnnouncements")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListMyAnnouncementsResponseObject); ok {
+		return validResponse.VisitListMyAnnouncementsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DismissAnnouncement operation middleware
+func (sh *strictHandler) DismissAnnouncement(ctx echo.Context, id ID) error {
+	var request DismissAnnouncementRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DismissAnnouncement(ctx.Request().Context(), request.(DismissAnnouncementRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DismissAnnouncement")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DismissAnnouncementResponseObject); ok {
+		return validResponse.VisitDismissAnnouncementResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListAPIKeys operation middleware
 func (sh *strictHandler) ListAPIKeys(ctx echo.Context, params ListAPIKeysParams) error {
 	var request ListAPIKeysRequestObject
@@ -41285,6 +45700,31 @@ func (sh *strictHandler) RevokeAPIKey(ctx echo.Context, id ID) error {
 		return err
 	} else if validResponse, ok := response.(RevokeAPIKeyResponseObject); ok {
 		return validResponse.VisitRevokeAPIKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListTenantAudit operation middleware
+func (sh *strictHandler) ListTenantAudit(ctx echo.Context, params ListTenantAuditParams) error {
+	var request ListTenantAuditRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTenantAudit(ctx.Request().Context(), request.(ListTenantAuditRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTenantAudit")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListTenantAuditResponseObject); ok {
+		return validResponse.VisitListTenantAuditResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -44354,6 +48794,284 @@ func (sh *strictHandler) TestRestreamTarget(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// EndOtherSignIns operation middleware
+func (sh *strictHandler) EndOtherSignIns(ctx echo.Context) error {
+	var request EndOtherSignInsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EndOtherSignIns(ctx.Request().Context(), request.(EndOtherSignInsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndOtherSignIns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EndOtherSignInsResponseObject); ok {
+		return validResponse.VisitEndOtherSignInsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListSignIns operation middleware
+func (sh *strictHandler) ListSignIns(ctx echo.Context) error {
+	var request ListSignInsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSignIns(ctx.Request().Context(), request.(ListSignInsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSignIns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListSignInsResponseObject); ok {
+		return validResponse.VisitListSignInsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// EndSignIn operation middleware
+func (sh *strictHandler) EndSignIn(ctx echo.Context, id ID) error {
+	var request EndSignInRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EndSignIn(ctx.Request().Context(), request.(EndSignInRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndSignIn")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EndSignInResponseObject); ok {
+		return validResponse.VisitEndSignInResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DisableTotp operation middleware
+func (sh *strictHandler) DisableTotp(ctx echo.Context) error {
+	var request DisableTotpRequestObject
+
+	var body DisableTotpJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DisableTotp(ctx.Request().Context(), request.(DisableTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DisableTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DisableTotpResponseObject); ok {
+		return validResponse.VisitDisableTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetTotp operation middleware
+func (sh *strictHandler) GetTotp(ctx echo.Context) error {
+	var request GetTotpRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetTotp(ctx.Request().Context(), request.(GetTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetTotpResponseObject); ok {
+		return validResponse.VisitGetTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// BeginTotp operation middleware
+func (sh *strictHandler) BeginTotp(ctx echo.Context) error {
+	var request BeginTotpRequestObject
+
+	var body BeginTotpJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginTotp(ctx.Request().Context(), request.(BeginTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(BeginTotpResponseObject); ok {
+		return validResponse.VisitBeginTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ConfirmTotp operation middleware
+func (sh *strictHandler) ConfirmTotp(ctx echo.Context) error {
+	var request ConfirmTotpRequestObject
+
+	var body ConfirmTotpJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ConfirmTotp(ctx.Request().Context(), request.(ConfirmTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ConfirmTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ConfirmTotpResponseObject); ok {
+		return validResponse.VisitConfirmTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RenewRecoveryCodes operation middleware
+func (sh *strictHandler) RenewRecoveryCodes(ctx echo.Context) error {
+	var request RenewRecoveryCodesRequestObject
+
+	var body RenewRecoveryCodesJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RenewRecoveryCodes(ctx.Request().Context(), request.(RenewRecoveryCodesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenewRecoveryCodes")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RenewRecoveryCodesResponseObject); ok {
+		return validResponse.VisitRenewRecoveryCodesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListSessions operation middleware
 func (sh *strictHandler) ListSessions(ctx echo.Context, params ListSessionsParams) error {
 	var request ListSessionsRequestObject
@@ -46494,6 +51212,31 @@ func (sh *strictHandler) ChangeTeamMemberRole(ctx echo.Context, id ID) error {
 	return nil
 }
 
+// DisableTeamMemberTotp operation middleware
+func (sh *strictHandler) DisableTeamMemberTotp(ctx echo.Context, id ID) error {
+	var request DisableTeamMemberTotpRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DisableTeamMemberTotp(ctx.Request().Context(), request.(DisableTeamMemberTotpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DisableTeamMemberTotp")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DisableTeamMemberTotpResponseObject); ok {
+		return validResponse.VisitDisableTeamMemberTotpResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // GetTenant operation middleware
 func (sh *strictHandler) GetTenant(ctx echo.Context) error {
 	var request GetTenantRequestObject
@@ -46557,6 +51300,228 @@ func (sh *strictHandler) UpdateTenant(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(UpdateTenantResponseObject); ok {
 		return validResponse.VisitUpdateTenantResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateTicketAttachment operation middleware
+func (sh *strictHandler) CreateTicketAttachment(ctx echo.Context, params CreateTicketAttachmentParams) error {
+	var request CreateTicketAttachmentRequestObject
+
+	request.Params = params
+
+	request.Body = ctx.Request().Body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateTicketAttachment(ctx.Request().Context(), request.(CreateTicketAttachmentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateTicketAttachment")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateTicketAttachmentResponseObject); ok {
+		return validResponse.VisitCreateTicketAttachmentResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListTickets operation middleware
+func (sh *strictHandler) ListTickets(ctx echo.Context, params ListTicketsParams) error {
+	var request ListTicketsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTickets(ctx.Request().Context(), request.(ListTicketsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTickets")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListTicketsResponseObject); ok {
+		return validResponse.VisitListTicketsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateTicket operation middleware
+func (sh *strictHandler) CreateTicket(ctx echo.Context) error {
+	var request CreateTicketRequestObject
+
+	var body CreateTicketJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateTicket(ctx.Request().Context(), request.(CreateTicketRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateTicket")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateTicketResponseObject); ok {
+		return validResponse.VisitCreateTicketResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetTicket operation middleware
+func (sh *strictHandler) GetTicket(ctx echo.Context, id ID) error {
+	var request GetTicketRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetTicket(ctx.Request().Context(), request.(GetTicketRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetTicket")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetTicketResponseObject); ok {
+		return validResponse.VisitGetTicketResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetTicketAttachment operation middleware
+func (sh *strictHandler) GetTicketAttachment(ctx echo.Context, id ID, attachmentID AttachmentID) error {
+	var request GetTicketAttachmentRequestObject
+
+	request.ID = id
+	request.AttachmentID = attachmentID
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetTicketAttachment(ctx.Request().Context(), request.(GetTicketAttachmentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetTicketAttachment")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetTicketAttachmentResponseObject); ok {
+		return validResponse.VisitGetTicketAttachmentResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CloseTicket operation middleware
+func (sh *strictHandler) CloseTicket(ctx echo.Context, id ID) error {
+	var request CloseTicketRequestObject
+
+	request.ID = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CloseTicket(ctx.Request().Context(), request.(CloseTicketRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CloseTicket")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CloseTicketResponseObject); ok {
+		return validResponse.VisitCloseTicketResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AddTicketMessage operation middleware
+func (sh *strictHandler) AddTicketMessage(ctx echo.Context, id ID) error {
+	var request AddTicketMessageRequestObject
+
+	request.ID = id
+
+	var body AddTicketMessageJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddTicketMessage(ctx.Request().Context(), request.(AddTicketMessageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddTicketMessage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AddTicketMessageResponseObject); ok {
+		return validResponse.VisitAddTicketMessageResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -47790,2184 +52755,2363 @@ func (sh *strictHandler) CapturePut(ctx echo.Context, token CaptureToken) error 
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L2Nchs5ki76KrjcjfDuHpomqR/LckyclSX1WN2ypJHk9vy4rwRWgSRGRaC6UCWa09ER5x3uO5wHO09y",
-	"AwmgCqhC/VFyd8/p6YidtVioApBIJDITmV/+NAj4KuaMsFQMDn8aLAkOSQL/PKfsQf7/kIggoXFKORsc",
-	"Dm6XBH28Pkd8jtIlQYx8SVGMF2SIsED3n7PxeCf4P//rf8M/yFuUkOgPnwey1efB/VuEZ4KwFHEGL0dY",
-	"qJdHg+FABEuywrLDdBOTweFApAlli8HPPw8H1zgl53RFU/94ErLClFG2QAn5MSMiFXJ4BAdLFMm3ULrE",
-	"KcJxHFEiUMpRuqQC8ZgkWH4Fho5RREV6COOKeUSDzQuBGF6RIbpP7osPYzn6gAw/M8xCdJ/eI0ECzkKB",
-	"MpbSCOEockZRfA/hhCD8iGmEZxFBeIEpG6GbLAiIEPMsQpiJNUkEWuJHguSoOR99Zg5pyBe8iiNJnc+D",
-	"AEcRST4P3iZ/mLx58zb9w2QwbKLdFYzCT0Egk2glxI8eQiBJB9lY4BVBLFvNSKImhyhTi3C/zqk0ap/O",
-	"j3+Yjsdv13+Y+qdD0mRzNE9JUp3JpyWPSL4eKUdrTFM0I3MuKY8S+eoInT6SZIN2p29g5HvjHbTEAtFU",
-	"zUTwFUG74zc1A50MByvK6CpbDQ7H+fgoS8mCJIOf5QhjnOAVSfUuOgpXlJ3gjfATXtOLz1GINwJlsRy2",
-	"HAdlQZSFkqdTHuIN+o+Pt8f/OUQ7YzTboJDMcRalQxREeBWTUL40kf+zs783QrvjMaJzyUFUsBcpwmgN",
-	"hFF9yYlR2f2PGUk2g+FAru3gcCD7r1mcnfFgOFjhL+eELdLl4HAy9q0MzPQ7sjkL/VM9ujpDD0RyEw3z",
-	"QcQ4XRZjeIC3hwPJZDQh4eAwTTJiD8oZxXS3dhwN0mKFv8j1s0hPWJpQIoZo2kzdyXi8LXVhg9WQd9qd",
-	"vFd4QfyzkmJUblQYxRDNE75CE/QfcmPq+fznCB2hiK9JYqYe8IzJnSzQRD6Tn0BYbq1COnNGEBWIrOJ0",
-	"U5n7Z1aaPEgr3/Tlp2tmP+k1+Rv6Dw8BTtUCopgk+jByVnKEJIUecZTBZDzLWkgxJYRRwFmKKRPwm3oT",
-	"DpE1FigTJARafGYNjNBIC5jGk7nhhuAkWFbJccmijWFqNWw9HXXwpeRL+hYFWAA16ILxhIR1jPtjzTBx",
-	"sCLuQKfjppGmKWWL70jN+SPU8xdCSoh64dAoGv49IfPB4eDfXhUazSv1VLyy+i/GlOI0Ey3UMzQT0HiI",
-	"REyiVO4Yyix2UTtjzhOEGcrYA+Nrpl+po6t6WkNcl7A701q63hKGWeqTuM4sQA+BlZfN64aUmo/5B5US",
-	"djeerCYHPy4mq+V8OhP/mMwf9lcHj7t//xK6Q973S+YskKOrOyCwetx0QOD8C088JI5xnGYJqRtKoB6H",
-	"Rt1pGlOQf6rrmKYHDUO65Q+ENY5K6t8vpH7zQNjQVqSTVK40lSI9DBMiRM2I4c0njzbFEV/0OmfjhIdZ",
-	"kIruh6QW4IPDvTHwl1K89qSkydWwiUcNGw6Os0Rwj454xBCP8Y8ZQQG0UCelJOK9NHjukbKActU9IY+U",
-	"ZyI3U3zjVl8a9CNgHeslRPAsCUgTy9En8/82+tFTl23aYdk+ECHwonZfrtTjJtqs8i88kUSXSUiSuoFw",
-	"+bBpGFy//cRBXOEkpQGNMUs/Cv9w/sKzBMkDh4aGazNhaaLuuDLRa1h+3r1K+N9JkDaORvYHR6LaRvDC",
-	"UJ+c97H5wL0cskgTglcCdLCQPNKAiLfaFNrfRcESJziQ9lTNlPKPNc6qOMginLFg+XI6nu53ObWuSVC/",
-	"VwOehEpxqeWEBN5/Ih9ckzjCdXavHIpafGx2yBCRL0GUCfpIhkjqJdosNhySjzz3yZilmpEFZYyyRd12",
-	"BwuhRkd4szPardJU2mNmfr7J3Sz5uo7EZl6KR2Au8Hc+AXXkfTVBeQP91o1Ojapp9YV5/4njqNf05DiU",
-	"6tY0Dku5e8I4fpZvi5gzQUBzvkr4LCIr+U9pYhAGZwp42gLwrb2KVYv/8XfBQavppq+b70KPvn0HWpk0",
-	"YKMQMZ6imdSOkoSSEPEsfYvuAx6SeyTwRqD1cjMCGuqvg1smSOkjkUryNxFeVIk6OURcatAY2hWaCxof",
-	"Iml00UfZEwN3IpckJ0wean8Dc3Y8+KFCOq2wv6NRRNni8pEkj5Ssm1ZTvEAx3qwImOhy58aEIbwCm132",
-	"GCc8JklK1Upg32lOV8Rs+DldZIk6w+c8WcnmgxCn5GVKwZCrDDfALCByrNXv3mSz/E9tYBIWojVNl7Iv",
-	"mkjdKpFCJSYJ5cCSXT1ow0GwzBJ2RZJAc1OXvkloDDJQhXfG4E4byh9j9SVDB1F9f00SgmJMQ/Mewgvu",
-	"jnn0xtJjJo4eU8xBKUxyCnNMIxJe6dWrTuIbeI5wmpJVnIKrMuBRRIIUYbPovgk5g9ptI+SKs3QZba6J",
-	"XA29kE2b7hgWLdgcKR6Tn5A8t+VrZ+yRy5O8OnvzRLvlE4Iur04vhog/kiTMiNpWyv9JXN553TZl/Ylt",
-	"hqze7Dtq2JmxXCLF+HL8cls5w562DVsy3+2Sig9yxbYYfELmmdwET/mGszFa/SlWY+VHOc4/lCYUR+KU",
-	"ycP5hnOfLQstXMFBGXpd5fGdNsptCE6ewuI/28fh36QULVPCs4+q3XpmbUvQ0o6ocpveaQUDl3nCt8YV",
-	"OVOSncUhxGdSQc4PId2t1zim6plyZhV6RRxhBsqX/D0T4Cme8UcCIsrsVblzqydTkBCckvAIhHnHs0cv",
-	"U9fllO+EGTlKfXdCRMnRXKwKuUnfIpZFUe7MBiNjIUVylvIVTmmAo2hTe1jKd/FMMqjSoCoTCDNy7Bf9",
-	"4OgC7kMipVEkZf9MHT9wXMmVc/fA2BoEZen+7sC3EZZcpCTUK/sxiepvCRBnaL2kwVKvnVrvADM5DkGk",
-	"kgEyjbqyd7BM01gcvnoV481I//pKvy1e7U67kIWGrrlA2WO9S9HLGRFlRNTdYTJpN4J1EHG2yKcGipzS",
-	"gRKRoskYVOSUrFrFnCbnOWUEDlT85Uy9NrF83ThJMHCgPv+b7vniRC5ZaC7A9Qg1M6otFyZ4nrqUv/kG",
-	"jNWX43E3Msu1a9hund5vZ1/QmARHc5zUcO5k8vpg0ol743Bey7NmGeFu+urkGzSnUSvJWpj1VRzOO1EC",
-	"9NdTFvrunHJjekYjqc6pxpbl3V3ZVq/epDjxqbyp9uxW+urRQcIDIgRPNEvXGZJGSubtwaY0nWsKuqSm",
-	"7O5Pk/WU7CS76V4Xoor84qXD3tO3NCUFpdYet9oo/YIKTTKLY9rOr2JuIps1C6j2yWazlKc4at9PZgsN",
-	"QR/iWYpS/MUZzps3426HQYq/NPSX4i81+/Wg43ZNLWdEjwuiCnHUdy7AQ2F/6ShYEXROH72s3JucVihF",
-	"iaDdBVQWh32VmEdOQ/NGjU5iRNuMBHhF0PeXZyeaTXm6JMmaCrKtDlJSbMERpg+ooe0MspagssWGxS1l",
-	"rpGVOdpiNmdp7FPE0odcUWcLWKPB5ceXRUGPeuMVaUNL2bTXrE0T9odVXDKjMM3NSokhYmRNRKp0iaqy",
-	"m6sVnfQLRxtvVzBiPUzbl+IzJoswicIE9VpPsF5tgUkrnAZLWuhTQmovOIqANqLs2/Hc6Th8CNMbmoAQ",
-	"KxZCjaV2pc75gnpMySO5HgjLFuZCFKKn4A50RZnHUSZ/7rQwVKQJTjlQinyJaUJEn/2f1l/kfvvpNve3",
-	"H2Xpkif0H+AutW4f1ZzyIEUxRI84oiG8d4CWPFP3Ic3b3tz0FsMfagLUEvoqwl46SwtQHanaPalMBs4f",
-	"1IEFNI8T0NRYqCMKIfImgTgTLneT/IacAIQFplTdUpXWBzyuXqEpZWKld2XcRZg5nOjIxBnnEcFMThFH",
-	"EV9Lu7x1b0o6HBWtfx7+YoasPW37VPxGcgxclMEyzBKOwwCLFBGIaFwT8jDoYHRJWvW2uuRidqHYuWr5",
-	"s7l3sDu+SrhfNaVBk7WseEpdbnGWLofba0otXjhzoFwpb/92OrIkrz7EVUSwcjAIHoX5nleGqGQaV92M",
-	"Ex72VabVkT0jCXjg2oS52T3aAFVunbXeWjyBu5R0STZykq63udWJKbdzFxa5pbp9QnHkj4z9JiFEeeJh",
-	"2XMvlKKbraW8RSruinEE3xuhI90conql0IHfEU7RigvXSpzsWl79N+O2CW6hAyo/4VV3Dpcv1DB44bIy",
-	"Kydl4Au4+5KCkIRopvwc8iOV7dC2H2o4rfYgB+WRgjrJlPZoT8zZ1h46OBplwQm5qHEk9dAcClV29+7a",
-	"3mqgZMt2HVCS/GsogHDi/ra0P3hkR27Jqf9Sqp5ajdQX2Xq8xGxBtFhQktaEL1AShQKFXO6IAJpBTHOE",
-	"2QsBqgaoJYbrEJOHpmlYVUKeoCY88fy27uD3PBG1z3sY24EaY7lGaUoSSejPn2++4ln9VslssnavY10G",
-	"G9ec4dY1rPqvTW4nBAvfNdQ3+jTGWUhTFPGFCTraG49LUUcF3S7IWs8yogK8ctU4Iv+6dT3vWsjS78x6",
-	"3gPIv2roose5hDDboBVPSHWxu632uPex5Zcy1yaAyGfs5BpHEWaEtUUpkCAE0oUMaUASbWY4eEAfr8+f",
-	"5QIsJBFJW5xHxdDWWCD9hnOvJX9nPH3CNZb66HXNBgJvm6QJEEq2yTVceBP0M1tp0ZqZbpOQlDDlqaUr",
-	"Ymagg7k6XLEpw/iGBNWRqZ0o2Vhngw1V2h9BKxpFVP3oaOkuRalA16dHJ38puUenu6O9qU1MnskhduLI",
-	"IjoE4lU6Li201QNdL2lkPdt+WUmScG/63KbU+zdHZ+enXpdk76u+hAQ9jU7K5LEmeaKO/+SAsVood+2k",
-	"FWNeHiKRBUt1ezSX8wipeCjYkvF0qd9SaRvqPnZFhdA0bp1qRBY4es+jsMFp4ZB1lYnURK1prncYbY4j",
-	"4fVeJCTFlH2UDNuJe2guF9yLbT39lKMHQmK947bjJUGEaLqQUY+d67o8aNJh5fae6D/Iu03qu/6Fn+H8",
-	"kp3QCMLyFkD6vpt872B3Ohnv7kyfaC6B7zypkeGgYlvBeXYcsbJx5wleEfQfOmh3/J8j9FHPQN1piZQn",
-	"JFTZH/AlnFqX+u7RoKMlSY/rwm5XdPkRal3SdQiXdZlBMUiZG6wruDRpvlXqcN8oezW3TA1BvFJL7je4",
-	"cwgl7zKIX/XKrLfnwmvs110aFRHOFqVtyWDdI9mntr2lzaHkEfuu2LPFrb3HimPV1p7KKkxvz0DO4u3u",
-	"gZxFvoaPoNBWf/PXRAUdfpWLomse+SPbjKYakwROdzBdbj5enV7fHZ18OLs4VHY4qAPw4Ory+vZQKrah",
-	"sB6BG2HNkwflRKXBA0nFCL07Oz8/u/hjtb0Cigi040L7kNwoZNlgpgLDVdqwCSa3RjcYDvSQBsOB7qw+",
-	"zFwS4Y8J9vmDDSVQwiOSX5aJgMfEE1aeaGq2M6hsCDH28kP9mPtGvjP4uczJJY6AoeQd1K6/+pjvAitf",
-	"d8v7nUppOEJHpcs2lb0E8eLQnb74WpINYoSEDt+AoxlH0dDwjPzhM7sHKh9KdrgHMusfRBbHPEnvh4Zl",
-	"UF1LzRL3Lk8Ujc1d3uE6oSnJ/9Id5H/rz9Qzi0pxaTSDlWBvsIElD+nUbZeBZhEPHkhYo7NChoLSzQrt",
-	"5YFspIqTkHkmpOYKiARYHskBCaXmE5ejN59k5G5hntdacFZQGMTt5z4+x4STYpEm2494SXDUHuOtlvW9",
-	"auuxyBoVK++0Vzwk3Xr9IFt6/Y65xuQLUatLKrwtUgjznWh4ckYiLs+a1E3ZKGX5tdJUnlqMkSD9RFnI",
-	"116vwnu+VpGl2HLerrHkfR2ISIX+CgkRYQEPiXKmWeg3dlxv4d066OLG1OfqKZMzabA24Xa9GCE16isJ",
-	"VbYzDBjMDLnVlKmRcviZsLDTPXqDceOEK5pEIJ6UNsQTLM5Otoniw8Iw+efSv4eDR0rWtXe6VxHekMRK",
-	"RVkb5Yvx9Qh9oukSCamC4AgJkjyqtrm2tsIbNCPa2T3NAZN45K79zm4LT/axEvQdIYgQyx5wc3dLDO7d",
-	"lS5pcmE4dE+aOtOgp/qvuOhE2h+R74DUMqiIf8lmERVLuestNVie6eqSwcqkL104ycc1ce04lbbEdOx+",
-	"Q7taqTmcOwe1H8mvnLI02bi2xNRnSpj51ABSmDQ/08xx96q4H6aDasv7uhz1E5C4zeOteUFqcGupiuh3",
-	"urs1aB3cR/5hCOV4qzzFJKRYbx8V4aGEvDUKwOpCN9c3TuNSTEdbCLHngu+xOZXFdhGpFNgZKLOb3FWs",
-	"Mc+kfNhe0DJ93Pu8enKeSvxI7dddHHf+8is9CZCQFU/JWezvXJ+rLxyUEwtP6s10NB5NR5Ox17EF2Brd",
-	"Do8rw9U36iWvvNMftAatCTe0eTpf1IqkGQ6+vFzwl/rHUsfOsV+HIKdcDdOxJXG6y4IG34JPHojcVGg3",
-	"6lTT/Mhse0kluFeIrHvMv2LLJIc4Qy1DW2S5F4IqF+QPZDNEKywelFT5pzNlOBPZqkk1xMzsH9i4EARh",
-	"CFpkcBtTrlUNNB02iitJBCmvldgCQqTc9GrdxBAtO38xM65iET2QTV9ZjUW669+YCusQtN7d2nCC3dmf",
-	"XrvBAy5exm5Nnx9FR6JD/1+L5gl55A8dB6LbPu8Ftf5o0wWhZwyj5zYzviMb/xVIj2uMlmuLLhb0r2jj",
-	"PMeFgdpLdtKJEWeOoHE2QEXtL1iyzB22iGg/JNr9/cWR8TUc/sVp9Zt3+EsK/Cqufq0tdVypr7dKv/0l",
-	"Mghbv8oqWXcdzU5mJ3mT6whPTzwV4CocpVf1ybl23IXzWcJCUag5DTA1tTEYqveWQ8/pU5486i1IQ6Up",
-	"OGCSjFlRCWoEMLxfVAXaJkFFU62Z/KyAh1fYChp4oQcAkd1Nnhq9pWbX2wiX2yB5VFusiTAa0OnMNIdd",
-	"nIm+/HF19PEmj7R6HmMg1olcXfMxZPuzp+cKdQ4RBmhpTTakffomKGbG+QNli6+f6nOciZSv6nEem3N9",
-	"lOhyQowEX5E8okyjirgqf5CJnjk+eec3HVLgm0fs5s5YoS4qS8YQ2XwkBM+nqCbFf42M/yqo0K+fay6p",
-	"cspC0bibFe3gaOGJG7KZhwir7KStN/NXjeDRO1+LDEsBz4VgKZ2nnLujKeSV2Z7zYug5wp2D1ZKh/r1a",
-	"vyf6u/it9zuoknbgxtdQKG1l6bevVjphLL+GcvmJzJacP5yQiD6SpIPVBg6wMOYUVM5QvUefO7G/NKzf",
-	"7EoW8zcHhCHOL7yAp7rbRgPBjK0lDkWQICHpc+VhaPpUB3ZSoR342qa7RXJ+TsD9VtTLkAq49GxzZeU0",
-	"kOq0fqdGbWzPA3isV9PUs+KGWVNCdgbFQJTaEEWdrxpO5QfhwPm5yv0KyO5ke2oXA4UqP4ALnCD12X7w",
-	"o/IdyhY3lAU1t1/6+g3TKEsIErJhMSCh6jnVXYSi25o1RHP6qHPA1C3BU4Lyy+bPermFW1tXpqrVfLDh",
-	"iY01cxLa7PhE93I3tbEkQf55Qz6ypNXa/ABXUx+TqJ+ClwFgjt7udjS2K3RKzO+IP88eLbNJb9WrtHLt",
-	"h7fZOF9D8yofRL955Ssnxq+ieOXgOPUBxgUgBkTZDtF6ya1wPcBsyAvSPPmoJisdo2PlnHGe/rdY8vU8",
-	"4jwxOIBd/EU4XG0hMQGj6CnAi0+ItvYEaajIZb0KeZ4mj0i/8ICa6OxnsknVsg1L0d0uPXsJFoajTUoD",
-	"X5a1gkAHnOkcfMXlu3nCVy0Rjer0z3Xkjv7Ijt7EfPSOPxF2eY1klJqCbjtEPAododhtkU2fV1W593p3",
-	"r7ruKW8PfO5FnxJfwCJAN64HQpGhcdHPLDp7M4IVcAQoX6qshDb+KEMfb49tIH+pVsojEG/8kfMu1WoU",
-	"Rc1wrrOzynYryrKUiHMv8NUH9VBHjQ+RyFYrEioulmLfrp6ScMCIRll8iG5ur0+PPtx9OLv4eHt6U5SG",
-	"kWepKWtWsA5UGFCxbCZiFMKI1dCKUK8ZWWRuhNebvVYgejWDT/Lk8gWnmBmuVYPqFFXEZ3WK35+dfjq9",
-	"fsIUIc6PizTvwdSNVUN2M0Mn09YYbaj649uq8Hup3IB7VL9uj/9+JKwd2/5aNTunIrXycz1jutFPFC4K",
-	"jiJ7fFrg9is4ACG3on+Uc80B5iwMVrUoK5hZfYOU8zEWnVcYdOhsSIuG+QIXq+EXR4xnLCArbwWLC7LW",
-	"wbsaiyuvQGY0pRfGveGJE9a1R2qtMih4C2iiR9fH78++zy+VniUkFGchJaw9gNKmwJF55+fhYMbDTV3N",
-	"ky8piOEPOHkI+ZrlLp33tx/O3QuIM7YgJq9Bh3nLjf1f/3WTsRBvJK+Mdw7HYynS/+u/RuhURbypNAiI",
-	"UtWIJCtBokfiw1Hc7jJVvfJu0wCVAUrwOuEp0Rb+U5ROB5Wylhn4ioicG7xAAArX5Um2ekWDZr0vDk0Y",
-	"YtN01rgIsg/9IODb4hiw8AOuwVXIYwmwxdeS/3AkOFqpai5rPURqjbBbSAGkatB002dX3Zh3OvtJnLcL",
-	"JwlNo5Jf4wOWwpNhBtj5SG2qr5dWDgPQosGiheWmyKWOtUwuv5QQTgshaW/KfmaER4D571sjzITc1SIv",
-	"3ARe6TK7lPymHki1vw2uri8Hw8Hpxe3p9dX12c2pHFonHd6+x7e9FlXl3Z7YGYuztBZT12roz1d5/oPA",
-	"K/uHJlFpjMYNwFxf41BwqxuPuyCkPYNI1oh2UiZ3E86lcns9ZZ0u1aml03ayT4MrXX66OL1WCiWkRou8",
-	"Hq1e+loh+fxCMRds7ow+al6qZ6Q68Vcudd3CCmUkZlvMtUmcLteYRevn9oba2utvG5bSocIv4fl01qgV",
-	"oZKVDoAGqEp77D8Z3i2z4gcOrPjzP7EwVlP4JxLGv4gIfjZ1E0HZd0shfot2x2/QfcDZPKJBeq8uF9c4",
-	"CcVvW+xqXt9G7DZu2xtrfqUCfxffXB4C7ShTa6ygQqLNCH06ur4AdBesEj91BjWD+84ROr4+uz07PjrP",
-	"n1Ohn6mE7FtARISDVi8OI+vPrLy8cgQu2If8ZTAc6O4Hw4HpqcYnWdHwq/fo10ff3JripnYMxQhdfXx3",
-	"fnbz/vTk0D2zBSECGpg94nvd1F0osD+VZAttnyp0PhgO8p4Gw4H5aM2MNu+8wumIbZAUW86GnFGGkxLP",
-	"TMa7B3uv933fjmlNMmCQkJCwlOKohD8upaF2HT7PnVVrVYnednf/FLYHUuOvWC95pFIBlVhREkmsTeav",
-	"mrDIM6wCzlIsOaLs2BAPdxF9JHe76S07eD/ZHI/j/eyvyfS7H/+8fiO+n+2sTvG34evzHgl2Z2lral3T",
-	"F/unzw0R+YKDVOUlFN7hLTOrK7EE73DwQFjoD6gmc/rFv0R5sW5wXEMshhw5OMKpQA+0BOeRL8WgLZtv",
-	"Sy9KP/SnbsBPqnaRDlVVxLCSxcyFoe0AcBLE7IywlgwwkAiNVrEX46hNzTAMpdsNTWnfeZZmCXEqsGNo",
-	"CNsr5ERIUareGqGj4hEVxkGvclkwA3BWuxOT5IIVyIuOr1dYEl21mFq+rVDG1PqPCY8jYnC0J9P6475g",
-	"eFtYT7todU2X3irpVrUYmqIPKAXvjLZFgXI8cckeRdZ9OUYnp9+fnl9enV53vkXNWbkwl/bGLYwN5Kxn",
-	"RLjCqczyO2++YTfLTp14nqv8o4RgKInu1YzAea2fmstMnBA8Qlf6xkK+D4DoAq2hqi8OltAEBXX1yhOC",
-	"O3i18q8byT3dfc+zRDjSsz26Ur65Mzbg69al22Tc5dXXlTd3x631UBhfN8by6NLyjK9tPzZTZFP+RFhV",
-	"tMTQDBnszBIo9ZPKeMAyqLG69LUn7tDPy69ZUJfdJ3CUZ/tkjOprd11P3/iNlnSxlOw8o2HorQnFUnrD",
-	"aEy8sFxH8j2nXPq9/cJ9DnBEvqSQpEEgXUFZmFJEYLYxbd4quTmW9JZfNa+UVJqJd8VnNDxjQQL6d0MG",
-	"lF4uJFISF5d/KY+hR00SyJyb1RYFnnSsBDmjYV0VSNXfUKNVGOuyOCXkkhmntRvHKt/rLHTe0bDkRaqK",
-	"n18ocZG0JfJgxccqDROd45TIqRrGaQrJbb8Py/rin8NVc12W15oyBhg40GpoVZGWh5485u6DJQkeeJZ+",
-	"TKJ7B37QnikV6Pzs+1NtvbmrrPoYdcxQKypmlepZ9cX+AQOrrWKFbqazCc0Wyc/0atz12dzZZVSgiK+B",
-	"ct4ZFz7KvY47DdxclC3eNdZONntfRZFpueXd3p177XL1p1b7SRgV3tVaK+vjHQ3rGBVEGoSV5AmHX4kL",
-	"fVZDbNWEcmAnSmvlk91OmhsxGW7OUWTdUTqUKDavlsCtlocixDsanuAU1x1xOrDD4mPfxVxQZIc+RfzM",
-	"lATrINoZWdelSN4Wi/wiP3dVfgMYqHoKnWtYP5OQeR72L6tSOeVr+W6mTNmcXs2sABkzT+GFUPNSB9Fg",
-	"OM9kBQFlDOKwajKSo/c56XgAG6UxbmOJ45iwPlh9z5O9UVojNTcnUcIa/VBRrGFV6nwDLBdlIOtUkBn4",
-	"fjvosvoCdjx8ql6r88NqFNuxVBJ29sfjiiabw9DKp21mzTZK7oyka0KYUqZUDFREOmu1Rbkr/Z81RO9l",
-	"Y2NpoBP90CkOpPwVryH/qlbxK2IOxzbR9se7LnrvpAZxYDvh1eaT2VZhstZAnctDXbgJ2HGoq2p+BdWp",
-	"aTm7F1bZTtNqYLwthuob2lYHS/Mal2TY03Qae280CDq/70k/3Nr/pN0EPgeUenStuPSCpx9IWqMKMdtM",
-	"0x5QhbFQ8OBX0onaK3eZoYmUxzEJNUYtZQuQJ7+GrvNEg8pNY1WAfYx02eddNvLzWCEpj5tlQS66Gqdl",
-	"lKhiYrtbTay/XlhdI3dSBec1bFln79Tpjv03Tw8lsrp7m9RJPek7xtO7FUl/76pl3YW9NIwPtRwRSitR",
-	"SEPKmnqrayHIl01YgljyNYMSrBBZEHG2kMd1gTYGOo0wEEEkHKHTixO413+UDcEFypPPrMId6Ob09vZc",
-	"tkxzJxSkBUE+Czo+ujg+PYfnOeBZkXhAirPYjXKQU4S41xOICNB9DIaD/Hv+4ABFuE+c9TgprLlU/WgI",
-	"q2oOGv7Ic5KseNao9mo3QL1nZ7rf0bPzbIeWmuLpl5QkDEc+P81feJZAbEOBE+VR5waZIMnL3deTSX0v",
-	"1ST5d7yX4VwZ7NChudNPw2b6xFkfCfg84s8wYpPQW3P2OxZ0IU2PgpQntxtfiSbJX0OEY3r3QDaHCCP5",
-	"A+IJOro6M2ENJhhnhGKp7gY0xiyVba0/S0E7CeerkQpWOoT7NSs5/TMrakCJjUjJSkk2DXBPU0GiuSus",
-	"5KAkV6phQuRo3rOpuSRPd/hajdzKCzB42RM4ZVgUlcCSZENd5pGFOew9OtWVIHBCnHrmoSRaQlb80Qdj",
-	"jmvu6swtL7jqGF5ZlVPvNdFFJmLCwntXLrgPfXwIM6jzEBdCRzFAvtqJWqq3uryA3nZ6cHmlYUXop2ZS",
-	"YZstW6tnFEwsX52nqj4GDkMq54WjK4vgSkf0lTFIabrJnaEmXs7B8ilCQKhIncrZNTqot6gADPl7StYw",
-	"2h53bOrk3npq1sHvmxsN86k9aUaqt5pwEKry0vWI1EUEFk5sYomP/XaffP3pSDLVS8G+1hxdxSQRnOGG",
-	"DVXkGRatSajM0wAiXxxswqKRji1ojzmsqcwRRFRtUC2hrLiGup1qqnW87ob2Xl+H3NQfN9fpuuitXeiZ",
-	"KUNvQR9JqUbJjU6hD3i8SehiKcklYp6AxtFhWNBVu3zTDXX0JFao/PnucIeUkB+bWaNXxVlfvi2UYldx",
-	"JvLINnuitGj5+bjdBRyGMzEXl8VRUGFlR6HQZ1S+ua0tmLMB8KFN/VxgGZlcq4S059coX05IpfW0GJqI",
-	"iOfJr3HqL/3mQIWUSvFLQwrlAr33YWNUHsUgUECbRKEFGKzgAIWy9wQB9dCk4JBYobYyIx21CKwM8B1m",
-	"4ZqG6fIEb/ycE2LZ+WyT+sp7BSFrLF2eFzU8PrlAEMGQcgN9MNRF+1ZSIJFQMmTJpHw9nk723rx+vb87",
-	"nfaGQqZsIWV14/BgAMTk6Egd1FJ6S/wx2dmdvt7d29vf7T2UiD62VniXbaDW1QwHD2Vv3fRgurO//2ba",
-	"HxA6LyTU1r+WidC9W/XZxcp40liUa7CZYzhSMb9GQLv9723fvUa7aOvd5gBAxtUgGUONJSK5RJfIkBZY",
-	"iWWfQJ6+KCP1ACAO69vsV+GHElXKazQsNvgPTcLj8pEkj1rKeTPJDfwHiBFEmcKsydJfWKIcTMb7u6/f",
-	"7EzfTPf3D3qvUKijZatCUh4vKj8NIoRDvNHIS1tiVzli2Yky3Nn3IFeRdlGn6UaFvRwGLkjScYgoC6JM",
-	"8oaOK9cRm8cnFy4u0nj8evLmzXRv9/Vufy7vjEQW4k0fHLJnFfY7TxFzGizBvxem4xxMIa/WEeEEskpF",
-	"tpIkuLdWU9fNNpvifpg37sdPqghdzlXtBfF8WGi3uohBWkCAKW3EDuXosWyN8GiOBCPOX7mI0DuyILlX",
-	"SPmKY+YhKDh3m27hFP8NOcNVhHlPZ3gRlt7RGa5euPBmy9zmH9SerBG6hIPcIF0JQhBGYskTyE1ZHaLP",
-	"g3ccnVMW/vhIRfp5gLDQv40+D0ppNXzwdWrjzWj4lOA4ZQxajn7Xq19ZFoeGbdGT72jYmLTlD5TsyLVW",
-	"yIiJE3rzBr1R/9eFm3sHkXwVHnWyrA6cGoOT3x4H98wJK18o9eAtPz9BTZ9jHUDvY6slF1JzAncBKMMm",
-	"695fsqo90deDEAAKZ0M5fE95FxPzb7TxUuUZcZcSkd7hyWwa7DRAUPuqyizIC4E+Xp8XniHw3khlNeFr",
-	"QZK3OvsbSosLAHwISk6tZZrG4vDVqxhvDBrvq+BV27BKq6vArAvy2KmfHVazRlIYKCfIpOD8QcWiryE8",
-	"BPaXmiRacCJKIAoWcIe69f4oqZhPFgcrks92pgZjI5seDj5cXty+N+VXDjUKlAaSb//Wq5AzUgUFsYbi",
-	"uVD0zYrOrXXVF/jCv4A1c8o5O0toGbph98Dexv8vfOl/Hr561QaXi6Pocj44/FvPMlw/lH1F7/ka8Xmq",
-	"47RgqYsKTU4yKCzHaJsSWvaadSR6cf9jhiS5r3w10b7+z0X8crChrghUTGxocVbDdqtH4i0WApeXwcaK",
-	"MJviL6dH17IjCylEP6mwje76Sq9aWWar7W3sYu0AB4HF+YNHQYgivpZT7YS+dlS03jI7zRmurXp9A1ih",
-	"eKWN01nCcRhIG0Il/K8JefCXkV/RtNPYz1VLLzDBVeLVKHsXl+taFQ6jFWfp8qtVfoN6VSdeB8U3CdEV",
-	"OFQxEVOFTqEsKEP0LRobOakZaInDvHwaT3LXAdPXn0P5o8p4Mq2SrAT8N9m1tcTWCPwNwUm0uepOUflC",
-	"DUGdSEg17hzARQkiDcQEH6mQv43+PUMltbTRWA/2nEoFyCokqNYkM5nLireH9nZuEFtqO4i0CetRX9+x",
-	"gkYqdF6scBRt4cOypJbjb9ituhtMW554L3VcvTR3nOShMJQ9choQ49VRNf5WJF3y0HNpUa8MQvdKHRyh",
-	"M8CjeMQRDbUOrDT/PF5F/siZUSze5teggIIET8AZWIF29qqL8Sut+b0CnfHN/IC8DjvpjE2rDhNq0gy1",
-	"nl9U9lc0QAlJs8QH1Kwe9NEEChho+PSvoHiViFZMoYF0dWGrtzbfyX0zdIueSsbQSQSaK6s0VLeuZ+px",
-	"zRWm84kcHYVxA3/mL8Pkucx+MpjTVmd+RhrTCcweVbVzy3W+tNbkQtZtj0qkZIcm98cmSxBxZm0FQ3wt",
-	"EgUhTAsYGrZvaCOTXu1Ot8G7ouyxb6UWyurQY+DRW3VoRpwt8qlxg3+lfO6TcWfprsl5ThnpAKapbuQb",
-	"b+vjRJ6eobmz1iP0Q2FbES7fvJyOp/svx+NuZJZr9xQgKPl+g3KiPDQKr0BwNLf1k9J18uuDSScXcRzO",
-	"a3nWLCMWCKOrk2/QnEatJGth1ldxOH++ImaaTawM/WwG4RLtRNxaUfYox/hLUxYN/lKzSAcd16j3jKyr",
-	"ttKcujKGF0tM7TIre98amM27jlZZEY9GfOe7pdFP7UYwqosmc7Tl1topq4kAN4gJzhlKBfp4cXV0dnKo",
-	"0EAtq2RBUpUP/M316Smcvy8EUn2M0IXke4geWFNBVHjzdtucP5LkPLczfQJVPrPiJqoGOPkSEBKKIWS0",
-	"Z4IULTkEYJtvQFkSSDwl4Qhd8LzIdoof5IGzxpu3yIQOCV0Kcg6OyCLxJbfZBJqTtfKXdxLjl2ai7VeC",
-	"/Z1GM8fw98Q2ZhrjLzGVFitFvHMNR8WBr7FA3fScSiHmRkBah/0gdCo3MnSVZ6nlU96x8IFV8rmx4kOe",
-	"TPS2OooV3kgCyfOwWGc1CIXjszVzBzyKSB4s36jS5S0/gDG1rTpYqZRdrxkCPpRSALV22D0KwFOle+t7",
-	"QZHN+oYwd6yFVnHpSjkL6nBH3RTnrmwuB5uC3Yt4TJjRq1WWu56MYuWdlyfohgSZ8dzY8IoBTkLtsMW6",
-	"tuxnptZghI4YyuJFgkMCEkkgMp+TILVwGE1WmZK/EJKshFgp60ylmzyn0hwTFsIVCGYLL4CjdvWoWEot",
-	"oj2T0GyndtfWthVusnjMEKzen7/Mno+1ekltv9/KKlaHWzWAK7UmdsF3vT5f071q16H7aj7WbiqvPXOr",
-	"Hk1CcXTaBtSmHKkqdjdRiXylrAbtbN1W+nvBpPRdiFEa7dqETZ7IU4Md5ZG7Hpk/9BzKzlHZSbW0qVtE",
-	"W910Wplbu20NrzvfKykxw5LnpsF99FF4Q/Ed75FVz8+nZpRKKZLUX4GvGn0ITXMwXpUAzOcIhvRBPuus",
-	"HUJrNRVfSH/9cW6VzVSthlIfjjJBH3uc57F7kDeEDMLdivnDUaOUU9sgeDO+huPPhBXgiLAQJ/r9//h4",
-	"e/yf1k6rfshccXQcf1+NWZ9nrRLGtKvh4djZiLG12zQXeRk3wb6VfM/X2mO3IKq8Xx5s60RKYxaiWbYh",
-	"iUAR5w/SkoGKDhrmlaaFIWRXvdSvLEiqEpm0s5ia2FRfmqcU7cc84jX+pIBHEEY0V6eDrgMpDfCQr5kY",
-	"QuLnvyXJYjGb3ZezguQsXyC+LkWY/Bs5wDs7oU8FKDzQ//a38cs3+OX8h5/2f/53r4eOL7hXxztCMQ3S",
-	"LAElT+pFkkdBP7ILdZTxSXINKgjZyHGgy45G4nHRB7PdR8hVjNlGB0MdOlcu7kAaK8bHCV3hZNNpxWZZ",
-	"mprSnXyuMJeBF6QZQsLt1u41no53D560dj6A62I9S3McOjxau9faC+2oqxTMwqYSO0NFBZUWnVvHX3PP",
-	"jNAVCIMVfiCQ8YqTB5XQHkGOYaLDi6gUvFkUSnsAzSCVMazbVtbNzuv2hTp6+c0z77P+G6vtaqphDo0x",
-	"Ql9tu3RfNgFVS1sXL99Xz7h4P3t3C8EPPEuPhKALtjLWgD+dzkpWLIeGtgLwO5cYHg9YuY5ULBCGJCAp",
-	"IsH3qjNQ7if3KOXoHnbQ/dBkUmRCnnXrJQcvHmWPVOcvJ2SEdsdjjZSujHLzQZ5oVz6gRlD2maVrrlOP",
-	"0Ef7i1ImRBTuyQE5gadFHxyy7AEywjXDfxpMILQ0xJBnCigeU/lLEBE++EFRxSaw5RqsLhGAk1xzX4rH",
-	"EZrpRjAM4NkGonANTlhy60VctBSkgI+rdmi20VAXzg2jSPFGKH+J8qzpW0f5Tvh8lWIFEaLehTQfdKqf",
-	"8omQh2gDfmNwlf6f//X/IUNs5I3RjyUnpDd2lG3XMXmPb7k+Z6G7s6zwecK8AC2d656URlv0NywW+4cG",
-	"jhPHsGy14G9ZBEaC/BaEPNk8KGoYLGxLK4aXrarikpfckPnWCxvdUePUGgI3SmMZlraT3D6wk+S/pFHo",
-	"0QlcadroVvIIYPAjZ6zb8Mq0yYPCpuMnYZ5K4wTus83GF7C5YT2GHiBUjEK88aKC5i72DYihQhYUxTgc",
-	"cNSD/V0HG3W/f1CYIp+PAY5x5FVeAgz1zhXmrDwFYLFH6D4PGr+HiyNl2UYqgp6qjHe59FiDXFIo5Quv",
-	"6OpmGk2oGt/fCgwJY1KIUzwpX2o8X4F2eayeUBFHeFPF4joKMbp8wHPQvTt96qMwJQhscB3sLSNGWStg",
-	"uFyw72Q7Fa0u17H89QhnLFhCsEIn7A3KFqct5ZewPL9U4TISqoWgFvkP0e5eDqVchGODXMAKiiljEREC",
-	"BZypfL7Quj3t7OUQz3bU6Iqa7fwm2cxM/Dm5TKQ4bUVK0ofVDbSFy38fN3kPxnLKtnXsqa41uzlMWmV+",
-	"q0+b38pcYxO0GWlT8u9RuKIwnO7JCSCnqhkJSlA5YkadTxil/IEwVYuyXuZ0qDqmvpPXHdtHS54lOtRQ",
-	"o5N3djF2qEJeOLquoL1cRx6RHu9dy+bFZunIY/DGPKuxZT+R2Q0PHkhaIKddSqX2/nM2Hu8E6kX4N3n1",
-	"P4Fif1BP4N/qgfzf6b5cCP0s50n1vASJthbSLI7oI3HtYjHP/AC2D4TVXWkWuHbQzO2IbL5dzv4Y0Ev6",
-	"7Td/Pb2+/dPNt29GZPPtmPz5SP64/sufvx3jTxdx8MdvsvD42zejYBp13nEDM7ScvHpBDUO05V7BhtEC",
-	"yIB0dt8zYCUpSMUfvNAvOIoIySVcLvdKSVn54Qz6TPWIdM9F+9jTZ5062gbqMgOcw9jAQgZ4FWO6kCMS",
-	"sQXebI620nlWOq4GKiZv8nI8vR3vHI53D/fGo/3XB391Ety6nBHWkVD96Hgv/6gS3AB1YYtHJYd/Lq1Y",
-	"DYRmG+n7A2hW2MQHoQmfNx3+bkE0JalOSBBR9hV3VKg7aN1RTbz2f/s+U9LE7KhcnazfVmbZ2reVl/7b",
-	"bSuHV2q3lenwd72tTiVXP++eumQ5Ekhuh6JlxhbS0C5sDSXVSpvMsej3d0d7w/p9t3c4GY8miqGh0btN",
-	"rlv/67w7VDTx7MzKrmryotxoGzFP1DHFsLkBVc892CsaRVTZlK5zBJbREz2jQ5J/tpbPJx/At71ecu1J",
-	"MOJB3TkCwOWSG/4aIn3hZ36PyDxVAaR0jmY8XaorZ/mzAscD6ZPIpxsDMKGBkIvuckOFJyZr0GlDUyeQ",
-	"F7zMIsUbEqpSkq762sX6MwRpr12Sb+IaCdt7N24ncgs5UitvFT/+roVtLjXrHHgKdQg6+ZfD7RkcbrYY",
-	"bwlmUu1+S066f7nZ/i91s1l8WScqGrGd/NqxZ1d6Ll9UAUWdjqJU7xcCheSRBqqIinib3xUhCpnw+iKk",
-	"FNZjb/Pe5ezdbd8K9KQO6TLePfZAPLX2/BQJ0k0/LmRJRTW+SXliym9YNzGOIxRiefIWcBRAwI9UXrww",
-	"vY688oIm/d0JZ48zsURBQkLCUoojkQdJlbihFPfiyr9S9bYWZC17f3ZbbPIWrTKRopDO5yQp1E/FCeUY",
-	"M7XTe/KCB2Iw39HW5gaGqd+mEJLwvAbUkd58AmYLyRIq7mNU6ra2WGrt+9uqd/Y8axU8HZ/xu1bxvqO+",
-	"QFmwKg8R4yjAK5JgyBshJCThCD3SkPBDZZso7RwnBGHxQEKzM2mi3xM2WJAxVeEDXqLLAV3hJN00BAuo",
-	"+iPcsRKGKuQmSH0AGaK+QLu2pRxx8vwbVY+gbgVmOHi4JgGhcVoX+BHzRMXCgTj2BHooePXmtED9GQPF",
-	"jtkGEptG6BscCaLDiUBLkk1JSlNjQkIR48L0IiV72VGM8sTBcoCAHmIdFShbqIyG+pUSJjdG17KpkkE2",
-	"crbWm8l0i9QYVSLjNEl44n5uC4jgB7IRbWElupiOHYSTlSM2dlpx2bFIwUXfI0+wb0z/84gv8x2PKVYf",
-	"el1iJ0vWWR/L038UJ5RWUi+GQyo/O9ak+R4hEcNdrVR5CDPITRaMY1/7V8QEPxi3TPdjZE4ZjlqSgM0Q",
-	"5amqUystbczK730gcdr8rQDnqewY4Ddy0Ztgpl6q+/SmDhHmS5p/Fj5GhfabGa1PSKHzQDZSGEU4ANRv",
-	"qkLCkV6hPK5cxIQES4D5XzCQW8prBptKtaFJNZh+RtjLyWtv0DVmi6w26ck8VVAVKV7IPt4dX6Hd12X0",
-	"F8ZT9MAqPRP28o/vOlmXz2coK1bzz0g/1NkRrkHlyx21kGAJQzc45dva5mYHzMhCYbJ2VaS+pC5JziA/",
-	"VhfazELKQRm5XWaJ0DDeNdGgnXR8Pcz+jlHbXlel6DKjqJsV0bMx21rvSIsJ+8S+xE0V8Mvy68ki6y1i",
-	"fG2Z3CoyJtUI6ikR9Y6VtpLplozTtfd9xWVaRR66ZNEGwceMwFEKa6FLdZRbOVeAS8Lwhe5ziDJGf8xI",
-	"Hg5kyKQTF80ZgSrSr0HglSraF/KqRDsrKeFvRy//il/+Y/zyzd3o8OUP/+Pfn1W6+YWYNZqdPd9ofvhp",
-	"Otz5+T9eFoOTvxz8/J//9e/PIjbeonvNt/e2+wfd0hURdoU7YadZ2pckK+0HZGgPrSjLAIZgwU3d0Up8",
-	"z1DlE0kSpUvSEGDYxuVGjnmK1PIkFB42g9hfHRbWR/rZNgwkhLR6nvqLx2G1xqdF6bcN5Mzj4F4I+LTs",
-	"+6tZYkYSA/HrxGiWEP+tBzwKDUBiVYTOeFij9SiUevn8EDiHfEnVFR1DMyzI/q48a+/l83fwpwqATrLS",
-	"kfvT58GSRBH/PDj8PFjzJAo/D372VjjIv9Ss38l2sqt8HEV6a6HFQBbVf3y8/eblQZ5VfPHx/D+7gcjA",
-	"UPwFTW71CF4IFMHSwjhk26HZu2pULrTUa6/lplenjxG0JDj0ZqPLgemHQyRUFZ7ZxtKQHnGUkdwqhWNB",
-	"pf1YuerUAuHbIJwk9BGgkbAUTaCkGn8J44wGOPrM5LCtsq5/fnlDkkcakJfgPrtXOU+dUt41H4fvYRa+",
-	"tPdynk/QWtKwc6FJIWVyUhSaLNeUPBjtTUaT8Xjk1cAV4GkJ5vjy5tafJZQum3acfD5EMUkCwtKXqmpO",
-	"Kf/v1ePk1ZrMlpw/iFeai17tprfs4P1kczyO97O/JtPvfvzz+o34frazOsXfhq/PfWP5MSNJzfaHR5Yf",
-	"BeSHQkdKHqQCkVfJ+xKQWFegZJy9PLo5PjvT5aYkgzXOBP9houJgZ3+Ydqv4oUmt6WimUGwMtXsHjjyx",
-	"d7Su8WjtvQaZ6sftPS5JVTE0oKH9YHqN4PZwun7U6GnTsSJg1evpAHyux9Okxus5IaI1gFOXpbbfSWY2",
-	"oM/h5VIE8l9KlSL67tWyS85MAkbRsGbXUiHdtGWlYaW4bvqciAqpcxd9R9/lBT1hDZ50QPKH9tOw/cgy",
-	"gSwfPEfDiX4mR2aFEZUKtHmPKJIkvlzoT8sNuNu13WJYUR8YhVtBnjSh4oR2rNimk0118ELUHXGj5ztk",
-	"RAP88Pvb2yukGrgcUIYKYr4APPDu9kxVy6GBmuWbtfxm0Vq3SMO1hSnKgjtokF5M76NSkn+RJ6GwveH2",
-	"IixOkUM49sAgVwdPflvpdp+nV+MwrKtoIVK8oGzhpknAWdkBO8C6aj3YFgJcU7kmd0TSFg5LsOmFXcZZ",
-	"GtEokTL/0VvytVaOlxI/zdf0p0wmorLnIVxvOh4bEsPfr1WVAkndBxKnZWd+ByDWrQuC1Z4mklJ5IqVT",
-	"Pbl0suC4L14zuNRble/2etj+JJsjlGAW8pXOrkGfpCFJodq+FIgBBp9WoT6YEM+P1+dDNMtSYPCEYAiP",
-	"LFU330bL0zvUA/0eU3eXbKlXljZVBy3O5ABluvxLfraXlqatTlux1RpVNUnaJ2ppcjfXK2rmPPEGiCrR",
-	"7ShqhUBTkFj5gaFypWt1kw72Mdh5rQYymMbdrOEqNMIxZ6lU6XUB9grDwRBKEYdxHNEAzqhXf1e11jsB",
-	"/ahPDc3M/TyQpGcp8QJfFEIxYxo2GOpGJDzMAs9hph+UbzDkz80yps119mOGVd35yiA/yoEN0USu/GSM",
-	"xuNxbc7+ZDwet6Ttl2HJ8vlYQ/ATMcURX9xsWFCjF1ypT4G0UptS8m4WS4nZUMC+NFlwCO6Nx2YJpEYw",
-	"R4I8kgRHuYtBuZdJXmBvWJxUIEF5pgHDO+1gPXI1LwdsZq+KNeMtPd9CsWswK9pNDrFhgUeBigWRumzb",
-	"sR7nC5BfvGvhWCxEOEJH6Oa7j3nZigV9BMQCqKYAZKsW0Wtno3yIXkKE7BgHS1JXt+P92e1hEWJ2fHLx",
-	"Qup/wZKM0Iezm5tDNCdpsCRhFYEO3dwenZ8eAsZuFKKAxxuI+YDH4Qi9+8vVkfyAFGjwRafc1/uz28Fw",
-	"ILsYDAfwpcFwoF7xx/OE7JwvzqCEdc0euOZroZZSTQNDDTOjkpTKtfC1uxMaDxno+5qvq2BIasObHzz2",
-	"Cs8SXy0TcHyDm89EIB6fXBwqvPOXARYERSRNwZYK6YJqIMHlJl4SlsN27I5LtyjhgrwkmSvwdsfuPYq+",
-	"NdH//+UPP42HO286YLvpmQwV6WpYLV+ijpuO6aLknsPU7+G9UbWgwdVsl+jPa5vL0TlUeb2zOx7vTMdb",
-	"BO+EmToWfQMBZoN9DAXBIqkRbtCMEJaPxd3G07bezGtNfYFcyecKN6SJFh2l/t68OTho69FYIM5xWj7G",
-	"vG9mDKdpQmdZ/Xj5HN2bkd6jNVROBzNyRiLOFkLdPSFVVl/KyLwEP1hCG30tlqMY6ursSgdXuI9W9FbX",
-	"4KZKySNNAYv8zrqXpjrUfFnP/lJK+GwOrVA6ZfpNDoEHhKjpwrL86la3hbOmkvAQh63tHoVK6tlS/WPh",
-	"5CHQQdba55WBU6pzhKvRyTNLtRqis5tLtDPZ3385cYXjyWnJo1C5Xv7hp6kfN7GT+87xODU68yatG7P+",
-	"FgJ2kO4qr8YG0exzqt0Vnh01zOGMPDtmALgVr4Kd682f/3H05RVlIfkyWu1kBy2VxbwwjZrR68Jk1clc",
-	"3PYaxxU6kpJbiwkaquBRLVRzeZerKaCAqgPJmExaBiK8wLQUIXUwnwaT8M0Yv57t7JK9/f7VsTt6Hav+",
-	"xNw42HPKgNu1oOpFkyEkoMvnVyq5z7FBEi0xY8QPlQWwz+q5x4f1jG4i1Qcs9tsizUJ2r7TtnEvz4Ak4",
-	"xzVngAeu1KLkWFpi1tOz1Cn/RY3bpMBIq+YDEQIvmgu3gfWzUg21FsyaqtFt59JaEWluHHfBl1NNnZJK",
-	"Di41tVAh/QvSBtzXBJGc0jSCwKY4E0si3ppCkeU+QCaZKwIrEhAHDyJV8WoeINhuOT9K4ygn/GBfRHTf",
-	"BEcR8fWKh8SbNq7mb1LNsF4JldKzxpAvXSDVaZYRNirfWzQ2Co5s74zUr40p67L7tvU5/XTmn8GftNL6",
-	"bK5z517eH7ZD0B5Wg5BqTPZbJDyL68XVkvsPGk9UUZ5IL4eeSNVO+dvh9xkJ+IqIYq3yQLqERwRqrD5L",
-	"/p1/vxwVdmBMeByRt9q8m0zHUPEHB9IQrN8hvTMQG3aQG5mYK9/qBTOw/d3acT0lU85CVK1dz9zgU9e9",
-	"uZTTFBuPx29VeIxaU7QAH77jjHpiHFgbHLLPU9rA/99yylpSlMDrHIYFlqnkSp9LYyvktR6heV81kq6B",
-	"Rv7EMnWYDM1RctimYIyUODkExOfKQTlCIU1IkB5qsax+tBxW6nsFcMlgOIDvSXsR3vS7rdQMzgl+JB2W",
-	"WaHVd888+w0tUs0Vj3q49fWO1mR9dzvq0Qfir6BqEkEZwvkBgt5zkRoM/yX82xwHXlTtmXytJRXOpJuq",
-	"th3L4Omjrxww11+j/TunrJ++HpF52qjJwoRkK6deqtoQT9Bc/Z4iHyWh6SFaJzTVFR+rdR1lG/kkovO0",
-	"K9W3lI9yhuFlln6Unft3Lymq+phyRfItnqWlyJMnKf/PIANagrhytrQySzT8Y85oOQeVKWPWeGi2TYOs",
-	"UJv2W26D2nm374yohFGjmKlb2lrz9dn21a93lm67RB2p3Zw234/cnRLoaxbcm0ivO9KyRrHc7zej3qbc",
-	"OZmnjRtF1cCPOFuQ5JffLr8G33eiWStKRG+i9Wb6fOk6sLwUrf9ieKCaV5v8UDi1avMilNjoq2FqNbJB",
-	"z1SKIuXsKKhJ6WYIB+YqABvNkifgo4cIGyIsFQYy94oXirQ9ynwXQkFKHz3OgxxwAe4e1NeUUgSBSnKN",
-	"4MdOAeSzTScgsq3khjd5fwt/cwMKuqWK4ZICZhwZqoSQJLF4voI2q7bwo6c4ogu+My7phGCh+M9K4o7B",
-	"NH2649LURVAmdMTXwMfNVGwLmh4OUpwsSNoCcQmKvmLYPEpd9mjG7Ds1tqjqah8l2uephwcbIKfv0Ow5",
-	"m+fK7s+W+EfvElaooFlVFxKEsaAAsxcp2EDKCyf4SnmVR9LSrGs6VIGpPAEpOAIzqdwWcRZtVNmyz8zM",
-	"5hBqoSgIHp0ytKzayo0ebF0/Sx9sek7KGtC2gUW9Jl9JQa6aQyB/rgXeE50LFclefwhcFwK1kzNHtVaF",
-	"xeE6wpLIrvlaL+0bMtaV8JcfMYHqjryvE/CtOlp+dD0tzXZLL3kh30qz5UmBU6uutoXxSO+N613lWjZa",
-	"47ADCy1tqEZI/WI+NlsMNYiTG72HmqpgkXUhvH2xVb9DNtDF7BK+VtDQrfzQeFYabGifJDRxzEqpz2ts",
-	"MSjG0nS5N7EjBnb228KwygF6zsnUzEO3Sjx3EGJwk8mzVN0+yJEvdXGxf1K+6g75DUWxTYG0NSEPcu2g",
-	"Bn2qr3h5Vgo+c2I+9se7B+2hdP8Sd7NOWN9LnB6lKQ6WqxqTPqLsQa3VnEZEXe9qqPKQEyGVJEjq0teH",
-	"viu0QKVOQOZETZJpRF4ItCIhxUiOscSSVh5FHM7LJHrdegVazebAC8JCPKp8bbq31x62RP9BcqSEAnnu",
-	"YDrpH7zXL5GwW9VgZ279cv+6VQ3umhK4xCaIwZ8jZAJ7nNskT9CmYc+6PNmiQV65Og8OUrmTjNhI+3m/",
-	"AoUkImk/v4a9Xzw6Lc7SJU/6xk+sE57flrV6ClQXLTjp3uzqmrAa8sUNqqqhUNHTexJFHJFHkmx0Zm6r",
-	"jey4N36FwDaRJr+AGyWkabM7cY2FimpTTc1NlnzKJD2f0X8iFj39J5KlpeHXLVREtyahMnDfqsIUHfdY",
-	"z5K+pnJvHfeY3nQcuEIhhIxCCN/lVbnghcprJFnoV6dDqS203MG2bKf6u1X99dY6JvqrdmdDNNsUmo7c",
-	"VDbYdQEbmMfQy0MylAo06CXowi8OGE/tOTzRU5QLS0eo5en+OUO6EXD5LrPo7xCr5TQ6Vt+qu/mx401j",
-	"LvyuhGc5lL7SsfOVD5CmY+B5vNrkmcTxrywS/y+UeF9jQ3fbrbV3jtXt2qJQdrxr9EmLmsvGdKQHMdKz",
-	"+j3fNhq6nahToouUtQ6Ur3WX/nRRUH/U90WU+hWP9Xbzom2Hb3Xial7otIf1pIvkKgA/VCGc4ZN3s82V",
-	"rbtZD+Vfu3lBTsMtqpLUCFFPeRKbAZR6pzxNc0qisIBhNICOVqmD0BdiatthW2Ru5K93IkonrtaTeir7",
-	"WsvQyr2qy38x74I0ZsMYcvXT8T/qzAhb0X+COm8nPzyfT4mmRPwqtwGugeGxjuC5BrMHb48KflBqMzqy",
-	"B6vHFqo6ZLrcGH4gAsUJCUhIytAeTywk1uwnK0AiGi4LqnaRgxzRCdv5SZbHML/ReIsIDpYODAo6lb+o",
-	"F1cFlKlZFbQgqZD8konl18rw2Rtva++YUhRaJam1f3qaOX1SqkoCSq+w3/JpEUx18Xgme5FH4VYBGLnf",
-	"3R90YR5f4TRY1t9163sbHXhXJyaff7/8P8+8YW593kptHqccPRASK9Q5dMTgoAaoOohi/WU3gY+zajmo",
-	"FF9Ta2eZa2ErDAzhahrPUHnOU+N31974Z4x36HS38XwW3zNFA3pYyUzohUCqXUdni75D7nxnfGsFH2nG",
-	"zXtqC+HrHvito/Vm3VmtXuHty2tQh6Oewzorx769UK8f561HKtLtd6wik+ChDsLMvsCQ6hha8+TByd0E",
-	"FOc5ppEclD/0kAQP3K96L5WrLsYbKZpRDL4NY/JDBLrHrGupfqyGuiBIN8y/p4AQcSL3U0Sw6LNkMJby",
-	"ivGkb3CyUyfKi68QECF44uC4BJqANVgd4i4lIr3Dk9k02GlAQfUB3izIC5FjHgPwV7YBF9Is4euKHWCC",
-	"DWK8yeMMgldtA/AECgydekuGtnYwcC2jNkdWBThJh8VEFC+tQRjDj2pWaMGN+2CNk9ALOMwCEnlxjD/5",
-	"v6YdbtCtLrVdE6rhhGnIAXcI0OgWkjEcBJlI+Yokpytcl1Cpw0ikzpNndii85FgVryRlDKMZ/2+Ylhm0",
-	"PV4CHZWiZ3abRpZDW3bSG1TH6EhafmC+vBAooiuaoljSWX9UHi7VOkzyxHm5+3oy6Q9KZHo75mGN8Wpa",
-	"oABi+AFWkApEF8zUqyoGcn708eL4/XTcG7WhBktUI6aOocifGCJd4R8AQiFHNtiM0Ll85mS/aBhNVQc2",
-	"DKUyEfcAA9ZYs2WQhhaQxm0q5asgjjohqUM87Mwkve1W4BBQtaiTYImFTq5QEkGHew911rVpgniWChoS",
-	"O8KkR9CIBw+uPVMkA/TMPuJF+Tr1OTlC9z8dvz89/u7y4+3dzenNzdnlxd3Zyc/3kigqFlcXJ4MyAVZt",
-	"J095Cq9YSpeYdUKN3ypWTDFcWVp5ZYRDrKEll70HRMSz8CoTy5oT4rhUnPyIhQmnoalLDoeFproYoSOt",
-	"Yyvns7EPaaLdz28RYXgGZbD13AQUGYUaQAgHIB2GiLLPDDwTFuw1RMCqmkkqs6N0+JhpnMoOmsJKFAKU",
-	"qpOn7dimOb1FEGQCc9F4du5wO11c5cPT9Y6O1LutAqTmtYpVUp5940pXx+DLu3Im+UKgb28uL3RROCkV",
-	"H2mocQ6Z4BEojjyBmgSmaoOqQogIC5JNDBFbRSFgnBD2IkURBVXWhHZ8ZuYo8KwwztLlnen47sve+M1d",
-	"QJL0rhavfr1ej0z7fJNy+Znpq8fJK/my8G1Pdx8OB+ANvmTRRi2vdtLeyc3tx8kPNOJ0tXPTvfzf7bpW",
-	"VX/viNFVLNTxTCz/Wwqkl2LJ4xHFK0v3KKsa1hm606Pb8l3wZLx7sPd6f+z81wb22fD9bVc14TOeykU1",
-	"J+cr+aVXkiTbkTlO6CNOyZ23WuYRQ9c3R0i3gbqWlKGr0w/uIfFS/vfu9I9nF+jq+uz7o9tT9N3pX+DX",
-	"z+zD2dnp45/O3o1Go88Mfju9OPG0c4d/MHkzbVaAWiZTWcGxskDCXbI396h8XT4OUFx3tN48M6JCNy15",
-	"swzH9lQ4fWOBGxmzMRvq1Cgcbmgt3pYFmtSljb5vV9w8YuqmxTxzcGAi+GAR4I+jiK+r2rVhYiUGqnxs",
-	"Cl1swbGpzhGwCymDCL/T8qhEX7eaaaltFXXW12XG6CNJBLkL+QpTVimC4Myt1d6p9lDOz1D1IyyGc/dp",
-	"STh6j0Aekgue0qDGQJF2CRhLcwJ5RlIRAMtJo/NpMF2TvpGQR4IhBjn395CXsnOkSn57bq1JvZFpXmUK",
-	"dR3Mo6E8cXWmGF/FuGIm4RD/t62Fekuq82R1Tuf+xLH3OnsK3QvCQkmge1NrCCMFcF0gQbqI3uOa/CH5",
-	"oSOpe7d0qFqqLtVWkqqX2mUBliZITc877clnxsa2514Zm59FooiAc/NDXqaxpBG/P7r+46mGd8NJiNSl",
-	"WrIgIcJZylc4pXL4mxE6u/j+8uxYt80dVfqSBDNE2SOnARlqq4wKFGNqcKVoKlCYEWRKZhjnoep/MBzo",
-	"r8tpWNVWzNOqT5Gv4ohKY6AlU1Mld4EaZxWoJ1BVgTPy1qj3RpMznnWeqJh8DXUo/+1LaWpAz9YPXTtV",
-	"OWclcYhIpfUgliTshatdNi4742zjFF+TBa27z0jgmW+0L4RcNqxS1EWKN+qYkYTQ9x8OpmX5nCDZy4Cw",
-	"NMFRtXZCq6UcxviGLlhLlWkYnmZJaY/hRUIIOJQBLRg+8BaC1jW2yTxLs6RzNejWUUZkgaP3PGqw1KQo",
-	"kEPT/hjNByu8QTNSBLsVeMI5vLjoWKqIfEmvySMl60ZKATBKAu0gDyF7PiIw7gW9v5A/K1UlXFEmACLB",
-	"yrWsvw+W3CpSkiDyJZUNkCBlhWJvPO7CRU1poE55tS45oH8hOAGQB0nELsmgCRUP5+RRYYY3WcjXeUO4",
-	"I0pW4igISNxWY13zEtZt9W/JSnxNlocOvieJqBUoj+phwfHJShQlGvSgl1jkA3fJPB1P91+OJ1vIjEeS",
-	"0LnOFG0j+fdWW1MVoXT6Op+zV9Pe9/7T15xRl49SJSWe4hXHKiIH5Ca4ptKNuu4RQwi8kByofDiK34S6",
-	"0YBKXnkgjKGmeGFymbsVvbiF9HMD+bvIEiK6X4gt6WIpGdbRlNvrsPgd2pcQtSOHDqSAYCU1pxx+RDNM",
-	"zyCYfAmu4ese53XZX83ZuS3N7VJRbXUlFqT8hr/VDf2H23Lq/yBh8gBwWu63Z7xL9iM9x66Z6yQjbdD3",
-	"mtM05Ir/OCmyodv61V/r2mmupEm5dnx0cXx6fn564sI8TPZaO+UprjFb4JFTTzTfTs3LmjElJkqEn7Yi",
-	"FHhfa68upEFPT2LcecFMgV6tD9UrTW5tgte9cDJwEYEgBtbsCm62WNQhmzMndxtawsZh1WF+kRArsPZ8",
-	"c5lFbhbLWiZ4pVGu+gZ589yWODLCqKCpFl7yOPt48f3p9dk3Z6cnQ3R++Qnk9a9pPrTr2L8Jy+CXNQV0",
-	"WqtOxWY83T7j+p9Z+beQ4J6Yd95H+++m5rd2GUe4Vb+7ijC7pfYh18I/eiPnCfrrhKYpYQXLPJFOZhB1",
-	"WV9AJgjc193zlFgDKzvMVs0X0+3D2co2KUo2Nb1yC2xe1Bp7nqg38x1P3nKwIuhcoQr67RXXnNqy8vUv",
-	"Z/j80paOFTlo0diqigU7bthkEZkjzTlVXNldImF1aWyRWpJtRs44m9nZVP4TnzESpDcNhcby84yzGccg",
-	"e3XdMYTVtX4U+WIRla9UtF7UWysfYGaqCJvAPuFHFNRjafuuGhtwlMhmKymvQhVGr06dnPUKp60JWPD3",
-	"m7fTt+q1gThE55vqmxZk+jHRnOY7b40vdV5ARCVQ0TgndkTZQ/kyLUjvJng62wl6Q0wUlPPOZlheNy/X",
-	"FMEitZljmYD5R3xBGageDZckjfccreFzMRZirbVVK/aTJwkJUrTkiSBoBq7gTevVZ939Qt6Hlxw6sMx7",
-	"hSwV0N3p5HUefga3T+71zwgdS4GknOw6V3pZBKy9EEiscBRJWz9jtJ6ZDsE7BxEWe6PxWHaSCZ0ovKf+",
-	"/nu8MdcQS1Dv9KcT+LIGU7XCBMNBpYzvDz/t+P3ohg5HK3/AyRFDGB5VI/LUK1AeLqTzOYFiFvox1WE8",
-	"oF6o6DyPEwc+cNyAN5L3HJhUxMIYn+wdeOv0eoqJWmvd6F4x7SoxPObB0BlzE19p4vitMQKmUO4ayrlM",
-	"JTUaisMdG47iJZ4RuLYqIsi7eYvcpXV8RVOfr8i8UCcfajdGIZLL3I1EFkPwEUwmi2NpxSfWNnorub10",
-	"mS/WJNHp0TSFiDNr23m53RIQO5U7pCb2P8FiCbL1jwlf+wqpXpB17nOQo8QbX0bHpoaBQendGcvXYJ98",
-	"vD12899sMynl+uudVlcN+ERHpeYLu+NZ13nCVx78yhQnqVsiTfffMeuDd3LBDoGrqVX6skcvpX0IE4Ge",
-	"h4rovh2YL+l3Ma1ZFlMg+oWACCHLWfyVvcxzTCMSnpCISqXTZ2F+IrMl5w/SjNZt1O5Sb6I5ZTiKNsim",
-	"53QX0GJFuQhns8tNfv5GRdH6aqfrJwrUG0eR5a2Ubzp97XfqCyKRfV2pB8X3z8++P5VC4vr0+PLi4vT4",
-	"9uzijz2LIq84S5fR5ppIOaWdzt1FpVBOiPVtrTvXduBq/2MWO4uiN33Puu5Fp+9AuezbtRE1uWqKXR/V",
-	"m7YB8JiwWxo8EO+01YNipS6vTi/kSl2dXpyUF2mv/YKhKDFb7evKLkC7XnJdvB4sHxIq7FbJVnl1WK4C",
-	"U1wdoUtZe+WaetdU45zPISdBhUvPaQTJ2AswWdw57755vbd3MNk5ODjojZpaeMnq9ojlSCvW4Pr06OQv",
-	"7iLvjHtcVHR1eRznOwNyjT3gEVARwJCquFeBUR4d3559f+pGCk3abxOgYrunr+/VA9ObYgQjR3wrM53s",
-	"jp/i+bekgWeXGpq4kq4Yf0nalnjfWfoKS3qEmbtNPaeK/1hM8QwLKJZfcywK+o/8aAt1826HYu5v1FA2",
-	"a5IQtCJYZEmfrES9v/1H0mVMGLJaDM3qq9DCkqhtvatb4S/HTd1BUrSC57aun6z+S3DsNnt579RWdJHg",
-	"tNbNZl1x5TXCzRtqtyeY9TxOUjyLSJ2LCJ6Z/uJsFtEAqY0/RBG4E/peT9/KTyr+ai19q6+02sSuzYqI",
-	"A2CK61d5vbM7Hu9MvZZg61Wl3+l5xUW6SMjNn85fCOP9dH05k9ejvVZlFSTIY+EWLKbrMnqFFW1WydfQ",
-	"u6XVjt84Atqf3Vdok2B1PoLrwuY1o0QCFJtyFXoMHfWZ0vXu3vhNqyRXIqpfcIUvYGDafoqmyaby1n7n",
-	"S/RiVpNpvxNDfcK+GS7IZY0rp4V/RR+PgpQ+0nQjLbuanGCpjeu6EV57FMf0WDZyafB6fNB/kyjZepok",
-	"3HcMQy868pqEBpNp98uX6kHfs19G1t+RjegX9qEC/PsNdq802P5DFdKOFn0QXLcJE1nhkCBcVXF3dvsV",
-	"/jCDHRZcUlrlEh1LWhCsSgvr1seHvefrIrgrJI8kknwLAfkgio6uzuoqHBl2aKLY0dWZlcgGSogJ9S+0",
-	"41ZZoPq7fcZFet3KuvaW9bHtjER8je5VHtW9Yd4HskGQ/Ksd95Cj4vR8MJnujp+07a9IEniRUfQDHbYX",
-	"dBIFk9HUKnoyqal4oqirYjk23VyoId54/WuddZeS5HV9avt7v5RTzZJ7PRldg/S6q99BzGqHU2uXa+2Y",
-	"IiyMOc1ZHvpOdMxDqfu9Dt4GpefU9D4do6KJ4ikFviRSxXBD6989F/wyttB15LKXHeTVJbfk4pN2hefM",
-	"6bEnGk+P6diJkHs+ckkxRNlCScV2Uv3KzmH/2WYWzbuSZbk/tM+dYmO6e0ZLKIeTixXyHpM0IUGqIboa",
-	"kn3SNdc1FgHHIYTX6uG/WS0qZUrTCMiukutVSJv8Og3dJMozld9tkF8MFiH5QqG4Y5QQHG6qmJSYhehd",
-	"FTWuC7idThdshE7Jo+30jb98waQ17O/WZjVEOGPB8uV0PN3vjVKiikZ3wag0a+T0/TeNAjcjgMGV764n",
-	"gOpNbVCSaWm3QbLnjxnRj33pmWZGfoYUNVgDR9blXkLCDOAXAJIIEoZpQCT/YBRbIi+Bn8wNZvfaxHYA",
-	"iLprF0isaRosSYg4G6ETnGr0B5X0CVWS4czHYUjry1iqgVzO5zXXzMfaEta4MtkMzLi8arSerbnuHKJZ",
-	"Blf5IEftN+yaN5ogl/O5AiByozGNBtZeCjeoResBEqn00zUW+dmP3mUbKTJWeAMqNdye+m5da/F8nqVe",
-	"EAu9aGanrIAAU8m8jziiIU03Q0S+BFEm6KMTwsmlsvF8tYNCKoK+lTLwlyuSHGscl65OQsiW5XNzua9e",
-	"dicGTFyOw2/niBX+ck1Csop7OS0VmhRDOIpaR9GQgOa4ZgyH12pAnj2V8IyF6vIGmICw1N427la1to6T",
-	"f9A+uKSNQi5lRuhIbRahgtRJqIaTQ/bJJ1dHZydlna3ZFVDjIIedq7JwNf874dtU/yhlDNcY0NtxfzPo",
-	"FBR29iFPGeGrh1ZAgNqDg2g8gKHriSzVpSyDFHoOh1WE+NB2Y2hpU9kbLh9UtrJVsru5aIs5HwGtr/7g",
-	"wopyAWZoprwOqiaoAWuEi5G6EKi+x5Nb106d0oAVJhvaB7IqEChQxh4YX7Nf6BxSpe4wM91CMwWXwOwy",
-	"Ht1Pod/KkbKN3GterCLYq7JSvcWeyQpu9HNodr4m80zg6PkkhU+IFXKiaXrtYqM9clx2J8dfVgDLya/Q",
-	"rqOQySVLTqBG+eDdJDsKJhxFRCr7YohCuqCpGKLlJl4SHV8jT8VEBDyRh9FHUObNTlGm5FZ4jLtjXyTc",
-	"+OWbu5c//LQz3B3XRMSZ+bj15LoVR8mNiWo5lAJ/PSQjT0e1+MsOMqWj7m4Freybnw9V2XT7u69+ZQh2",
-	"kvC4NnIc1iYvcArWUooerSgNC4mynDWo9k2nNZNt2+py5yA2FSFlleou0GuKst3a9WTdr9uOuYP93Q53",
-	"/M+jn3sAPr3a+l7Jc6j/c0f5dbT5ygFV48GctF5J+WRxW4Vvmyfj+nJshf8iZwEdxa4PNAWdKpY8SaFI",
-	"ez17dtNTuheMNxqsZD110FR5r7pST9KDugug57Gcv66lujf+xVj7Oe58bSXr6xtMeW9+U8lm08pSddhv",
-	"Xc9qdd2htpdhSFUOT31H1U+oOxn6nOa2IGg8zXXPv/vTvLF6mLLXYPkIVci8hUtTikxHVXb2i5GYJaXU",
-	"8aJNquIBDg17s07HPzf5juFkNNu+nyt5KzfxpyWPlMequ7PYa23nx+Qb/V/fw3obfWmbY0MhdBvp0aSX",
-	"NFnUfXGYnt3h2lWVmlQ1qb4r8wsrf0rP+s1rf+0DeILX1IeE3+I47Q1u/2zeEd9gVaBQvzH59OcmUe+v",
-	"x3ZiH9Uix6XqGTWT2/vVEICyp8mzuhvLbfoiNY7Tktc5wGxk/EaHZcwBxpHIoBRgSEaIMnVGHFoCfz4f",
-	"IcbTO+AyEh5+Zjo5xrDdSBfWCQ+VZq6EJVw6ytHcZfEhcre2whfGwbIEc5IxJv9/kQb/mekv3M02d0Yu",
-	"Hepaf6bWh5yG/hpyxd9IFZC8U/x16PBVxIMHnQejYVlVqyHiyWd2b7j2XhXtSsHocfBaXgidSqk1JE1h",
-	"ufIsd41bhMvL2YQq3UFOq/iXPUGpi1jj9qpaJ1TEWUq8OiRZYeYWTHkh0AyzBznbhKRZwqDyp64dUaTu",
-	"o4SIGEwsfSDb9YdCkxaoq6/I7iHIYUHEZ8a0ngN4P4lCm9aACQygfgS6T8gc7q9ARbj34uC3JTTrfsPG",
-	"zOadyZuDbnnNEReN+C9whQag1xHBCQMwRZ2payggORE+k9/E0YhoJy6PCdveV94/61rq7RRKn55k5Kgu",
-	"91Ih8BaSVq99gJlZfwvdhuvflPc05kLQWUSe8U5ZxD0NYw7mQ+Np5/C8am+vWXfTI+d/vd361emyurMm",
-	"HBcgFp2BSct9ON5C9dJQyXEs0P08wVmYRYSl99LYuNd1fu6kMILCTo8kvHdH5Wvit8K7IP1oatXAylAH",
-	"haOgrAUso+ngogUMbRgBl9EtrrB2dc2Zbg2tmq1+enpyc3d9enN1eXFzOkQfL05Or++uT78/O/10qEoV",
-	"Jgsyw8GD0j+KXVRk7MvzSJp+YYLXih+1sJJSGaM5ISP06fLi0Np8n9mCpzrWkJENkh2M0Pnlze2hVc6o",
-	"KNMCrUbo09H1xdnFH+/Koza/l0bPEGVyGXIwjAAzeZoDorU9t+LLx+eXN6cn9rs6ahUbsWeB3lkfcE5G",
-	"/zAHw4FvnNbPqvPBcFB5sfzC5cVgOJDk8p+Vj8kxjiI5MP/Wurm+0XIeinfG4M2E/FCdMQqJ4xExUPUR",
-	"SYk/NIuXKgVwdhc+Jm1VQyB+PXbfjJQC4QDB7PlOCX/1kjc744Pl3sFO/1JnwTrsQKU1Tx6krjbnUVgu",
-	"C/gqE8mriAc4eiUSUb5Ue7Pvy+unUc0NuXzyQqAYp8shSkiEpWYlFZn7YB3em/IU6rzFM8GjisQdveKz",
-	"v4tXbEHZl1fLdBW9krR99WW0ind9g2urwVZaqMmb6Wg8mo4m4w7LHOMEr9z320ti5JHTepVb0HyMyVXl",
-	"p7sv02/Dg8lq/vCn+HyM/5q++RRc787+9LoLoz0uuTKDim/e3Wlj7Hv57O6u/TOV2k6GefNBa17wyW4o",
-	"C9YQ8quLTJgSd3TBXmYx0qekqWLfs2RFy82xB7qpbylEL/iSd/qPhKX5dbIO2sTRlTUhnzsP5iJf1eic",
-	"dhyJOrDRvY7Hhh7uLQdfqfP60v2mA4ZXTj0HVVpXFwk3F8FD92cSUs+vGgZzkBd/Hq3IakaS0d85Zb7f",
-	"IzJP849UivnmFUatUZhfCgPN/EJY6PydxWHpHSsBveXpA5WGZs3DVVb/YpzwFXcfLzELE0wFGcH/+h9B",
-	"lKo7wZinEV0sU+s36Pkljqziq6M8c95DEvuZugEons0SgpXBXiWu9Qz0BXtY2WqFk80IAuOhmF8UjSh7",
-	"NOwg/zSpH+bvkASRWX/5d75S6g7EGrf6wTwvhm96K37BQpBU5A+0LjzKYkH0x8xPOAmWWjWmTLI8TzaS",
-	"3s7fIYkN61ZiIIbVi5ThwFSeHBndwvlxRcUKgy/G/tXY0tXf7nR6rPXAWM2e3+7yVcEZ7JTRjNp/JQSO",
-	"HjAMViS1nqwV2COpUD7/qaC9/iEfmchmuQSxto8uGTOKMXX/BE9FMbEMJES6TIhYKlRI9YuICQvvAhx7",
-	"1UAQYZdJaNzi+goEpNmgLDXlX4euTw9h+VM5OS6/IFNfwSKo77wOYPqIKQE6Qqd5cpi2wpTnBJ7eD9G9",
-	"ua6S/y7uq+7BtLiX0v1+u2vA4myxL/9a34ADIbfqy7f10uQR6P7PL3VRxpfwzsuzsvFJHtN6H4DXTv46",
-	"F42C/JhJm7LliFM3DzrvCmrVZ3BMHqLJEE2HaAf9n//1v4e5XbTAschvuFQ8tNZQFIrACHkodaOH4lJq",
-	"pykP1RtPo4fmn1HhqTBzy2eCc2+oFtZDUy14qOYwRFoOSP3KyLS36srz/pU8hO8VauHQJEOlKozJysDq",
-	"eI0/+8UuhamWTUAyix+G218XW/vef40ADQoG0ZG9JOyJVWjLF89dwjeqHr8RL34RpB+qRdR4aThNySpO",
-	"PVgWpnl5DdbLng491dOR7shTlccdSTt0205rtrh8F5IX/Zcq+ed1n5oYLs/CvjEkyzNU96BGaDtIPBbp",
-	"jSpkXCvDsEEd2ajBQOFjEtp49U8EH+/mzTPGgZ7rbwTAWxdRbSwhjsUDCT8mUdXIKnh3WAtznUGF6dwn",
-	"WWJTm4nK6+kTBN9QEoVXCZ9FZOW7tQFtxKCSUGnkqlJ01Y0HP/sA39JlkR1MotDyCOuTZnxvNs+Mh5uh",
-	"MY3BKUFS8OvkBly+Cgz7T0ttqLlLprcdUs1QBHavtJ4n7enHMK3iu34iJiK9wkm6OVL+sirWbhxHGoo8",
-	"h2bSYJXyrCbR3JRwxuYalCuSnF7cnl5fXZ/dnMo3WB72qBB4ZzSKfBHTW6T36VfaEf91w0qdjFaY/2pY",
-	"pd2LvV6XOiFXpFlIec4dqj549/ucBgD1cnn5/uLhgWyOaxJsHRQHBZesriET8sgfIIUoMbfTPdE9sUg/",
-	"Nl0O6vtgqf/BEPIKEZl4RgnNKkLxZsnX84jzBN3Amm1/S1Oux6DtsO6s7NOetLSwCWbJ0HwpHQLbW8LO",
-	"JrOH1CoNIB3BC0emQvJwHOe5ZApXRHOPF/7pO9J67XqkWhW++6bGruCqIJ3FscJckB9snekJSb1OSyX9",
-	"lPamZqkhIiR/Dg3+iMqY0Vq9D7K392RgWUVtyVVpLe+Nc8QVt66N2qVyRHqXyn0lCuNJSiO9w8lKkOhR",
-	"gQV3UomLBSqAAPY8UBvS0mZpPZSvNY/pOKdcAezbeUC6iw44KQZisvMq5KCB62Y0mnw5Kmg0Ds1pggQJ",
-	"EpL2oLY8tkqqYhvtvdtATV4zlTWhykK1bpTGEF0cx0N7rzRKhNL5WcJtbS0R2nbKtpYMfSCbwvdu/FZn",
-	"jKYUR0jVB/csNl7lR1Rlfr2xRh7I5ibgcR0apurggUDdBmiXR6HpOD39s/ICnJx+f3p+eXV63X3zyLfb",
-	"N7Mfx+UoEtytUybbGRiUybR+6TzHbU/SlZgcBtjKuldas67idpkyn0Dwl7FsL3nZE4DosnBO5E7Uroj4",
-	"liqZz17sskdRRjn7toqMZVVlizqBHnlbcwRDEIHgWRJoxBWsEbJGSNd3LWImYpJQHqoiKLA3GF83A1JW",
-	"VWAFR9UGng5Idr2B7Moo9z3x8Z8Rs74Vj5iyLCXi3AuP80E9lLYepomPVtJaXq2kAgIFV6S8UmMsIedP",
-	"d0Z7LQBjeiSf9K1N7WDWqkG30ehcUBeKcTLd3WsdjnWnqHuuHxKkdVYqF7Sx1t50Mm4dxrPBs+90wDHt",
-	"XpZhiOCaCvROrZqWbcXxbjuEac7nPdClcxz4rkzuQaUSg6L3Mnq6KPDSS/DpDl66hfVm76EKH3s5ySsp",
-	"eRKQ8CatTXe+zaMWdQLpHN5AIuVxVfg9a7V2I3gCHm8SulimslsosOPRw/qd7HqcPooUtWZqcOMhVKUZ",
-	"lNitp9FdDm8BryvPwNbaHToOmhSh5iHeFFZEXo4Zdla/msz1mLtOGQFnnD6yv8csbGBBuX904eoluAYE",
-	"UmEVOdaXz+OnsOAawe0MQWTTtyaL09o8CmdW3YzBP3VlXBiQjmjDaMlFClU5OPwLBgS/Y1byqc2q8IEH",
-	"fblXT8tLRoIjX2knKyoZHKqmro1Lr27OKEAHqgkY1l/wDe1MF8mvR/omyRAsoCAv31dgCsUkWdF6Rwj9",
-	"jmzqIr61KQUOzhJAjTyt11j8/+y96XIbObYu+iq4jHPCVb1pmpLliYobvWWJtlUlW9oayt2nVdsEMyEx",
-	"S0mAnUCKZnfUc9zf9+99jf1iN7AWgEQmkQMpVfVQ1XFObYs5YVhYWFjD9yGYsZn8Kr5wOxGrSFurFK8k",
-	"y871fXqVu7PZZqepNdxRxCft5Dq0e1j96mofGe4fSquj8mBXezeyxdYiBd2VDT3u2lY6EbcJfwi37Lr3",
-	"9yCm5PSO3kDQ6eFC02lp6iceP+j3KN5mL3Rnsy2NAxqGwvM8+/PR2cfc7319eiuemh/1ONRw5BoCG+fE",
-	"hRbZJuDKDGqv+YJlUvBax7WJUIHasJhgRXyIRgrpaOHUGYjQg0t1o60/cS0SWZ3qKxqQoB8FTjATGqnJ",
-	"Q+NUm2ofGJiGgfvu82XfQteITJ9djE07IMd6T0hpMseWQ0ewuAL6N2gVQPx23xvlfiENlXEMTj6/ZVId",
-	"1NUkYEYBnoMuzi+ItlvNdHs00WGslfLbhig5IXLpYTdwmfrmN9dVTEW8Ag8Nhy7MWZzQooTgw+XlGZkJ",
-	"cWdKEPEMeMdWWq5MAeYEgtSTO7aC0PUEQtWTAYFoenFK5E8USROpWHzN9aHR5mqHSgyjegoh3ZgREfwL",
-	"sPnIWV//O+f+X4tUG7mCf9FnFd02rPAoC37xhl+t8iMELWgZcTAKa+o8oZoxZopFkGS4wBCztogyBilH",
-	"zJ76p6u1yPP2VSXJoiarjmsJ0+IgMqIHFwmk4zhjsnJ0267QYv2Tf81ZtirxNskZ2vzw/ZhcnZ94oQHI",
-	"x0oEJ3OaVSipNy/daKmqwWD5v3V9R70uqa1z10MEacqGIdoJtjYsJ1p+JiSRWgcMu+pEPfKgfwqmpoL0",
-	"cPi8FaYslPuC5cIlLcaFIrYqvAMIQXPyyzGXCyBvPM1V8Ex7yhkRcM3VwNQgA00TlVHFvp8uAgf875NU",
-	"TM3xyIC8QZl8mpKM0VgfQoMUga9fVNAzgu4Ik/Z+xZNgrl9mtmGqiEzF0n1Rn9NYTGTCI2ajZzSOqFRk",
-	"ym4rxG6bu7nvEh63mR2V8f9eP1IbcUIXl5EGRbNbVkSdHC4X4g7ob8tuh0IcjDZQZlSjEn0HYbq95xuy",
-	"OcL4FMa1aUe/JEiVue0gwt+bUa/gD55cwH50cvLlw8nFyHZnQD6P355fHrofXBETDPITSTIh5gNyPr64",
-	"PB8ffBw5YAebADaA6ML50fGn9yOTbBu5LFubx//h5KLX7+G3e/0efrPX79nXwj/NW4KZ/q6Pl1nQMDqF",
-	"/L5IzIGyOoNy2x+SmAnM2jO071ZEaB4nAj0W8M/gTff68cAqx9VUj7l8g6uNZhlUGnA3YpimrmaQBsdW",
-	"8DU5E0s+IJ/Z9Pzy0EFTIvCInhHMNnRNcaJ2Q1PJaoXbg5DaVCn1Cb1nGb21URIXorhBWlsACyx78l+0",
-	"6yeTn46ME96d3YClonqY5yiYXflh18em8Jk8YxZdKMu9XPNKtFIWmYDqZCB3YPcsJd+cvzskL5+/3vm2",
-	"ciK7j3YGL/eGw52bYCZ2aOTPkkjlGfNHvqxKKkNaM1BFIGjGoBRtfd3D71oMF8lXlpan7tVut89sq9Nh",
-	"sVqVDrlpPFGNIBMoanoFmQW0SaUJ9OqcKvbhb4HjKyx0vKc67JsNQR7eZY26wdVvlYz9u9sW+2JvuAUt",
-	"2jKJQ47kz/rnmonf2X294cyHty5cneWFVd2/buC/2Egnp32nRyvz5ukKO9Il0WncAAt5W5+d46Px6Ygs",
-	"zLobkIOro+PTEZEiN0vPbFVwY6/fg+s1e5EpSjwyNYlhoFc8fovojtywNNXG3nBAjo0JqQUcYX4ITaUg",
-	"USbAFEvF8kI/c6D6ZFKqhpwg9QSvzUVhXxXLOE0bwygX31+VldfHq/dP355cjXudPKVv05yReX4bLB/T",
-	"21stIpnd+xRRQtxhIEfPrk+1ge5sRVNxi1gYMECVsIzI4gfCspuaq6q3Vf+8oWcNpjeUGLWkK4nnpkbz",
-	"uWWRFQ3t+7PrLEb8fDHy4bVREdZalFTzNYCYKkvtVsWP4VUSQkENFPn+VnFQ3aCdiGUnrQLYcHQq7pmn",
-	"OpDKJnFVlSJDps5fQ2cUrSjzFneCDvtd4WyncC5t54oMn5TdlN2Me7+c/vHmvKMyOhHLjfWQ7p4n4/VC",
-	"vZF2sgutWTGlYvlb1kmJYgcQ6aA8Yg25H/odRgQ5MZgTmH9B41hahi24QC05XlfGSAz9OHePlwatbFq2",
-	"cV2U318M4PuMRoycoOW6OS0klXIZBBrYGWK+8+va/KhIZECUOROZZGQKn1q1uPuHwRyiYGROD88Erk0c",
-	"e37CK271717N/89fh9Gb+z/tTj/t3V2+lifLs5s/78zOX94ePadX7O2L5L/ED1+/Vx83DUTUxPDciNVI",
-	"lUgidpLwINxmmmAlGMoRAFZsjmtZgbP0ijHo133C2S3CXmG2XJSxuBKZefNmOOy0b9VWAu6Q//l/yFkm",
-	"yDdUkf/15s1gOCTPyFxwNfu2F2ZySkQ8Dh1gPFRsvGsrDgV8FPigu8evF5nIaqLpPqw5zJlkSqVIyYnH",
-	"GwPpYJOyQ16sda/VX3PqMpD8PM5Nd7ByxVwZ99B9w+9geYT8CWkQ4jOabMhIhMF283gNLdGCAjEI3NIv",
-	"yGZTCugQ+m/AZzHWHyo+TLQlgiOZkde+uu3WrS/3BVfNoT/V7/KtPhhPur1bb8alYazZiwsUm9/wVowD",
-	"BdA9COHw+IKX8weKHikhqxKVJVoh3NIE022kmDNMdycHZlsHnNwFXV1zqshkJqRisWnkVZZivoLRJ4bS",
-	"wCX4L0SmaDq45nUDVC/5FohCCRKJNNU7NFbuw9Pl7cegVXjl/XjTPAdPHokEv0myOYsd+7AUHEfCviGR",
-	"D1hjD1xZVYFpXmIlZKjf+GKrA7U9Oj94dzkCUmOpkjQ18jkgp2fjTyNClxQCKxYP/Ozg+GiEOpJcfTo8",
-	"PTkZH14evz0Zj5woQWgbSMIY1NeDS3NAfjjVTyZS5iBc13yeSEXvWB8C4Qu60mfPMjYstK3X7+mm9Po9",
-	"/W3Ad/U+2+v39It1z4uhNjeuezyFPMvlrMbyP3RJwCjgyekFidl9EoGb1djpGGC7Y2xhSmGBelTuE8bp",
-	"NMW6ZZg0CTFxvN8A+ACwPWSMwErJxJwgWn6gIA9b+jbncVoLLI3VZFO4Zw1KIRLzAaSyyplYVCzhFy/a",
-	"U3KwAWPdq1CZkjWYkPceY4AMshH9cdsnYBp54MQmmde1sy7eZ77fkGRdZNLL5BaoAarv7r17+f7Vh9fH",
-	"b76rJAU93+3a/7MsuaeKmYr/cHGG+TTgII8PydnT3RcvyQIfxFwPTs7GH31ozcHiNWDXWrgRqUTGYsJ4",
-	"lK3W8vB6T/X/3o7fH38iZ+fHPxxcjsn34z/Dr9f84/H7y4Pb8cFgMLjm8Nv401HgvvIIvN550zIG/d4y",
-	"SxQ75enK0N57gwKejVZDepGJ+wTztxbuEchnMttILrVieAfWs9kpsGoZFhXu2IChRnk8FV+72dymkZcN",
-	"vCIxu2epXm5EYXJAdfEc7LzdPXx+tDd+saHgVPOQy6sopJ6/E1PY2ev0s+G9GBEKsMqG0sIAKg70wN5m",
-	"TMpRiRvS/jpwiNTxiEww/UdOYLU6qGpjEeALik9ccwPlSVS2SvhtWTObVqHegk9B9KxAqGzYdL9nK4iZ",
-	"1ZTJGiYH8NGQKVNLxjgsIxOC9OsNMWFX21/ASekemwMFsE1D0FuYrUiCgQucwTFZIMgseIDXircX9JYd",
-	"YGOK0LZucXvQ2PV088CxoQkKduJEQBpdeycGpQS3mgrW2s9czESmunxnZ/DmVeN3qvAPxQSVWlDqtRvj",
-	"0EKDBP86wAdTc2Vrf9DXx2Nj4D5K9vwjpa/r5fHd50tngh/kaiay5G+IajWD5Cs/rX1ntwDBW6+zMAU6",
-	"bRUenfLbTZGD6WdoCgrMtSaIQS/Fl5wZ3xvW5GJyLlpcBPA1i+QjgDL7wx/+MOmTKYtoLu3pRJJFrixi",
-	"iR6yKq/+TKmFHD17BkgiA7/855m0AA9/vGOr//sPf/hDaBA/sjih34lpnQb/r6vx1fhoRNCSRi8d6tkB",
-	"Ob/69AkyzsLa/fD049nJ+HJ81CfvDo5P9P/F0kn9PnHPsn2r1FQuSSwYJLqiBX/NKV+RuTYvS6obm9Pr",
-	"98y3e/2e+0yv38Pv6B/Nh4I6/CNTNG5EG/97O3BJTZzujq2ewhzrY0Ym4fBpsszQTIK8JgBMBckymEUW",
-	"m1IPMkLamcExWe1mcBKuWLbIGGwH8wE5UNd8LhD3Br5nsrsBWEjckB3DMV74xOF7Rgj12VoR8/xwQA44",
-	"wZIhMmfZLYM8ebQN4eUkY4uURiZXWXB2zV1nIJfijq20FiL6PG8knSDYubRoYn2bGaobKBVd4ekcKOwk",
-	"QNytbIQC+mO4BiFwCE0z4uBxStL5gia3ehLkwucK9KbTB/bwFjRTLLuStXgkFjgQEZjXTznGMVBXI0hv",
-	"WcGpBG4b8wRy+hlXbBuX7c6wPRupA/+g7kq7rqS3DAYFvAu4Z7U9dJZSfmpuLZ6qo8p0sm+sksMPB+fv",
-	"xyNjcGvD2tUXN3k6g8EEkGxD4AYiuWCAhLCoJF292Dy5y3CwGcrDmgqb5HambQeH3W274pruiUTBEjci",
-	"wz55PdRn6h1Yg0r/pbuyMxyS/40qH0EdgQJCCXL6+dP4HBfywdHH408St36HdkwmFRTxcvHa63pOxjos",
-	"h0YZNyatWy08UX2SCcBwJ/kikPK20ehX9m6UZNOqfrEIgzt2rthBWsercWoY+8QNmedKn4Npmvq17CFk",
-	"4K8RW6gPwsIdd+SahSp3UzQB7AQhptmf63twziR8pyYV38CrYi/WG41MDG2Z9V6/DXLAPIkysZgJziC0",
-	"IDgxUAJcLItuFHms7XOXq4aZaghplwEG4NsPRi/4VXEGPrGlNQYbumkPwHY1a9vexm8D5T9495kXEt88",
-	"2L2ebli0dJsg+1/zJLoj94lImSIzmk1Fnm0cY68WEFU6Wm5kcLhFzM5FGgxqu4o0ReXdgBycHY9MRSrW",
-	"bQ7I8af344vLkeUpkA4uiVy8uxrBYsaKDDkgn0/Pvx+fj0iWc0l+ElPpZ7EenB33+j18Xa/fu3h3BYxe",
-	"+omgXXrKgYUy4bcnCQ+lNBIMyiBSmj1DIc/aE71A7ePWX+DCP49yBizeHzwE4UK9ZU8kuTo/AedgRLll",
-	"bgXm3X4RiL5hy6JiGRBOGaEg8WnC75CuWTekb3Em9KXJcczmC6EYj1ZPv2erSfgstKCr4hDEVL54xp7R",
-	"KFK19IQVgSt31D8nhoStPGuNWkzb1EoEqfUk47H0SSvB8F3SLNZShkOQMZq6QEXxKBANQ9/BTqitoc7Y",
-	"jTYIgpP3GcwMD7uR3AptqBaJLLAH5AZCRp/zLPhwYPYazqnlEypL04TfPoOwpO8pyrMkVIFa6OP/hvf9",
-	"cfTsWZhsUuUZ36SjLhPRjP5NwhOIDQggSL3XUnrOaOyfWDfs5aP1bw2cyXa2709xUFQXhjvqwMD21YPL",
-	"OMQmYZ8J7EAWuM+z74Z7WxRPYDEtIM6vI41t+C4oxecfQ0hwcMXBDySYrDZP0jQJOfmeD3ZafIluaGrz",
-	"X4sbXBAtFlEO0ciS4KSJVAW82Xryz5sXH4OgjLVdwXPGmxfkf1ujx25ycRLzJ4poU7Ziwe3sDPZauoy7",
-	"Z2CmHmjW+0PZN4JVkYvKx72ZtuPTKPLyCCknkjqc15SC79fCB8fudvCTpKn1yDUAkIaCNfYtW9Kor7V/",
-	"1YpZGkQE7TQ2q7AjxJJ1FMdtE1VPBQ3sM7SW76R85HC0J1KQG5pthom5BWSS6UbjQ61p5HGOQxZajkfm",
-	"msv/9IlWmlTN670uTpxtaGmCAEVsK36Y1qHZnFwLnqh2Z3POrDXmbZZumNLP2Vdl+E8ag1z6vmJGJYlz",
-	"VgICQ1cNN6lC20mYZSWv88h74A4hQau2R5ttXBjtX0H/7OQ73IhKxyqSfwcqnaSJQqfEs4N8OjbJyUq1",
-	"h9FFC26dsqitTXdJw9ilWob18vVYs1qvcW4XvjsjPzbW5Nz5EBOYrhQz1Y7WeIGk6QBvTybmIehbmjm8",
-	"joimjMc0w1foF15dHnaPDjdsseHGj9+fjy8uvrz98+X4YustF8bvXCw7wIQrEWhdMmcFbxFQVnTtcZVB",
-	"SA8wfKTfaT93DQ/u5y7xsSayAT5WGX6WcZWtwPcAR3S4dZ0DsAgldB51LxrTyiKxSCnvEpi4TDZRYVXW",
-	"mH+g5gpC8a0rIRgHT82YiQvKRsEOWqn0MrSpfcx1FxlmTSb81uVNhphULBXVO8Yaij8sPskTSW4Yc3Gb",
-	"jWtyHTdrbTahpWy8IZQsE84N8FbskDpNgYlJoGndhaMZi+5ErmpdXc4VZ9wx9NaaAgbmtlgQiSRn409H",
-	"x5/eO9cuePDY10Sqbvg425Bxgds0amX7ObT3wTNSiTnLxvXk4dMcgcyQRHxAPtnBhQwsGHmTtG3mpE9y",
-	"rpK04u+aUUlg5zV5chV3vPhP+I4HZdo+RLbtXcppi1gAfqf09Vyy7Oneq52d4CnCMII2SL29JSzvr7vW",
-	"M9kP1cJ8ue9EIm6yQ4uenRxcfTr8sNuJyNHQKNf3cYG8Azd+Kv6Wp9wjfFsItrfkqK4xy/1FaPyStsRY",
-	"WMgPtxStmvPI07Yz1G/y9Aa48x5ynqyeXVoLnTcxjdKEFzNkVV83GwgKiBWbh6Zk7uXPtGzpeB9UbiYP",
-	"GiczxR8NZXidh90IYXJDEkXi5OaGZRKT1Z0MAFi1oimUsxjdZ4VFL51lIhlghCSY3cxUnyD/OGaKIzXy",
-	"NZ/oLlnlOcG8lGaYZ1tOcKk/36A/Ss3smw+6tlYYI9687qRN/MZusiPo59raa0o89a3OFJRzmqZaEeQ8",
-	"URhgLhpQronvphCrFSXrY7nW2EqvW0CQzyoShjWXuF0dGmvAEE3UWSHufsjKtguvyVJwGyNkUkhLjFmp",
-	"hpBfFJPqC92Z7kbPO4IdYENMp465cp6Wrs027V1rakmRmqzT0qajZoD/JvQbyh1ZJEUIroMf5AZySNoF",
-	"z95pHIlFftC+s7vsAo4F5Bjqx7YwQs1b6hIx4GJ5B/Q5ARVmVdDY5cz4Ax9TOYNAogn37QwhKWhu05kO",
-	"zo5NZjgX1/wmzxDOjpuMuE5a/RyaGFLp3U5IsCsUBySMi9dJlUGIBEBtF+80hw2HlV+B0TfLzGBvr9sv",
-	"jWzq3Yih86lqUWcyn7vcLT2qTzA1TYbNuedvOmrgts/ipmS/MSK2pQROE9bW2077PwokfYM2bNA4QcO8",
-	"etLwZMk/6lWnq2p9lwa1qjG8E5B3RK7aERU7ux882/YdrZrVAJ55XD4rlrPKjdVTthU9A2oTTtjCJGuG",
-	"agD93C/cYSbZ16SEKM8n5RBC1+E/LjhdyJlQtRuGQYcByA94tf5PUsWAbEIOgkXV5Duw+aCCI7BO6Tvh",
-	"xbjz5s2bbubQo6EB+SgJFfZMnqi1IpsN0H5K81AaL++rtZJykshQ0qO+tHUsEnxIgd0DLpyF7fJDyOeX",
-	"vnAWwDFYkGo2ZSzdDXkjNzxt/Fw3JnUhFWMlVAuGwbaZCd1EqKtB5CqonHeV50zNRCyJone2nB6LjMve",
-	"jqIw3T8rX3PrDkKQpUQ6biby7urk3fEJlErMKNK43bNsQMZ/Ojs+179i3XGCiQWQKCUysEEklr+XGrBv",
-	"umGMs8E1Pzs4vzw+ODn585fz8burT0fjoz6x/xoVFlXCIflSvzvh5CZP0wE5H/9wPP48Krwn2A7j9EJg",
-	"XXt2wecM+O41txqZfCMZI5OKMp58W7QTR3tA3oHi9AxPJUyKU9ntYDoPJVDlkhEzuYBurBte1GK7Me71",
-	"e2Zc4WJ1ZOBR889g3t69Xm7zRIU18zxRHmE/L4oCDJUHZmIE8gpm9J41BtGrb5pRuQ+ZwPTruUHovgSA",
-	"bswWn9OvZss+pAsaJcrGezOorgPfqbHaICMNbq3kb29BsxkcGFf1YTeRhJOzlHIYx0pS6Zx+rdAvB5Nk",
-	"YKNr+JI/CWXE14flrmAP7ff7OG1BvXzPsvuELetpXZ5IlwTsBYzKUnHLOMsKa+7RQk7rjKhtBJMe0J3B",
-	"P+qev/HIHKqtXIGgPOSliENMhbgr4ue0/kWFpkRcOcDuvGr7zKaRqYzdM54z167m0xvcCxv7hlSgXteM",
-	"wYm966N2XkE+QXkG33RgX9wiqCbr5rycGxRkqG2dZMXo3LIwN70d6EX9o7mFyVsjdHzR9klTpv0pFGv9",
-	"wZRwm/yxFMDbrWiHeCZauQscaXyhCH379XnHp+U7mqRB/HX33mLtxYkEAADM+723IDwFmnaSYQKKzKOo",
-	"Sm2zGRdDNZ5ZR//qDXoTF6y/5itLLTCQ66PjCVS/pHZDyv2MRnfBbIsD8pOY4nAu8B5JKFEZ5TISMQNK",
-	"bY5FqKbANqYLwMRbpHQ1pdFdIPN2C8LA5qQv3Uasnl3zhXeKhWC+dNwYptHfsDear7h6PaoeEIiBp7pT",
-	"RJqpeocfC5xnqkGZxd3thqdCg1YRVkRzypMbJvVhAktl0bnq1UsDKYarfHWcxuA2w4rauPOpzfTWUOsE",
-	"eutAMNbPReYKHAOw+BHqOjhDqi0thpKZ+sNEgs/SuPL0XCey6FO1qHWzGkQ3AtUDe8aiDZMFJbvVJ4Yg",
-	"AAQayySFpHxjD+PtdUgQL2t5iRvWgiuXNzc+5lrotitXqv61UFh9tJbvEv1D6C+95pSn3/flFegtVgWU",
-	"5rdYhkUiXTE3JaW1iSOurD5CJD8jQsk8T1VyT7NEH8y0Jk8Tqcg3g/nz/PW3A3J0cPEBbjO6QF9ZxN+u",
-	"8/XoG4OnTtOM9upWavedATlwqF6wtYsFQh/sk8nff56Y8IIlKdIfLuhnoMDfjG3gUOKp4AZ9B8VPWaLY",
-	"PpkKNSPTFTE1tAYnQc6gWQhhqtt++PHgXemz2yl4L50MVI3N5KsoQyC7+GvOzGUDHFXVGKbo92V/G+3R",
-	"J7tQQzkckAN3GWq/zFEeXHI+kA44X3AzMFK1SOGMh0kznhr1tGjY01gnyhbGKWS8ZGwhMgXVv0aO9Eb0",
-	"k5gGagrbTQy0Hfctzhxm/xQ55qWKqCDsRreNtQ8y5LIUUTorX3WAT5uK1XdiWmymJcl60M66Tyi6/wxy",
-	"BrjSzJ6QSEf8Webz22wb7bY5VEC9NuAsXxuggDw5heeyMox2yuq0ysarXSZ/Y29XwdQl+Nk6SFxTLHKS",
-	"VTTh09nO8+Hu3vDVzsvXGzvB8roswp/E9Ikkk3yRChpfZenEZQjaxlluLaO7Uz/lCvqNx3p8AzqYM0NB",
-	"fnZ1GS5PdMhArkYRH5fPmi3dZzuv3rx4tbf3ejh89iLei97cPJtTqVgGu1qHAseWLGd82ubTF9PYIGtN",
-	"jJFuft0uZoYs9o5c/9JS11HSDgDqEflfg80wHgoUL0QowSC8tGhceESZ5Fk6tvHNyYC8Z0phagOqd8QX",
-	"zhhnS7mW1Kmlb/TsWSoims6EVKPXw9fDZ/DNZ9F7xf/0t4Ovg8GgIlKhmo5xS06gbubEJgICJNFM5JnV",
-	"OIn0qmG2ScYvi2mpPe1S65AsQtME0G3LmYCDnnVKKQGWBLg1+rAVcJJgyANvMyNdLc7lZ8gAfBFljLWh",
-	"XXoIG4CmC4YYGH7w9H5hBFJJJguWzeUAL026IVvGidRW8KdabgmIAoDsGW5LH5FEMi9VhFtIktvknlX4",
-	"Jd4yTi4oFEq0npVmlMfnNDH4Nu1dKO5vdHPo26B5GdxbtBsTCmOx5Nuf734SCW/5PggRmpGMK5b5TYCT",
-	"+/ZfT9mNav82eAP1rY7mJ0ldzhNQmW7dABC8dtXsJOcM7tcL2MCBdHwO0EMKJ3v1UKx/3pg1iKpNWnAB",
-	"9xuYwwfi2jTrM+ml8ZiPlZerGb3+uk6xE2K7V1pTlQXjya4TpBYVGc5h8G6Q66VH6JAu6GeIyIq6ZUAP",
-	"cze5NZKtNjgDFAo84EvzRa89H8LXcY1JEQSBPvU06JMx5iPoudfDn6DDe59MqvMDdIWQ0MTia24ditQE",
-	"yNv3i1ag661W1c/Nk35ml3jgfMfixHIbrW1Zhu8+UK2Ux4no1B253vPazQDogDu8tQoFC42xj7tPtiyE",
-	"MJgRGFGO519aRmV4NeJKwsvRPTsXMcQvAF8yW2EeCIlE9SV2nzdP0RXAbfWvuVwIlQKPrb5wl0R3A3Kb",
-	"s0ATEGMS6JINjLF/S5GD4vm6gKG/38Pm9Po9eLGL9NT4vyq6cm18jAE1gmIjLtx2SFZMDYipchtZDWKr",
-	"3pBrG3XVqLRrwZ42skZX8bMeC33vksprjn/0TewVkDb0V40BbW06MJTLQ2Au9fo90xKnMY2+7PV7+PKa",
-	"4UBALNQvdUW/aF5K5nDFqpR7FaWAFzaKM9WXjmHJmLZnU3ELicEJVhN7NM4x/U8fPKedWcLkjxYtDS8l",
-	"7O1Jwu8+CZVEtXki/O6JJGlywyCZEcBJDWCMxWDN2D2jwF0IZirFUdUiplwfA76x1mFJuHH/RFCNqYUM",
-	"7EWtUmnV89NhoPo93ZuT5CYMDP5BLBF33AE8JRLPev26YMfzl8P2GK6dEP/jTVNyziRTNU7sgxIEXgFz",
-	"CQDOuIPOMRhtqdbKg/47Xdyj0sWdtdVgHbi8SNiju9dfQVQRuWoMFhclN4yqPPMwdA00l1wmKppBsobx",
-	"mV9zL9PSmFcuBxFrj4rSG9lHOn8qvbR+5RW2ujYFjKTfK7j+uSq4tFAyHif89iKfuk7VbYEHjr4KPCrQ",
-	"v8wxalEiAf8/Q5Tte5qCVCoIirGbG60MlkXFaRIbBGeI3oRQkBqOybYd3rs3wMIwzWsTgrcJ4M4d29s3",
-	"Tk8LZ+e4z/d1H4NTktKIxW+Tulp9g1BIpomn003VxxMJOp/xgDUyxTc29zk2KKZjHgcdhJelbzG4y+Va",
-	"JFI3ap/k3NgTfjH/NEFrKTWpclu4DqeJgS81rasZPX6QpmJJeZ2ZUoGUNjUSgP5AKjSPm2CWl1/bDyE7",
-	"b4xN/o/HIj9rqDOBSjsEIUdJBCxNNWO8gkk+MS+Dmo6J4XlGePKJHbZJUXjopxp7W0oJr7ycZxgcRy+0",
-	"h/9rzXL1Wrl5b70EyYLHerI2jBO9n0KqGnAHGpAfY6zOaKaXDZWE6pNGytYkplNH1/u70xkavBETvLS6",
-	"ZCt2v11KDru/7ygTRA0azoCA3HoZlPromSZQBFz8OU82Cj2XlEIrQI6+/SjRSmiah6muLFGRvQMk1iAp",
-	"FeGylHIPZB9JNU7GR/VQiPSxc9KhCZ2giFTCsj7amu/Ox2O9yY8/XY7Pz86PL8YbDfTFjGYdBhmMuzJc",
-	"6c6LjfJdIYqEr7E9rZNZrIsImtyoY5BCY0RmAM6uDVxbFTKnK0zcpSi0rloolwy3CwRiBiMIQ2UI6zIq",
-	"albA6WgJKkB5XHOrPQpIbbHkptQCnY4yZEPP6deDRfI9W9UmcYAy8LTRwdkxEoYUK4olcPjO2L24g0rh",
-	"Ep5HSa0GlMvG9Bn06yFd6NNITYA33O6pDfvSNCURviC2LIpuj7CAo4pJVY39Dl89f7W383p3r2mX3dt5",
-	"s/d8uNexIydNhRfhfticdX3gSjJfjCqtfazBPnOVxhZhuEszTaWDKEPCuJPhgmVG0JGbz4dL55gSlDGK",
-	"fxeg6pjtMiC25hmLKtrgBJ4PW8dip+NYVAq5ug5GZh4jyhSAGSMRfy0DEnlNfb3FbFVqyrq2sBTfta0L",
-	"1ZwN1weznOnWqZVXMohpF27bWoFIzGikgBQzxryNuoKR3RePNfGmeqRrky1fYFnJ651ca59QPc2L4fDR",
-	"VuznprKU3cf7TJYoxfgWWlivfkgCgT3E18EOetpASE6+PgWqLjlByq4BGWvzwlS33OSp48GFdS/B1lUk",
-	"ZVQqskO+T95W8nf2dndevdptTBp7/fz165fD111GweVCnzPFuG73EQ1tpfpXc65F/A33IOb+mjICE6JX",
-	"wtECzys+38cQ6Kqlbpdj37cG1ran0jIIqpp+TW1oQG/WjlydxfUx+TrWFmYz6qi2nDkzFOIYVjaFRqAn",
-	"6hA2kfkCwB/Xcerxos3DkgXCKYPkaNiEfSLR50MsPS+V7+3sDgcv2skw9Zc+U3CotrTEMEY7WlJ0wra1",
-	"Y2+4+3ynQ0sEV7N0dc70UdlUpnVxcB6A41Ka1JAwO9cFJpWXQNzLhzN3sOl7+bioDQTgn0fJnKabp94W",
-	"/du0LtQ0c5PqykMzEmGvnX1hMU6BQe+XBHNNPhpWyjlkidfg6djxh2Oarb7+Nzw3Oo3RcnQMnQKbT3+n",
-	"hQOs6lGmReAkQJeH+oe8PTk9/H4EntWlyO5cDih6DKXDjQCR3xs+JxPdni9wlpv0Tch4guyEnM7ZhCTy",
-	"mrtX7ONbcWvNuSSR4CrhOXDPn5ycfh7ZqP++8RMp4EYwpR8+C6BH/HfNPYeSmmUivzVkk56vv0/yhbX5",
-	"XQ19Qf1HPtkue7008aSILsyO73XsmsPDh3RxiAyDkMwHCWwe0AIG9qfMNe+bCTyW8NsBvacJbIYTdIsZ",
-	"mOVvtZ0An4PJaBiyUlYA3Nzr92AYe/0ejpUWFA9I2Fxbzwlwzoyue1gghrqJWv1n1J/FJ19uU4y8rjjr",
-	"Fil8u95Bo/WMX96llU2v37u4PDi/HJ/3+r2z89Nev1fonnCah0FUtgw+9ZgSGGrBu/S0gLKjGaOecxpe",
-	"FdDG+jF2WYxh5c0+4jrlq9JnnDWwu4fczSNCyTQTNI6oVP0ikdlk7GXg3tFndzyWm+kqG6Gv2xzful/d",
-	"1L2+cz1r0A1rxmhnna9vdkxKre7CR97iQptIed7sqNTIq+tvYGlfno8PPl6MinmTA3Ixvrg4Pv10MQI0",
-	"I6bNLyb7ZMmmCaeGWBhig9gKgDtwzHmHBycnFyOyM9pBNw0o/csRmTOplaNWeufjw9Pzo+NP7y9GFoUG",
-	"uZFBXrzjy4Ccnh+Nzy9GOH1V3I4BObg6vMSWmkCfHJDzse3UNS96BZFgbvLN7XIgZ1cXH8YXI7LI5Uxv",
-	"XMmNAYSTlmSDxQNyND45/mF8fqzvXCcNKmtx82293M0oAkf1CVR46pEAiCHb/16/hz3Uet/0BW4oXoNN",
-	"7PV7RSsa1YXBDmlFaTdnl1/BQHsEix9eUcvmpE/juxXeCWmIJ/pEpHENSGfBw2ngJztCa8LAfdRfqdBF",
-	"BAoDl7hs6yoyphi5x+wvziFNAiCJuVB9kyukpVdvwIAgUNKWddmtK0azhwx4ReNgH/qoeUJHCZydJu1z",
-	"geVDYb0t8WIfTCgsibQVU9ZyXJNSc+EHiwTV1D/zcby3SugePMfgA09sxkaRu2AgFm3hFCY4VPLJXL4d",
-	"BQ1I9ChJP9Vun9iktOEgtGDu2Kpjl75nq7VC/JpEFNMnk9cgbcJ5uWhlRmV12Ler3jAtelvjU6HxHNBi",
-	"hW0FSVRbQ/yMyPkDsWHvNxebyprQc1QAgZWksSxg/uz449JhtdTmShbyqc950IgQCSiVIQF/ZxgcaB4n",
-	"iqTidt8crF4Mh7U5koc0TRnziRwQrhjFwctHfBGs5X74eOMbOgxaECULr5DpitwxA4WVLmZ0ylQSQX5i",
-	"EB7VbQdd/QIlVVdlEtqeve/MoANdwoVq705OvgAQxSKlKwgLZIzs6Pl8bvUNmbJZwuMBWb8P9NDusHqn",
-	"Z9Dg63t9AKmoMTygdVfhetSr8xMAg6AKItVFVKqiz++zWgIWU8tKOSBWOIQNY48UmDmWcH/K9F9zGjPj",
-	"7YHaW0UzLKWEnyZHP5x/+Xz86ej084TQW4FoNvD8NU8pZHdcOSR0rB9yGA8S4wVxHyFC7eAVOD7mY3qH",
-	"MFyce8O9gV8jpxxu9jVPTLa57od+KUbnRa5kEtv+QQhc/wOqbcmxskWvxrGRZ6lhJmgrw70X8bNo/sNP",
-	"tgg34TH7amtw26n/OpB06Pky9w3IJ2E8ycARDQPjyYMrVNov/M0zAbIJd2CM1pnx8A7rP9Gv0TNrMgi7",
-	"GaNqls+nnCZpq7SR787G78kiiSA32QgbTlmRGvRyb0gWyVeW6nmIGUyMnImltLTuzIf4cPBJAA2PJdRU",
-	"XXN4FRTr6BVpE/K1zKxJi35a3NwQmmR9y8/MhWsmiLAh49bt4PvkxfC5/xbI4IDqVBYJXDZCkDnlq2tu",
-	"3iIfJF/6XPQsen6+sgLmhnzw0yKID62MXmvRroUObMJZCCsLn6QcFGAcHlmT92CyBFy+TCGnBrGrWNXX",
-	"3OMSAeMxueWYzw7MCQUx3oKqmdYYoBZSKUgk7kERl+vxjcMGdRxU5m857qWF3exTwPp2uKcMa27UcmXd",
-	"NG1SV1nawIxu621MUaR5Bmjk64jrj3kVjwerUxqKXLQMmMkWC8bZWqFLkQXxcq/kkXw+7Aink4lpGgRo",
-	"5wTAcQiWjp2/OyRv9l68cuT2kYgRrgYQY+gcvSkUyBcZj8w1JoxjrFKkVUsQJZXW2ubT+jbsMad37EtE",
-	"tWie2e/JmcjTGFy1MUP86ERiLWrZ5uNCfbkROa9nlu3mh0s4AkskWizwQ0UJrMgMCAC+sPMp/J1+jZ2F",
-	"QHmuAyNuVCr4PCI6Q8KylDXIjm5+YI1KutIbFZoby0xgZlGfLJEbRZEZSxeyj7coQWKxxm6hNQ4XegRq",
-	"RtjkHtSRbthacIh2YJaCLeewSXqpuC1/NmN/3aKWPa9xvHj0tBWH/14QsjVRKWt9ExQLajOn3PJPQpF3",
-	"dSOlgnbxQbrUszShU5Gr0TSl/G6CGhpa4ur45oxyvQ26HX6tQz3vFe0MjqhEsbcehF2EpBNWxPz5/bFe",
-	"wZy0YGqXeV2fSA93PKIQAjPo8Pplo0DAT2Rkb/cNmWRUsS8mV3liNj/8gpdNd80hsUZkJKarAb5pYoN8",
-	"pSYMyCRf3GY0ZpfC3eHqjIpG0jS1xpIZDxs3NArCgIBc81hY+ElbJFaE/k5Bg+h+QPYrFybQNxkZKh7Y",
-	"bXQXTZ+Mpa/NbrtDU5PZgZ4e/RDUDkVQOnTNrTVe9LSoLsNFx02Aga4lgIZyY3ktOkoVK31SJAVP+oR6",
-	"jKvuwAMTnS9gNktBTUfXGAqYToqMnDOWHdEVQlJNAok27rqFitFtE9zYrGsw6+Vcn2DEfpMQn5OkTR5q",
-	"w4h/Yl2Ngq+L7z4MXHkoSzJXQ0qyRXEcR9wN60mCsalRCJjeWoPfV6X3Am7qPuTE6U0e/i9WGi8pcj33",
-	"yZSBksCuObPVmKWwJumSTEVcIff6+3Uvia97o2tgcN+57vWvob3wk6XIGdgMT4e+d9372T+mQTCpWmc7",
-	"3Hv94tXLkJeh1P1zFrFkERiFQ6Tf8E1plxbMGYv1itdLFSu474H6Awr0A+6ziCX3FcCgTsAP7smaaYzz",
-	"KOjVM4wwa1wPkqWprAvdtoA9mVcaY3gq8tuZ2icAdWEONUbbZtFMt9nzR3vxBFOYftBEhQrHFayismsD",
-	"w7z6GKr31+ven/63Prpe9/Y95V5PYbq715Hh51dizG2MGhwQxb6iOQvVxQ7wuZml9UIJzpY0Y33y/MWQ",
-	"zNOgqd2F5vbi+6s+QUxTQufaIF3pS0YAKvbMx6v3T9+eXI17HWhKtyBKSub0ltX6V+DqE0loHGdMyk5s",
-	"thbOMIr5wMdCeDbPb59O05wZ10I7rJVYXigR3dXViyI9j5plTM5EGo/IJOFaS4hsNUjFcoI8odyrD8Yn",
-	"boqKBN0Bk5KckSlLxbKVgiRYOtmJCsmoE59/la/Rjz8uN9eD6bgMe5x+cS1PZbWmo8xXqR81fNR51UdL",
-	"U+NmAzcvtQXY4gYMqr7tUIFI4L2C6zWs31Ahs9SPbMBnCSJRwxIGx3J9fZ0v0maIwWkkclUoWg73ydMd",
-	"s0RW2ghztSimSAFh2rMcvMZr2Ve/Fm0g82n/jF1TDoU5zVAhOSvx9+nBK61Um+7SC4jPlhR7Zt0cmG3v",
-	"yCw1mqanN73RXzotut7PP/brKfNMrgr199b1D9eCMdu3lF+wFjXpriJKXdW7iv2yDfSYLw7s14LBHhHB",
-	"VNWHmhObpMo2ccqDobOGR8/4RoD0VdSJe8x9di8vtb6PY9cgG+9yzlndHgbwUuhygYRKM1sO6JWmIUKn",
-	"KE2iOxlG6BE3CodPz7hwA1iYQzvdVvJm6h/zqkLIe0CdDklX4LlMtlIrj0e+mIcL3aGd+Rr94ovdzQ9i",
-	"VUJGrU9wvtww2WY0SE1tzN6KiLhBy0zOxGJA3mGsj31NJGRngBlHeQkhEOp1ZJEcs+/nVEsCVhMezJ2r",
-	"g7MlQOXAgi5HD/7uGb+9XFb0dsk2RFHy5ce3FnDLN3vd3vDnRzyf6H21RBlwAUe2DGN+euEJ3WfuNKN9",
-	"UafsqM1PMwBvYImm9fbf96cAjzldzy8u9PDG/G/T4rhNzy4okVscYFxWiJ8WYs813uy0nmjK6SHDhx1x",
-	"FutwXvsApEbmgNxVf9SpomYt4H79ievri83OMQec6CMJBGD10aR8mOkiHZ2PNG1A61WBKXr13/CJP46e",
-	"PettcRJyZyA8w0BSgvIIvvHcUxRGpmK5T17UycWLblggHRBlHnosqoGjXhf83Rf16VCeSvQn5MWwg1Rt",
-	"deLyNJBdA2/ekDf4/7ucxFrUTohBosMhRp9LKtIePqW0Gw/N0vB0pwPK2Prpwxvrhj27BnzYuE62pFB2",
-	"h4QAZktFOvVmGSNJAU3PvE0UV3SNOtSPFidieKMV3Z3hEGE0tD36co98n7zVd353cfrJ5ChgFogFugRz",
-	"dpExVTXz/t6LRCoyvX+a3FnEbHAt3PHUuRnXfu/r01vx1Pz4kxR8cE6XH03cq+j+ZTJnacJZTentAVkk",
-	"nBdbu63PKoxkvB6oY3o0o1MFkwkx2cuRIhYJaE9Mllm5PPf5wMf0iEU+TVmvsQiqGlE0DFimUw2CfLWQ",
-	"LFO/zHG2SG6DUzbibRM8ZQ8Cbeh0srUUpe5NDzvjlvrfdMbNzY2/5TPuXOg+NeTq+LDbSuh5mwvFilx4",
-	"i1MeiJ10AQu3LbAA/AX6fRXUfkPDrZrbZIHuoVWNgxEG326HvrbY2pDVVQHY9oG5LcQ2CSBseym3FhLb",
-	"YGQHk27zLJpRyQ5tcM0u+YagoMdNT62HFbcDDITp5tEsS+6ZSe6eUU4Ej9g+iZlikSIZWzBl+EunK/QP",
-	"HIfApLcIr0S5VGLOsrGFT/akQPwnmGZNCMju8S4nicKVjO8t2XZaXp7uvdrZCR4JNksJN7MUH6twllJX",
-	"e9Y3ZM2ol4dIZJvubYs2iN9Ln3QfqzK6w/yuUcuSiXJgrybPwN47KbwX19zlSqJ4gu9i7YjzO1LvPzFS",
-	"b9n+qyJJl0JAeO2YK8Zr89xqQkD4aDV4uKSOdQC2rAqre2+RbBTGyRid17XLJg1z70y8MOsd2jGnMSu1",
-	"z8V04MQZB3wCUmUPLGxSGwrVeiSvo+xXBMcqpVI4pnaiq9o+qL69CSj1qxQtQjW8rs2C23x1z+ySSRPc",
-	"NLezUYNbdtBKNXcWqTO/XTvVDMVRIhe5YoepkHW2zgGJ8SZLuIMhZDhmwGMjk+vy+fRTn5ycXlzqDevz",
-	"wfmn40/vvxyenF4gd3XFiw0LpmFFmY/Gdmk9ZFH1H2Y5/bKmj+lonT40l0FLD8jRusFoPou25nSFxVEx",
-	"mWCGbJlbrhfLxYb2DNO2OI/YUc4O6irYMdLv+TCRZyCinGRMLkSRXOrWv89FZ26SWNkhpEymKdu+RvYf",
-	"afzZ7h35k+oN/6LYJ+sfDuzfW261dbWqVQPAVU+g30U/VE3VgAP+Fy7UF5eHtzV5uhmdgjv9X88k6LJP",
-	"Fyu7cc8OCE37xu3y380U90satbSXl1dw592g1tFktwM98ljtAo6mZaJmcUaX/GHb+PqO1LiVm8Z8wa3o",
-	"9/3c7Jobb+WYGUEAwtfWdmEMPeG6fStIap4zzPzKbtmURne/b+u/b+u/b+u/b+u/b+v/Ctt6/Y5uibum",
-	"lN9ZzSQf61xe2pK67OW/7+LW3dIUfoA5QxYtw69E+brvGDbxhDuItoIuzrluDR/6+fiH4/Fn2GNmIo0B",
-	"/QCy8kbkJk9vkpQk6porYbCZfG9hH82GmxyyNIPUuP+2gYsH7kr17vTOZkG5sY8SsGgmI97I8fyb8RH/",
-	"yo7b6qx5W0M3zVKfR2BOBQD4k4rlBkrlQftERek17hRzd+9vfq84B737Dkhc6059RjffwE2jSvmmxXRO",
-	"UI/7RJ5gD2RM5Rk3Fe9zwRlwjUp7gDMpxvgJj5d5Yn/xQ5Pm8FJOqy5gZB2328xgTfM4tJu0HjJN01yl",
-	"CBfKNbAmPPNiOPxXP3Hq6c0zdr7N4cA8u08mOb/jYsknJjR9m9yzUOVgwmV+c5NECePqC1D59P5Jz2yd",
-	"N6X6V+Aa2yySivJW3oRCi66KJPJIx0C8VmQUGBXgwCAQMs2sN8EthJbfdreTrp3yy20+gNyWmEwzQ4Hc",
-	"oeFN44lXtzeBMnazoayUVFWjSnFqDqAO0xpl0k2VdDtUn+rl8K98pP4nC5472et2eD8vbm8zycon9bJM",
-	"1Ufa10/8ZT3ede+vtee8xWy1Digg3NUfZrOtGR+NVhu25AuaIb8bbkZAGjIMPf98yXxBbB2wwW/yNB1s",
-	"bSEVSFf67f9I0+jf+ZD/r2vGFGb4dhtxQ6v+LYyXfyajo+sy/d3s+Bc1Ozp6hh7HDOmyc7W6kDbfuDY3",
-	"ProbHr/bHCZhPjBjacLLvpjBBsh6JoposfUchI9x6pj1X1vp+c+AnfNIhW1/zSlXQQbfqzUshd1tkBPc",
-	"B9prMHM5O8xYzLhKaB0FtMEGxWyQTOhnn0hk7YmKZwv+esmijKkgAofIY/ik4Ehk00DOQqFOUs8hjSLM",
-	"ApFEMlUDkmZfPeZa3Te8V7ebIQA/oDwoQQ54nIkkJjHT38PCzWkmltKUHjd87gzHo3bPK3dBDxs+4Bkc",
-	"90nMbErElN0IxLAtOushoUZz9lTOxKLLxpYIqRv4NudxWptgQheLJ5JM4R6SxJ1aEYk51sxv2JIuk66H",
-	"5I6tEGlU2wGxnamaeTfv3mbWk9MLO+ON7zbljUHghgqcBkwlTrJ5xEmAAQq18H83en8DrBoeT8XXUAOq",
-	"IE/lnoaGdX3SQ50ILJZ+cGkGxbxOixw11lL/3S8j3Bu+CYFMVnYb9x6stdYDBtAtdLHYB9kwbEAwpfAS",
-	"CfFqyUz1daatfKi1jp0H286RHJEJXchJn0z0+WHSv+YTAw78RTdsgocFeBFiTgN1AqLx3wpxm7LBRNso",
-	"k9toPpisobxg4aHDmu5Wu21HEmQyCHtBFwtAyQfi9CfSiC/m4FmN1bfU25CoI43kb45gGVgxCDWgP7mG",
-	"YolG3Fzco+PIH2t9GhSZYgjOpPQJilAo1sZEr/WFRxeLH1gmzYorNM/uYG8w7KJx7hIetxuIdqi/13f/",
-	"3O+lVKoLxniTjecInDJ2m0jFsk3MPeAMqOBDMf70/dsufRIyOCY7bwa7XR635HNdhsWS6Rizp2mDs9sZ",
-	"Utd65gAIDvgR7dpDySnvJSnNeTR7ujvcfRk+/dpBbqQ8QZnSU4MwhNvMDbyjto9WseOXmnr0+mYnejVl",
-	"u/TNXvxi+PL5qykLeouKgutWR5S+tbMfqq7+2s2/WR22x6XV5kuZE1dfBipTUlozDijwx0bFVovRhaOJ",
-	"GFP4jYDSatEM3i7zcm8DRdERq6GiMtYgG2jKMlXCzroXyYKYCZElOliSCEs/gVIlboj+wPeJGpSVxdox",
-	"jPLbnN4yougt+ebt4RnZe/Vt30Mb/6rAWgcG0BF5z7I5RaGNWZ+M+W2ayBmizNsq4QrCjlVK3nA+f/Fg",
-	"HbXp5PwCKsutLgc7pAol1qSaKm2fJ9yBImymTIwGsU5LT7ekyTSj2cqhbA1392ohkGq0TAnMe3etnR46",
-	"1V/++/paPvvxP/7XL6qbqtgRjcPWQXNZlbVoN0eLZbrWDVilo8JCcuS4sFq9C7CAiODpql8iRtcnB2/i",
-	"fhDHZ87O/8as4W/38cCsu4F2o8yj2TWnhdEGZpZ3CiGxMFRk+vOGwLfEbwst7/V7up01yBRy9kmoJjVr",
-	"elvZxEBhAJ9abk+9Zc07FfGqjt78q7JCuztsoDFEvli9qoD+Y8puc14FVQsC1HXz95kzSFUBPNKKrudP",
-	"gUveANT2/zMiRaYIplvudgfoMlwQAR/NjkMKtPCWeo2C4CWx3CdxvkiTiCot0RjQ41GZcfcRVq/Pt/jC",
-	"wodZ/sUW8kXfvrC9LEhcQPLq1vknjza6Sdpdlpd0lPkToJxeXWl5n4SYmA0FdQ1unUEZv/F9CEVMIORB",
-	"tEuodUWsRzA3B9mvIslzdbORUxlNu3GWiSDZvkk/sP5VsxtYXeLTCLUbDbmKxJzJLiv81N6rVznjcZDV",
-	"ODg9zjtJyU3CaWpY5KoZOUG/b7syqdcXdcs/uLxlW2fgJotH4iKdtQt8AzdyElcM/dLys83re8uimAFv",
-	"Dn2x8eW2y/oNIwH6d2wNB1jVFCFcwEK8wrPgUVVRf/v3BMls04aenplaHcxKmGVCKeNsc8fkL0iqp6fi",
-	"J8B+AZTjjNFoBmumbo8/9dZMuaVHRtynK2ImBbxiSUZkjkz/EzNtmGA7cRMa0IFFQ98B3HHz+dhlDhmc",
-	"uiIygKbGiixZBkWN4HW0bmaMA8uZU8/ta7IY4OYGYRWK5eHS3/hm9+vXb9uWhmVhDL/eId2UFAnol4ST",
-	"3T0yE3km2zvhprz7oNrdzJ70tDmsJXCxaP8cCmLDmQS4P4DGkWUESAMLtDlzNodbliTheNKHiXUpFPbX",
-	"InwgicqzcjHhTpCczq2N5qHQn1JCkGkuV/rThjHNkCUpyOJAUiwj1O2j4i+25sk200wVobzzBypKtrti",
-	"MOutVjEUIlqnWc+803O5W4mQI+PTrR5q9BKxwz3Qs58JLQZLNh2VbobAQOV2TwEmArYKfLzX7y3ZtFaV",
-	"nZnng+18qj8xKruTxU0pdINtcTdSyFdri+h5DYUnbawD/6hr6jmTQIEazkbS18zmkMvZAwxKs4y8g5mC",
-	"sAZu/vrc5iXQGP+rNh8ZRnN81du+9lpUacCOAk8vTL0K6tp1FRv8MPf24zrvsn8PJpwlnEzSRKrqjl6t",
-	"dd/c3O1oTrpZdANSmhDLoVTeG1bsIZoibHJVxq9ODVwyqdpcrkg4qbRdZXaYdeltdWkhy6PzDm/iHG9x",
-	"W7VQfkLDmrpft2wP1q04fZIGSpHgCq5lqIVQOr4g4R6f8Lr/I2yaeKNedzza4HRkTi1Oq7b6Tu297aAB",
-	"drTEEk94RnTMabCSvENjNEYvuyZNduS7tadNHPEwCmGVDmLYgd1h3SuBw1LMQSgR3wpFSALPGY0TzmRr",
-	"Yo1HDq+3KnGD5M2QCYc8owoYFENJNTNmaG06HYVckw71c6GDULfUT3jcpn5WRq6g3cW2NQ4NtqNlfGBN",
-	"emzuOFaBzMA8A4X4MXQyMtfsO6Bxer3OkzRNPH7y5n2L8duE1+gAvObRX+omZzmXRPARoWSaJ6l6amiL",
-	"LPkMJmhaB3J5DbkHzoRUtxm7+K+TcOp5g2Iy/MN9V1+mG5VIWLQJvw0qnYY0PprZHL4KugxVdEol2x4Z",
-	"pEmkTGabkywzC31/xmvELFXJnB0UGTzdYn0XM7G0D60H+g44oTbBR9HMoKgzm3+tXLrzINCIt0mducOW",
-	"RIkFmWJ8hbqPtNZuFMizu8PgOce8qOrFonm0YfLiNFnLap8m8eYviVn2qVbI8PoToMvPVEDYDlMmyPdB",
-	"0WU8lnW0KmYUnmhbOXag+onUH9wnlKT6EKlHX69KHktTrLAFJV8x3nbIqjnX3hi4RjdJsEuw4qsO4ns4",
-	"o8qwPhyiE84ERzo/No6TLZ46Yj66autWBD0zuWlnCe/8CJDnXCawgXV74gOjmZKdbz9KJLhSjzKx6PyQ",
-	"t743fKR7x2diuenAtvf6AtmiL1CVdZo888jYy63v9MAVMk1s8shZQYXwsKe/T6K7rR/+mG//YeQ42Ozx",
-	"D5THGU0kO9f/2e7RE7HUZ7FNnr2w5AibPARjc5CmmzxzbolbtpA671mxWGz27NuMUeB23UQvrj3rA092",
-	"G9d8PqfZSpu9q25KlS5qjA9ABvT5h/JpahwB+2QC6atE0pU0XgnnPzJvxlIVWbJMSuoujAiJkSXAg4Dw",
-	"KTWbM3iKExXAddH3li2FdycHFx92h83bdrf45oJlEePq9Oam9IndYZnMyqP6aSexggaXXt1pZx7zSIRd",
-	"Rz9Jbfd7DF0DbY0rMc1vRjiK+tpnNr0Q0R1TROZTuB6JlEx0G7LkJr9lT+1DE993+ROeP+21oNeyaGK8",
-	"EEkD3jp+05ZzGkK99SllpqsbnTfLgxQ4cdrvByQvXWpB9sZi0ofAwjSJk4xFJkO86IA+QbvxrNQtuHe0",
-	"Wm+uQX2vx00iYKyLtfb/kLAly0zWwQxuCq2TvG5mCr8jPuyiTC+GZC73Hc12mgDCmioeQYYsPVSQruzp",
-	"iGqiQpX7bcMlo9veNDSedRfs4kxIpVXJUmJY1TKJlscoiduqyrQF71j/uXBMVwmcIpYcwjZzkbF1cMuN",
-	"Ti/rcfMOvZd1qVOcaqUKLOmObM2UWulWG+ePhKz/JAMuVmWF4DkxTovCo6HfMyD6dIoxhBIddmLo5vS9",
-	"1xxeTyVZiZxkjMam3Iez5Qj/hkMs3ARgTeT4lhviV4P+E3o7fjeEx7RoHInqEAzI2M5lQYe0OyQzeu9u",
-	"BipeHmxs18QAbU57XIFFCtPuMOAYA6fTZTJnDbnoxos3ZbeUYy6zaV3RMzuQ/qJ0E130lprpJSKN4Zxq",
-	"oBsnRTsmzh+2PplbHly9TvaLOWsU8aIXNSjGxlbB0KzfaXCWZ0LMt6vxLR2N3b7S7ZlLfe9aLEH/2FAh",
-	"WzqFNRW5Lxlk4RChdfeNXroONq1Q6cApbTYII9JmgVNF5lot4ojtEs85WR6lbo61C2hUUaePHz20247H",
-	"cr7XqvCdB85/SeNYuaN62CVzTxPwyiOOqMuuQWZqMyq/IMtkxuY04bWBP2wULM4STXbZT7xZlW7xyaZx",
-	"uzTCXNUz1Cs0JxMtqhOtN2zku8DasKqBzpFlt0/YVwBlNZm/khH9cTnQw6wGxofcx78YeH8I5fE1hx9i",
-	"dOyMtJbx7x+YHK9++dfi+fLv5jVgB8dPFwkfkXVDYXDNgeD2qUqiu+IGJ0kDtIaKK2h+Ddwx5WmciUVx",
-	"2T/dDKwT8Ok0iUfXfN13U9xhXLt99wM4eIv3mmcGoH6fGg5Nr70zsRw4ve+uF988c1uCxEPiIMJD34iY",
-	"09+AfGJLnCZgCJwybZvrrS/BTQTxEWHyte7HDHK9O5cTx/05gLiMm2L7l5kYo/T1zPQMDTHMQq/fgzFH",
-	"ZOtikHvOtazH0/vLjJ33Cwyefqk3WN4e4/1kR6N4h/3FvcP8vf6Mx5vZcvUOvEE1F+d5/YOGi9O/PLMe",
-	"lwH8N3wpRW+M30HrbPF+gy8/pWnq/eZIbgND4l8DZ4h3bWr9FXaVhq8hK4bXLPRVDLQlsfJ+N9JZc9LU",
-	"56sDbf4FoQ0w1RlyDFCrB3YzZ7LVPro7BP5PReAsh8kxNE2NIS1t8NSvs+rbZzdLGT3Qn0F25BbDsHog",
-	"gPvCmt3MVBiAzVw0xj/aEd8Izsg0EzSOqFSm0NcGQgVn36KFAbYizlEAdCFZnN7UB/Mw0oTFKEUjTAgT",
-	"Th4YU49yRQBJ6cZE3DH0H2z3oJU3Uh9cL1i03qy37DbhkGebcHe+sXTPWNdc5nvu28pkL4w7IFfASoGp",
-	"aslCb5Dn44OjP4/8xGkWk2qewJvdDdmi9dybBtUjVZob+sYhZxS50bhkuiJaX1dAsTaNyykRHM4xj/8h",
-	"A7mzOxwMH0i97Y9s30mM7WoL9aVbbIdpsrgQeRaxLSspbIQ5OL6YpuQNcWgUzYLJ3VAWi8aOZ3nwXu/u",
-	"DV60imJNPkshmrBbNlZOFw2Bey1o2ixJvWvbs7GwcPnI59mq8vV3B8cn46M13tpO6CJrGGubLp2EW6rH",
-	"OlRk3WCKE1WeOy4UsQ/3ocJP28cUcKu0NXrnU90gM2oiCXpPlNBaYJ5Iacb4FyG3CWdyHBQFsAsmFqmH",
-	"u4bRgQDW2glUvHTCGkCT7jKZszSYK3PKGezgK2gBpjr5viS93ywSzqvZFE8keAtInGe4SZW0a+IDSokb",
-	"eANc2BkOh4Sqa64P1UhqUfc5k7izphxhTCZKTshwQD7D+oCTFo+EzUy/BYxBO80IiKHfwuL+NZfCO9ZW",
-	"PzpnlOOa01+BzP5kDtnsRaJvIXaR4CrhOXM+MtyIjQHwRHoLF84A3SpkylMWMHx2/NpM5xPLmKIJh02i",
-	"k5pJpNv3aK7EnKokomlqKauVIHeMLZrcV+1ZhDgQ9ZBMcLlkxBTS5eu89i8lf2NvVypUhgM/W+v0JkmZ",
-	"JErcArLKprvBi9d7uzvDvee7AZiyDttBuQQkU+Ed4dIKnQMmLxYAgmrcZFpjfGN8ksNvC9MAHZdSiUyf",
-	"ldvEFxeGsRu643N083T5QeUNQCnLwhBYSN1BJ+MugmMOpptYIXkWCo8RmdxqDfLh5EIfeFZpok8JEJI1",
-	"AjbJs3QMpSLyQE2c7Bk2oKDwkYl+1ZRGd0/zLJ0QtJmkPSVc86vzkwriUW+m1GL07BmAVsyEVKPXw9fD",
-	"Z/cifhbNf/jpT387+DoYDJ4lPGZfB/Pn+etOo+S1vEa5TKCBWAoj+4RyKL6y8AqJLOcIFyWg8Ny2KiZU",
-	"Oemzczn9019LW9SzWOlY2cD0lcr6RmotqoDN4q/uwvIrK+i+PQyWQEcLk9gXzMYD7IGUTMkilyF8uBRS",
-	"IRwVA+Wwmgqaxa6k7OPZHihGWzhgxZBmzDepxNyqE8jWmxRrErwTk1CW/uZW0nyxdxVaYKXzmzbt9GkY",
-	"Wv3Nx7O9b32rCbkyIuvdwNo5rVG8+FWoNrDj0rlPYiYG88VeJwMMhv4qrDIWSaRM6XZZAXzz3dn4/bcB",
-	"S9A+slXDsS2Dnxa3HU3H9mrrDujLpTP5Qw4Hv6I14dZIcOIu5tqUsDNhPqUVNSbKMnZHpjQj33xm0x8u",
-	"Lx99GovWDe6Veix2rl99423fUvSauDo/kWZXKTYVmy5s4itbxlfLTo2abcOvwy/WclVEnNpa21GcCuyq",
-	"xWtAmvVEGeNVW3laNUOpb4PK3jaSW7OzhBCbC+mgcLfxU/9WYZtLnq7aUj/n6i0vrsfwygaOy2V31uBF",
-	"0JVl846e77zc3d0rJR6FHK2/qPejHb0H6hKYVORW0DSA37Pm727D89nMY8uCDtvKzxPPlJzYLIJSN/Ye",
-	"PhMVuW31y1ZF1Dhjf10Z/T1y8HvkoJOEQgGL3ofDitQnHgGjJTb3rwtqO3eJVTsvymqHHHsOlSJN2Ntv",
-	"ufOLYjQ0FRVL6VDkwKEQs4zsvHq2Dnn2ogPk2Nqg1nI+uNF7l3CaXtSU8cI2PbLBWfBVOKBvz8pIsOBL",
-	"ls0Kn5fSFtmjp1UJeJ2fGm0D1w0kUuUmJ39ryF/zoR0aFNNmcaJ9iwqKh0Ro8TZBoPWgT9eYCw5OpR34",
-	"46ATLJ+dxNqT89X5CbpiCj+gSY/U3ZUlSWgdDzinyNGzZ8arng0SjqWzz5p1Xtnr5EYzz5JqL/deP5qT",
-	"dysP7rY0PMHlV5O417h8a5Te6cJROVEoUm1YBf9gK80FqR5onv3cNExhoDJ3eVuUsiI/JFAj4S6eWf7t",
-	"8tcP0e1U0VL7hE6h9uAmYWlsEUZNnvg/fu6KqA9ix6+Rg/0q03lmvN3hjMsPJxcjQt1GVGxdxn+2nIm0",
-	"ZKpJgfsY+mYk5I1Kxu78DerDyUXzrmTbVOPD05pVCbLUstC8K7Ft3R2guLV5Sc7RVoOVLziTBXAbVd0P",
-	"zVu6WK3pq0dTmswEsHhoLEuRtEQR9jWRSjqgg5I/1hZNVGLG/9pO2krPf3n37KP4KPVyQi8lzrOzcIvz",
-	"n+4kXnQJAlquqqHTFXb81/FnqowaoJWAN1PkFdgWkyxaSs4rAv82M8Ag0Uq2oBlV7BI+MfG8opW8PNm9",
-	"sqVSKQuvBoUd7qfbaLoVUYRUZ12U0pqCCGnhhyoxF0Mmt5yCtCeyhPKyoGoG+jRRhKZSkEjca41aOTCU",
-	"DhRwdBg8NDbZAk0OPldTLMI8v2snX62Ro0ZDrCG0dhCIL9jaBFhqcV0O6Hlnf8MvkP75C6TVPc5xqciR",
-	"6wis3ClbbC20/q+aKXZZcTHqux47WeyfLOL3yx74WtJyumbDFLG1DeJjD8gqGZBjPFmoLAF0P8AnXBEK",
-	"1LgSkuz71poERyWUahqU0pF1+K25rG2qCZq0M8YfW3dvEvRbzyT5hYN+fqDP5IpsmCLSORFkfQ/oGids",
-	"ihBusxttFBDsGgr8PQZohksxrgB9JugmOCgtvszevU+oIimjUlk4/4mXODRB3PCU3dL0g0hDSOHuWjNH",
-	"YiEj81wba0J58YzSyi/peY8brs6r/s6U1zqHeI1zvaRdjhK5yFUBaMLSFPAeq47ywHbza6e9bkae1Ojv",
-	"qPPPn48PT8+Pjj+9H5E5ixOqWz1lkLOZJUoxPiBn56eH44sLuMeUm+EZGu+D5AC97HXTBjbeg0l6ZaVg",
-	"Mv5H19xaO6Xr+NIJ+LIdmM1qQI7GJ+PL8dFIr9mI8ieq+kiipNmYaVYIFjkANf5y6MJZJhXwmlOsJZ2y",
-	"onzWOpj7ri7KeK31rmazr8sTDDEbZl+MCCWlqi2gO+bCvmlG5TV3h0AoyF0KMk94rpgcmUoDeNXSEZdg",
-	"OAgCJpxMqnp/Ap/BUfWNyCWVXsI6FNZm9JYVoweY4sC8DVGnYoahWbiGzG5Yril14tLr94qnev0etL7X",
-	"72Fjev2embVmj9cl+6rwkLruVsinwEYhdRdNEWLV00kMqqYlRwuSGWyadBvl7DAMzvLJVfFHOXOMHPki",
-	"FRRmNEnLBvHezm6br78LaaUbpIKzErtbVzVpmOJM+yLKBdeahwADnbghyB5XgURRT9+eb4YKCt7ehFuf",
-	"5xMyZzyvKNszkan8Nv+f/0+Sb95mVCbpt9ua38Cci+sBFjv6EUqZEO41E5LwKM1jpN+bl9Fvhju7exsH",
-	"ZUrZ23WUlHqSfLbQRUqj7vZFxS5ws+ysRMPh6AS0bBRukdLrJKs2g0ixrwr7FYIw4qrGPvQ9fYCfjtAW",
-	"O+Rj8rbCjzV++8Pl5TW/5sPhSP+/ncFwOCRPn17nw+FzRsyve/rXa36a/s//+39d8yp8+N7rF69ebkkJ",
-	"u7a6NhX4Psl5mtyxEhqDL5a4nRQjKfcd21+9lRJeOKVebxzMN2Jk562baITjXpdFb/pkuipp4M3iXsUW",
-	"EAyA3eQhNr8DYEjh8ci5V+I+MTD5pBTRbkTQDSCTzJF1npNI32SnE0yDJ5KAWc6jVd+UYAM0z4Im8aG5",
-	"MLGaarKgqznj6mMi59oqL1MVgIHZwUuwxfZlYNnPmzHdIyalgB6J2HIBGDsCR7ZwV00SLvObmyRKGFdf",
-	"9DWg0NaCe8u+xGhNx0iMbU7+X0T2JaI8YimLv0Q0iyf7ZGIApCbGhXQLHgRwIpFPaxWgxUJY//p2BaI3",
-	"G3qE3CChDDZwIbuxLBgycQzXir7czeBAc2wA1QBoxr7s0N3p86ibE6wt46ggHsVmFRxipQIZqGS0oTG8",
-	"05D8WHe7bX25tQfgDAKqla6Q/y4ZsFlD6CYUVdxd0yLgKVcJtnHVVbjQx5TymJZXYZ0dL0B58YWEaLN9",
-	"Gh6qT0oz2orCnMJUG/tYPzcos9OXVB/oHys51Rn8+QFaEwPjoDsH5K3jRC4FzaUaIciVSeUytYScJSbu",
-	"pVvPYsJFRs7Gn/Rpo4PydPmsb/z/NeMadls9IisINnFfl/0uSXzVbD2YJ0jMMFecd7FhMbV4JX6uFZu6",
-	"jFu6SEZeJmZB8JRIcnB2PCiW+ai8+nE/Ky4j+bRpuu6S3vZiKmcYYPUZbBeJvxZqjoTeul1rtBGDkdOZ",
-	"fTLN0ZUEbVwxpfcfP94Sr6mtfb3tZCzOI8PKbcTWCmDKbhSmpcDyueYXV4eH4/HR+GjkhNL5MBxF23RV",
-	"/gqYBhlTecaLq9Mco+FTyu9sckOkD9jggiRLxu7Qmw6NlNfcNM34R9ySQKDD0oncDE2v33PNLY7h4ZG+",
-	"TaRC13KDbpHJLX+aL+DQGMgwmdOkJuqbS+gqe6pvGZArnvw1ZwjSSvVuCIRWJUqPfRJRCYFgBLgqq64e",
-	"jel/0mjOBvYnb/VjO8qpQi/2NiO3YJmEAqR1xoGDmJLTO3ojsiozbhfu3gWVcimygOGwMwTzf/d1rfkf",
-	"iSwDii+RSUam8KlVCz3vsNZjXU+6oFcL5atw76M5IydrxMVdOl+FWCxa4Q6zdubcKIV3QB4ndTS/9nSp",
-	"BeknMQ1Y+3mciO+ni4BC+T5JxVQrrAV4+hCwZehsIUjtqGSovw7tHzehl5/ZXBj/5S5+rjB1JIvYkwp/",
-	"cBd4lxkD6LD14HnCHW2cTcYpvf3VbtCvYddFMe2vdoeLkDhDntOhiDF032yDmVn7oXjEvqDzdJSpnF4P",
-	"2+nTjGCZESo12P84Tlrfk45Gyat1jYD4KUHm9I4ZfBGTv3XH2EKW5plQudDLGbQu+qy1waN1IuOpPkjF",
-	"IzDczEfRDQz5aSlMrAWCveb4SnLLVOUTcGMIhLeyDJB9FgW6dRaAV/Hg0No7z3eHepncwF5bt0qKyqLd",
-	"YZtbrev66Tsf0sshusPNn/4Q7Ovt1rc4a5eZa+LLMPL1duttH7id7hk3eK99srO3BwmwOy+H64vRNUJf",
-	"9puxt9fvzfNUJYuUnd7UsNXWb2haMI1Ct5amVo9Vc7zApEURg1Elk8XEO/prXVAhWTTqwdsQnu/6+8F/",
-	"/+Xg6f+hT/82fPrmx+KfX57++If/9WtrlYN7BmGPu3W5BnwgPTV7w+FwWBIcSu5pmht3nswTu86Sv7GA",
-	"TnKTuFeFUe+gsYxwNeqfH0oD5JZv78MuHHsqecu7L/dGJm0WjljLGcvYgHwY/3A4QjI5QqcIh6FmSRYT",
-	"wASJqaJ49sdHBYdk9qxEc2+zmPG7+o015qV+RwjV38DGULLQk4KNUcLAWPtgMTaa5tCz11TaNKPtnt23",
-	"cNPP/V5E+dt81RykxjAwGNyK3rnjjvTopryAdCWPrUtC2ppmeTiGWffkLQdE7RI3OuVxPU76cn3e8sNB",
-	"xTxYL5MYCnTjiLHVx8xcJ0+FYfGLwmM1g977eP8WNkm/3mREi5hqa3yRJRFDh4ES0d2AHGTRDDwDkIxP",
-	"M0agJE4J0Tf5xIjCPyE3NJXs4WD44b41weFfugPdE0miVER3xCaUFnT5nYGfuoBWWVyqTV78C+BthFLT",
-	"N0LK+JWy+f4RSXYlsKb9ghkBgqMrdGhsU1vSgsdUYDC5rLhKOp1PeRBMv2vK68b9x+0sIdCmFhoF3fv3",
-	"OZPqMsyxfGAYlk0+SAIlPwi/X0BacUIjpGia5itpmBWYLYzdvCYIP+nyIV9iUUxRFdQ9Ua6uU36VBH4N",
-	"j8SJn0ooeFopA2Wr72bT91Fymnz37v+Mzy//6+K7NwO2+m7I/nSgf1z++U/fDennT4vo/bs8PvzuzSDa",
-	"TXlQZCXL6mI5t4yzjEJExkVywHNXbsytnraH0Mco49s1bfHLCeqF5WMd3esBgO1bOmkCxdTSO741VorR",
-	"XM2EI+X0eJxFkMJTxKvyfcfALBYncrakErKm6A37Y69DRG4ubzfFLAjsqBcbwpK8eT54IMwAaBqFDgQ3",
-	"dmZoWmcvHEw3F+U6mqmasSTzmUA6xtZ9gQmG1VFVHiDlV3g1mHCNmi/Ao63mC8cR1jfpNRaP1QCX37FV",
-	"JQTCeJStFpYUAh0eqbi9rbp44e16N0ru2cCCuFt/7zO6WDy7Y6unezdv/rr7tUM9t+8VrRxOs/Mf/6Iu",
-	"f/zL/OOPf1mc/fgXefHjH0fPnv3lv59dX8sf/+PZ9fXFf6wfVPu9ZZYodsrTFW7o/iAqBcl0bWRe1NxH",
-	"FM1uWehUQzu+qYylYV5XoDW5D3GxLM+UkN5V3HTbuK+rFLe2iWFR90dEH58a4guu2cI0Cf7lFROVxwZv",
-	"P44Dwrqjn3xtX7hP4nwBZENMEtwchWHld4vHF7xmJVTJwF2vuXH2MoqdNZ5b+AKK3jSNY8GzGsp8XlJT",
-	"tiVAxZs1iG9GZO8+mbKI5hIVo8tNBWoxvRLNmdA8sqSSxAynN0QCuGHJVCZyxdYKc7JN63J+lTKZ8HYD",
-	"w9Kua/F757q7l/iIe3it+w8yG+yIlgxd9yHX4HAtSKuc1dR6dBK0bcs9qmIervYwKgFpYH67xR44DO8g",
-	"s62uSrQ6OxnTz7PY26XBFRSJPI3LueBgiO8MbT76I2gASOSvNVs/zwDE3ApXkbHnjbWPHYPR9rK18Svp",
-	"nbrTEo4xImW7ZC5VxblETxvaPnESPwDj/HfFFixyK8lZ+9qpLWqrXzNuydjiJbNmHqb3vKXcqPgaAK1+",
-	"S5rvA6OpmtUBy1LlHM+R4BxZgnHLwnktIog7RUWQSANzOE1URhULx5SAqvGuLVz9cvdVW+TTtLKbjilp",
-	"F0xCVl4/1zM5t9cycQYVXu8yOmdNsdnC2W6eKBmbpt1KiDuowND/IjIVy3TVd4d1fU5E9W42AumtudKA",
-	"Djeu10ipVONmVDRPTlzNBsCLZbke64D6XtJuYYtUSNXou8YRKBDSzHAhna5RLqXvJxIryijcgeXYK/YA",
-	"woyMme4H5vjQDYz0aqFxn6sGizadmYpW8NdaVfZKjfRntLx43HA3KY+zjEkWxsg13gayxOMxejhK0nnH",
-	"xVIWGE/Us0D0WYpxyKDEYAHOZOBs3+RqsR91fvCSSyXoKaED+NdgJXKVT9kgEvPR3t5z8KDsbhYstCNg",
-	"cwYKAK/yp/8s8st8Gk6WN68IfwDj6fq1E3tjJanA9KKdo91+x3n47bi2T35NIYs3ABLAVU0eXEdPW0m8",
-	"GlxtYEbV5GsUVjAS/HlHdZ8XUAm4WCdhzcRf3kfWWb/AoaQbCGA8RRkNuOMeRgS2mf0foCqxzSoOCK0f",
-	"nm1uKdQOBx6SoIXY2HAbfrcgfrcgfrcg/u0siCq9ZOkkEsrh+QX9DFrCcARD07uETJ6HMKh1LK/ytrOi",
-	"yuqfzqWQNLgQTClXuy/B7SRNxgV0pgYcVl/aHhjWNxzaLIu6whmzmY/IkgJKhnH5l3EqbkqBgCcuXQf2",
-	"/9H6LiKr7kRK9ALy1WEir7kHD4J1K8RQqQejEf2mcIQPBN7i27zmHZybpQoaM0ZaDWCxgyUcb0QSXxfl",
-	"WpeSNaxNgqUKl9SsZ+Kf5hkgmXKWthndXuVILpWYd60Fd+9oEvELXCpdnc4BV2gAKP/38NA/3ovaYdJr",
-	"vaVbzfom7lFf6hr9o5Ye/7fuIL2A/37PVk3kW+C0oCkUe7v0xo4OkIRLxWiMSGFqvrjK0smWCR+ldI4S",
-	"qsXuXjlh47+vr+WzP/74H99cX//x+vriD9/+cbP0jFrlzF1XBXegT24wlDDGNb5F2lLM0imw4uKBBNzm",
-	"NHOzWMzLbDbFPibtGlMZMZkQHD0O559vgQuRPEzZ9B+2P7V6nfbJBHeuCYolXxnclPPLj2faNND/98II",
-	"ZKVWsmbH6/eMkIYbMKfyTsspCsGIUKlYlsg76dgq4Tz3slTgXSRGWeFxhVy25rfcuD94/3MC38F2re7P",
-	"RWf6VtB8MWjSC7gCauvYOFu6EAlkm7KvNFLpqgAFNEsd4dmk1TKTehOmIy/Azm49/k1Ztjavvd1E9mx1",
-	"216ZpmATgSRenkRi7GPbaUgpty7GAfmM6N9uGPV6B2DEKUP/3owqMkkTqcreRTkh6TrguxN+b4j2uoyQ",
-	"tza67MY2VdBZUGaf6baT2wceYoWiGNd4cTH364FHLc8+qzlr4R01MJtYeweUG0oYCoJ9F3X8h68mlN5/",
-	"6JoaEFQ3eBrSRgiJBZMFPQnCMqCo1UUI/mUEvUWSL5lUbdxTi3yaJnLmsq/s2di4aQGxc11w7tjqwFjj",
-	"6x/Q5tGo1jNsz9FaOO/YQlXdnFrsdglMZGEqaYUVzVh0h4pPW5iCpyvEvywcf7Y+zKJHW2eCVq36GSxV",
-	"BEuoctCv5v7skwleOwBHhQ8WyvM0HRGDNVUkQHJhnBoWUt6zhg03A0vug3C0NZ4zzxqb18U4vMlMOFmK",
-	"LJbrGU710xA+vrJFHR+FvgSQmMCURS59lyvOEno07A6l7ZvNlSST6kKxRUhN+pPSlPX7RAKYTmhG+l51",
-	"y6pEDGHUgoeksF65+IkpXIODM1w5AzhFjuxCcqPciftDiLuPsrkCrcA1Ugyc/z5XQXmyd3f3hht5tv1l",
-	"XAhZZZStRLjmNm6hdu7W2b44yg8GHHVfAiScCG5VHw6BIQDnGazlwj+tjHQSmUcRY3HHOJ7dADcRSyjH",
-	"0OvEfqn5PMbZV4VN01pA0bsKFn3dku8qG/DqJql4vrORTNi6Ntc71xQHPtZJAsKIMDGXqHlTIe6e5gvb",
-	"i5kwJCv7CJKklycaxeT4zO3XREWLUWXDGBCVmnfCDuEir1qsbiBLv3jnNb8xlSYDMqM8ljN6Z7YC96d+",
-	"gba8B/YjeJ0uMOc/EdziKxklF1AhNXkW1xzPU6hBRr4jy+qPUeWZfeMm0bMMZDV6DqQV+SJF2veY2yKf",
-	"XSLdgb/skI45rOcIYFhS/W/X/SJy5Y5/F3avMG2s8VffM57XbFFKKJoW/DtJjDuItPDKFvUyAAFrrrSt",
-	"UguPiUtH0bQBTA5bYxE4+2aM4kRCMYc0yOMwgQalsAJB8uZNJ3TNyspyXSm1MLyWYCzDJxGtSBlX2aog",
-	"sbJvxtN1hk9DrRdNFzM6ZYALb3bt7tsxTmjwsAKXPgpelwRh2mDTTeb6zsDkzsCfcc50B7QcdZzkA8Au",
-	"kyZFQYHt/6C3sK8LqneVh7wD+piuHvIKzpYPedzay+8Yk1s8njFw+9AHjqVZMls8CW52uVGoJZ86ydv8",
-	"i+tUpvj56nsrI1t0Mbh2E3l3wu5ZwCf4QSxJlArJ0hWh8TzhksgZJH0j4yJaOJwayEajq09OP/f6vY/j",
-	"o+Orj71+78Px+w9hBSxSdkgVTcVtSA0fpCnJRGooC23dZyQWoUoMaF3NyoZ3aCMOetBZnRzo23Ub32eU",
-	"B10g2PWWr+JN8gmi/A3IAScHZ8d4ugPmq6PxD+OT07Px+RNpuocRaLbcQPddwlcaWlstWoTxcl0IycVF",
-	"NGNxnrLsPOdhpT6l0d1tBpR/P4lpv0AVAS8xVYrNF8pGQ+DoDGdlQyxZcu0fnn48A3IE3fXDg0+H45Px",
-	"UYG9+4rE+jgLT1xzfATxHIPoXvjlLjWjfkv3ydA3g5zDzK8FbUk/2zwGYSEYQpbzkbnmIfpVDecqkMwM",
-	"MmJ4ImesCkPWklNUc/TwetfCqO0P5Sapiba5jQk/uuv2RtPnLggZHUGx16XkJzF9Iq2sGCDXv+Ysrxyu",
-	"94avd4KpxRZmf/3N+oqeUAPPWLxryaYzIe6+GEqxXri09gAHuFyzu/uiDdSXi7gRngZ9IZCYUp3Lciv1",
-	"i5qjZO0IRixLRJxE9cdQSqRRPsREsn1ES9cY8IuFjqIwU+XAnEUJC+3J5lvtEqgPxCIDFqOcPQp0j3t9",
-	"afVM2S3lVTH3NNIvmc7mq/0aCnWIxhnmDZc8hmPuzW7f6eGy4BphLI97OfnMUwklDWl1UFuYL9CH9Zzj",
-	"ww/joyvALY5zhkjDA/JfV+Mr89OAnF99+gQQywkni0zc4pH+fHx5/mf4GZVcQY9kp8/IR7GpjUgsOBtc",
-	"c7uzOdYo542tvqOorTOOjQJmmSHhYFnTlk7Lrm+9fg971Ov3TG+AmAh70Ov3XBP1v03jmrGS/bGVdXQ7",
-	"4PbKcmQnKpsJAePNWThBPbxtCKtkv1RxvFrMI/xAWLTEIhiCWrAMmEkFR9AhYxeT0wVD+TUZb+D1ADPP",
-	"sfauAPlvQH44Hn8en0vDGAmzPBlljMaTQWElSvSq6Huuub0Jcj0mhH2NMEAhpHO3YTv6sIMpRueOHmyq",
-	"zQh+OyAHRx+PP6ET4fTzJ9cAmqbW3C4Jl8FXgoY5CxJbAH/SeXGJzt0FkzRir9k/7eWC2tne4f1ib4pm",
-	"1H0X/u1ejizPxdvt3+5JPGe4h82f7rKYz1kWMXfd/l00DxtcNM78bW9Y5HJmL8K/7YU7tnLNgn/bC2a/",
-	"dxfd3/YGM0H2uv0TLweXJvY6mJomxBwDpAXalEQ+f37D9CmT9QklSzZNOAXGN8zax7wKyHot6n4piWia",
-	"hiAoGb0TeZ0XSywYJ/YeaJFHXK3fCPR3acK4Aoo5phsAVDpoh5k8ARpAzFIzpnVoZgtV4NXimhu3p5Jw",
-	"+gI4dX6fQB2C4TqcCQmxl4xEwvwbX4mlayDcTySJMhYzrhKa9mFhwCcG5JSnK8ACu+aTW6bMBEzw4AIB",
-	"P/R7Ztg4yle4ljopsLdmqCDf8FyIeegM6pKG61SxVOXaKUQQsIrKA5gpxSYyZtLnMZzUXNvTXGaVqFJ5",
-	"1aOY7VkD5XTz96wWM/tvoSu+2BRnHI0v3g34A0RC4A2RiFn2xaRCa3PmS0QXNErUSmsGIeZf9M686vV1",
-	"A35s6065oAJd12/tjI15bJhTOtiRSProx5XBYOWEJtljjj4UjLVuv+WOXMAzj5ZsvOYJc+m92Li6YgYj",
-	"OC1VLZW2I2CumeGaxDmAPPacC76eteENUMLUxJ6TOdsnu2grWHXq8bkE3QupkC1whSX1ir47KOFMlGTp",
-	"Tak8RirANdZK2bkPEonPxIXrxTJ/4oa6vdBs4Rtp1iu+IsMIK9ZyEaTZSh9X4+i9IQSS+GdLg1PgI+pb",
-	"94uJ7bv9rZqlSWPa28AnYToLrFrWqwa2oH4/fl5rACtl+teLd1e4FeGlCNNSIN2p3BT97g2TX3EnvQLA",
-	"Rtk4MA7Y12y+6Aqtg/aDm8BirgEom7IgjGV1Z0zpSuSt1Qhmyz7Bm6HMMLprC5G7/VMSvH1EuIA0LqRy",
-	"cdZLOFXZ0Y2P/t6jaXp60xv9pbmVH+0TP//YrxvnO7Z6imXlC5pk1jgBmibj45HMkH/uEzoF1qWKRYim",
-	"jw/wXRx81nOdPzN2l67IIqWc40YW4HvJGLdmUS1fHNzkBhXSLUp6zMtvWddG7e6mon81JLZlt3Ct5jZw",
-	"r0WeQkhH+0/X8MuAJnAZ1fAn20dr8QaIfdNUz16pp+ZIRiRb0IwqBnmvWnln6yulEcC7aF5ozRQ8/HVA",
-	"3fpyYbXbOZuyVPBbbTqX1UoKsOlPd4e7L7vWz8KRb8z1faFWsDSV5pCAQImcixwrnyttcvi5DLWlTasE",
-	"w6AKARsiWDeX6wajAOe1bFledV/Z0K6a1km9Zb1ubC2ESpPbmbpqgOn11/BypvW/ZY8EiG4CfCqBNLEu",
-	"pl6r67IQgojO8az461ub2AZnZaqMctfYWmkq/M3F/S5WJW4Kjm3K4z5OX1EBhNG7uYgZjqlcMBbN+vo5",
-	"ICsv6RFJV31DJyLz/5+9d3FuG8fyRv8VlOu7lZnvMors2HnItbXr2E7H3Y7ttZ3Ozoz7RpAISRxThIYg",
-	"rWi2+n+/hXMAECDBl+x090z3V/XNdiwSxOOcg/P8neWSpgCTovrJW/XgLKkpb8G/dNqEW/noNn0eg501",
-	"jbIomYOxWbtb6o7LRQYltDbWOxi54VKuKjwk8kBtPWiN+PxG6KkKXKN9YvKjt7+Et5ZZPlOUhRjRZZQ1",
-	"S2v3XAMecVNDN+6+GBXBqBhVJnXFh22ll/WmNoOlfINaVkCfvplqAO1SEMeg5fvLV9+5LhqAo0CroN7l",
-	"o1RAj7bWrFnOumhykzqrS9rhNINGs+jfsQAATH9Kxa4mtqVggiHIrrLScKG4RqU6RykZ650e+9T2doMH",
-	"hmvTNtRH0Z/UAjxsfBUV67mv9l42n8vkhTRbHC2cQXe6qquQlVeCS1wI5mNbcdtVyDbQt69QVn1xYDyW",
-	"A7Xs32vBbGX/ULL0EBD4Qm+nMAxhO3mf1jv6LSTHVtLgF+DcYqe7syueWg2/vmvg1eZD34plLZLryLP4",
-	"xu+daY+hTszfj5HFYencIDaIpWWCYOx5rLdW6RBj21FudByj9bjKUKHaNISkSuKkm9NDvQvEeeJ3fhwV",
-	"66LCJkery3fhuT0YWj5FybGFW0+xccmn9TfwNf1U+JJ25imontpJpDJQ0DficYhU/B/4VcvMLpnIVQsY",
-	"5YklPjrIDMtq25EDPx/uPh/u3Q5fjob7o+HB4NXrN381mudIY7z4bSZHnhXRwhIdIMRA5cBroTJqjm1r",
-	"KdJVePwhMpCn7DYK34AbjSZXy4dOu0DTI9BwZ4lsX+6PXg4Hu2+BbB/Js6qE8V+bZXWw8vE8W2E6t49j",
-	"NSE85rrFjcXDUoSAQ1/lpQa6hNFKVnXNG33k3dsM2TNro+1WwfN4W6O5R4MWOL/vFg3FVqnSjKoqzhJX",
-	"Q3mCLgvRY5Xsx/o9n7C/QW/fp78LYL2LqenYjKxvYKQo0S2ePfWxdtS8JbjdM9j7bWK77bHZctDzV4xP",
-	"fuPAohty1kMPyGeVp0amPMko5MYHWAw6VXmOGXed3yFPnmX/ZkFFO1D2pPGu6qk+levgsVINkaCVBvEb",
-	"iec8SaCkFPVoiT3YLpd+IYinizc8LobQIPI/0CRMaSTYOV+ztB7g0uLvZwJK0VENxLc8XsAaR5xyvul4",
-	"qfHLEZ4W1ddFbLOcxvRNXHVhJFYx3Xg6gLKE3NCMd2JtHrMewfhr+fiT8npdV1dPwpJ81N0p7xXWwAem",
-	"bau9d2oT2pyRZZKrh9eUD4UdiK2HEu+l9yZ9fqFfGKjP/951e7OD13A8HQSGPkgKR+k5vifhP/hGv+6M",
-	"f3Cs5lize90PvpZt+5z8FoxrkV03vsU5/N7ZthH7stYUf0wWNKJvqTpMC5HGpLAuovmCiYzQWIrWEHvk",
-	"BPKRg6EC5rWrVXaHQ/1nVbYCCTbyz/rvRdnKIdlXf13ylCmstgQSNeFzWG5P/jRe0q/apazWOv4zQtyo",
-	"mWPSJ4h+9HHRDDN75MDyx/3hS2jqk3yJo2VUSh7YG0IhmqrUlVO1PGB7Pru4Z+KxT+NxYA3fdMAH7Jna",
-	"iwlBGVf5vRrnUC4PDn0jjQm+ZATaxKum/E7hURKqRv7qR32gquFOgZ1da273XqNTDjh8MvPcNsG7Gd5B",
-	"X1TLvWE9qmXVfHY6gXfCtKzPATUHb2aWFVmhenqv9mtn55rHpUbSdofyzrmhWNSt43C/Vq5ofbZh0/z+",
-	"PbMP4WKpsay77UfH/MIOaYKuea4kaduleLtZ1YGCbUzV7lgBjamCPw3ceYjZ2zBPFWokkw0Zo2A8pnHs",
-	"xNbd0AzKPNVzQ8FdNsTUz42AqsZonNOnCDBKk7mk7nkahSPID44Swv6R05iI6J9sICmI3rN05LTDUn+E",
-	"S4+mc/lYFLIJTUdQxaT/DDUud4nKOJ4w+ZAcUWVFjjC7Xb0hFnyduDXFKkSnvib/C79ip1Y27oUXeOzG",
-	"8uh1KxlXBbQeb6366WOesfAojmvMnDh2tx6yZJZ51scl8svnJmHZ+AcusuayF8A8VF2VilV53NB51p74",
-	"6O4TZKUso2nKVwtJJqpwEd37zqJe/0p5kdYm6RW2eTY0sTSkQzq7UE2wqiGdHnaSQ7BNBhJ86jmN49+7",
-	"ZWTZ+I0BMMcv2RQE++0w+pQmCgT4Zpoyljj7Xoum8yT+mL/zKGmJPNgbimXMUENnd3WDkOr2oYcVS3uV",
-	"SF3B878F31CnoIk1AxM4+Q05lSrUpw+kiF8YKmkTrdZSf4im91smM3lZ3ZfX5NRXUUHu4ZulBCfJ54oT",
-	"q4ymNV6bl2wGKvijKf3HEDDNw4ibTCP3Gw9RyLjJ7kHS3QHTe2eLrCRIN8L1FieMpPFzw3l0cge6W7n1",
-	"HecnhqbLzprEQK3tj1tP7wioDN+Wn4o4H6gdYBnYZ0LKRY1TmpA8WUIDYogBageiACjphBeX7++DI3F2",
-	"3TgSDrSWIdvO4ok4s6CqroyJSvYffGm0kZQvefZLX3Ur9dU+rIVM8E05C//lMtYqZQ8Rz8W1y2CK3xDf",
-	"6akZrswc7hx6aozl1v72WP1opJbb0c2us3souuQL+Kun4naHVrsyvCa1P3je7MknrMj5xVj+mQDkagJB",
-	"Bw1oKFS9UGgaEpeFhPbJAhYadoBBzy+k2v1xKzccbRdFuflUnopnbVrryrKqYuwPjvW2vztWZXa2Y6/A",
-	"3sG+eJAcq46yb8A9YWsddA8MSj52WYTYsyBUqFC4HdYnF9z1XpnWqipzfYYQNEcQzXgmiJ6FwgzbG+z0",
-	"jWI/MRjTbZozgF4SdhivhMIkbQZEYSJXdZg+ckEYGpNPp0x1koHNjBLyckh8HYrqu549Yf71R5bOMXx0",
-	"z+QcY8GtUJ12Ey+oULUsmHgw4+kkCkOWjDXCZQXfqTET253Dp18i4PztUH+OSJrDtCywnilPsijJmegb",
-	"ynWk82oVRwymAsDRqpEdmK2IwaWmxZKQhGwahUyQdYFuXgnC+ifTCMfyHvsjh8Dn9pWL1O+Aq0WJMpch",
-	"ijqFZpSQQZnM5f8VjKo44Sxl7BBfxFgeMJBpW7ghWbohdE6jpCb8Wichr/UB+Bun69OxJaUSabQcJlEt",
-	"mBTGpUdmbt+FwVv0htTcUtxmGjHE2CncxocCmqThxl8AV8yQ5xNwlHZoy6BL5Fq7MhSzQLxSNU843XUk",
-	"uqFAVRpls2lvsEAp/GKWsesG6FaK++RuXcIzol8OiMinCwK5DzO5jjAS91Z4gGcL9RY0u5TnNJHHJITK",
-	"3Whdaq+LyhC1P//nXwbbT6raEzq99zYGPyIimicsJB/Ob6Sc38SRyAIp5qJQt7xbyJko3T8SCsipN0vs",
-	"LLJsNXrxIuZTGktrdPRm+Gb44oGHL6bLH//+P/88+joYDF5ESci+DpYv8zfdgDcQMe82pdN7UR/ghr5k",
-	"rs4tALNepyhCWg5SXhQzDanJ1926I24VCgq9oaDon+zdJmOetcCfQYbGMcxS3lBzWF/vwzh4s7+3O9x/",
-	"+fi+MQ1VR+XekGZOz8pIxn9CMUuGfx6QTxZcLUwcIVZhIJoVN521RGxoC5HTPsZGn1olIwwsqGOAkG4M",
-	"ehZTVE87xVZO3tl2Mc+shu6hvA8InM8qxB+g3oDqpy1EFGplIv+OEMY2WY1dZhtDw0mpqmuwS5vm7hIk",
-	"OuL6HBeQ+cGQyUzDQPmEfhLUpoXCUbbS4bTeV7TLxYq/kWmuIV+YsHmUiLsEVWl542CSn0FslOOhSQBa",
-	"j6N6QBarlJSohBLA+UYfh2tjeBNasCBY1czeJbAWwPVMuCVTQItUgPHIw3xGdofDihKEqr1JelYPww/F",
-	"Pqte64d3ybh8B6se0dGMCLks+T19U3YHqS8TP5w8GBR+wjQJVb3RCb2FzVbwWceQC1A+V/IbVnDvO1f5",
-	"s8Vr0W2mor24lXYFn28ByWd2riYj/1IlgYJmLI1bRya4mu9vSnm5LcnzooL4UYaq7z5vyirF5u7b3+5F",
-	"9+3CKtKNxCW/SbaJEjLOlMhbVyW7fb9uYzLZmZ5qqTtwFgIbhfxW8z/NHEdkxuOYrx1vjep4jjQrtz7S",
-	"bjBwPYkFlfcP+mzNh2DS8izxtQFRHooDFKfOmh8iEU1iU47wWuGPuvNWC1TqxiFsjHx5wWgadk5SLU6j",
-	"IUm1OE9vtqr5eeuGR2VLuz6N1dZV0qy+aq84KltPgVd+y3lu/yJy8CmRFEpw1R1tdb+B8W3wBr69xt2Q",
-	"mebC8VZVBes2b048K3NOTfgGgN61UKjxb2Gbv0dFb7x83BS7KZQHteTfe+SmREOV5ZoNG5XdzIj2ro2O",
-	"QFlslVtINQ9FG2GV8ikDFdt0AAxU93YDHS+VUyndBspAGkE1odZXxxComOBj8j5Ht97I+L6cn3HwMeix",
-	"St1fL8DkstDrubKYE44xEWlLKbf0XWI7eOSMS83gzDBIxWpx2Ggn3EjSwC5JXa7FG9yQPndRBN1uaTxS",
-	"jkOeWp1nrZBzDdocuk4R4K3qocS/Gxg5W+NyHGbbuK0ccd0uo3tGowsPkeXF6Ykwpw/QcmLUg/L1Q5Hr",
-	"5FD/13WWP42r+9/Xq/3LKERP49O2aiPlReM08qiQy7d3Zv82tbytHNKdnc09Hcy/uGN3C9/Vlpqp7Wd6",
-	"tAurm04EH2zQcWs02zVVF3P0z0fmJ3m1g64aLnZw/EPDtV2zfhPdOKqBW0sp4CbibvnJLb14yRNOjo6O",
-	"5WMfr/bJnwbLffrnwkemXO5FgpIcJyA0u0vGQN43bDrW40JSHqqtkbBzFIoXBaJuWDIFaA9mF0cJI/lK",
-	"t8cTUcygJZJuPOOmPSXPsrsEPT3EiYc4zichR8JmrkkxR9SDH6P1bKPhVDQaf94OJIdht2lqOS7LqABr",
-	"W8lQQYp59MDckObOUUjJ5T2dgSBpD7ja10Gxvv2Dt2929/dbook1wt27oZ/NqdpUFiWVSKKiqZqdH/be",
-	"87xRpQj5Ook5Dcmn63OtUiCEwThP49OvqyjFpjLkO5ZlkQJTtiI2c6n5pCxha0GibBulojk/48Xuc3BW",
-	"70o+9QJRWdOsEY9yKWPC8KmgNgWgu+gs6hRbMFhL0tGUHCqQhxzuQ2cFFg3V35QNAvRGIxD4LVMQHPoR",
-	"nZNrepHGjKa/mLPU7mlUkt+ZM8uYzX7dNib1ham3LXP3dLErF6y2rKJLAWuzE9BQRINmVGy2oxl1pY8e",
-	"KpJLn026UTOWxu9IJyqFPZ6wA4JOwvTA6Nb2Q9h7dFuSIib1u+1MQuO4pSdJs8e+9ei258+Ovvk/PPIW",
-	"5nNllep0RoQS+Vl0dcfxAM5nVE35B44aEf4g/2Fago9UM0pUjKUEDtlUGg1hQKDBP2b38BTca8qlo85J",
-	"zUABNGmEZaxiwtGb3Nw3mPPtJTwFxKXTwtvaIcyjhNU1U5C/qcWlPEPtQI3rh8zXq2NfpVKY4coAV2wn",
-	"kM//1Hafllrn47dOcZI/BztzlkiFpg11XC19XcQenhLhH53ZzT29vTn57XmdPE+nrCa/LmNfM2HVKFQX",
-	"CRrzgHxWKSZjhHEbB1hQoA4SsxbijdQpJInSlIGrGBykA3IKSWjWPgUkmt0l2GoYXpaKkrKpNZVFaDY/",
-	"sBRryXSSC04AzJF5EkFv6R7JYLjAG9gTX/qBqGOC2wqZ5laSp3Ug5aN2eUMSME/O9Fw9aJHvJIuDjxlO",
-	"JMvDiA+6tGsI2TSCraoZ+BxuS8ITcrvIUxHSTadhF9F8ASpZ3bgImrrkZA2eDBbHncbN4jD1b/N6wWOL",
-	"3NG1w1OSrTkRUngmU1Yq8pGvoTZAlvwB614aVllG4ZNTcVYaOAdl723lXvBKl1v2Nat8RgesbIETaGlZ",
-	"MGpBhE13ED5yLYdsj0f6RYdLmU/obi94qAMverfKSZvstxtNFo/n+rJl3eOUqPKJNGpS+PAASeJ3rk/d",
-	"yjvDR8CQY6nKQ63guirYLikdLf4gyL+H8YxP6BW4hAT6hBK+7r6NvzhM1yyviRJ+ZpMbaVBlhIZhyoQY",
-	"kMsVS8j4Lh8OX07xRfhv9uI/Yf3/gb/Af+MP8n/3XsltVb+ZHJIQHyi1l14LMXrxAqwOOl2ygfrlhZjl",
-	"XpqrO95KOm1AKPn+8+2AnGWCTGMaLQUZSwNxHJCx3LoxZovA9o8xMz3TBY1CVzTqco0oEyQSImcBkJAq",
-	"2MfB7SJ1qawgom1iJdhLPRzhHuROSM1bEDab6dLboo7ZJAIXG8Q23y8m302jy+j79389vb7975vv3w7Y",
-	"5vsh+58j+cf1X/7n+yH9fLGafvc+D4+/fzuY7sXtQGa4kYYaDGyZxigrWKCN2WoyuU2/k/WCA/I41lbq",
-	"WuTWRghNLn6fe5+xAXm3MbjlCNWMiCLwJngLWSyYQX87K4WwLdwFB1+7U1Xvdrz4BHh1PaHA/Q7lpjP2",
-	"AgQXWL6jasnqCkEuAsi+NrnLCvFXG69IDlRoKPTAlM0A8GpRRsz1eEwM7pICLXiECexqWFU+azl91Wel",
-	"/TsCdQ++a3Kg9QNOglc7RHGAvpcG0/cxICad+o0+E2ruAYACBA76iKRy06TYxsyo7U2qnoHux1yDwz1t",
-	"4+B/iyakT9Y3uNozXveUblMOgQTfmcd/tg7Pm5KrvO+IvaHKaIFNCgqhS9XgdBmQsfnzGNIi5aUH12Hf",
-	"pHzVo/tniCzqvgNlq60kifRKGkRRG4bMo/hja129K5DMH+AxEP/9gdU5RPD3Z4Lcs80hCTnc6lj+BKQ4",
-	"T3m+KtnqAEA/kBO9jZaM5yruaV+KLirH//c3+vyfP/3t6Plf6fN/Dp+//en//ulvg58qf/zz//0/O14R",
-	"D3P8UTKFhwKTDfn+5vJCgWIghjb4dw6VMqhXaL0Hygn6ZxBWX/eCcVe6fyA/P8u72TcgKH6f5k3qhQ8B",
-	"AtO7EpUUP5Glfb0Sv6wNJf/zG1pP5SD0r2qFQA/IfsaI4op+hkiZS8gRJFgBSpW04ji8T+NDMv7fn6G2",
-	"W2XK5onkWN3C5xvYMYeWhUImxqRpyFL6jZorh4QS45/EcvSa1WzVuclbTLrga3/vAUyiIys6ZyRhLAS3",
-	"rljwtaEEVI3kTbNKeZhPM2mTYN29FG7Vk6Y5+HVrwiH6V/XllJHzsx9PtZnDhaIB0LR13kcslZLdIVlG",
-	"SZ6xrUsjF3x9hF93ez8deDo/TVKahG0jvoOHEFP/Xd4WW2JxzFKITmb0XoqWzVKO5kd9ClO+qtnBMBJT",
-	"nicZmfKQWfsoX1npTYuEPj6NazYB6gvlNfWIDTxJ+crdvT3P7tX28T5NDCvAoRqd00G84Amh0SMg/qPw",
-	"m1911abVGPvx3vVRkrDwCrmnNt0Jfy4ChWDvS04UjdlO8r3mubd3ROAiY6n35nZ2TcOw4CFhaBEKVjC5",
-	"snGaiyxbyUt5GibunYwm7ODvq3nHltsgghr3UBgcj4WkdZ08ppcBqCYjJWz4jIxX+mTE2ICbKgbZGw4J",
-	"BsSJzosGNRC0fMAiwXfvEji3SG6SPGzIwYN+IEreyZ8wVZXzPsHUBV8rwilznYftUkZjySM/IqhpnTRS",
-	"rqVnIPUFXP7yai7SmuWF9JlNrm+PCyxXRy1QbqXxmmbTxX/sjsmfBGMk5FPxQkTzhMZxlMwHy1B1TcR3",
-	"75JIKGGviyFBMMFtE6kGihGCvyQcWynqhoDZgmKMEncenlnFdMoE+dOCxjM4x5v3n758PPqfLz+enX4+",
-	"vb4Z/3lALnXVFq7ww/kNbn5V4KZMPlHHndenRyd/cQsdqjIsUMiZkfL1TXFbxnOWXcPo4z+Xi8kUpKMd",
-	"54ZPuczTCrXWnrI5XbAwj9sSMOAkBDqhsLUleIPsiieqcual2faI/u8QAJDGaZ3VK39/Jsg05tN7DDsU",
-	"CcXkGO6/UOpWSjsJIFMrF4xQErKHaMrMy5K+J4ysU94AodSnTf6NjRWkQTJ4WqKGxzXHz0U3t9cNPvtz",
-	"sIOsAjtTnfJVTDeSjySLOYq10R6AlSVpKzO26Fa6u19Nyffh8KjkazV7l+bqutJbdOCuwL6VtDZm9Kyy",
-	"pKtesdZNERQKqVarLG7/qUZb1oqix5thRHrhpZf2iUrTL+nCSRbdJNGKeYsXjsgkcpXcsf3CWJcqEPY1",
-	"gxYXY/m/R9kYkLfkyS1psvGXknjrKCZReJZMUyYVz2NJTXWVQFD4QETGVsUNkPEVzFeV6Sbsa6bnP9WK",
-	"rPX9oafKozojZJ9paybDsX4OtctmL40+IPnggJzTjMmJ6m1UB9VNDJRRL2neF/VSbea7KGzYcbGkcSwV",
-	"DthgpUoYx1cixbJvl/ded9zmla189lEetxROin0K6ZTxVfMOaOrS69QGQQHjVlLa9155195eKYpTqbvp",
-	"1TzASLDKzAjgVKU6J04o36S8gSamOqN+spLzHnmF47RDlta7UNTcQ7g5xYKnGXhV2mf3rlP7tnUEoamG",
-	"zTPUu+aJY9HZXGm0QND3Zo4hIT/BUswmUNMzF7spOoRLg6zSaNqlGN93Va2si8JIIOvqUhImcOV3lZd9",
-	"EtWl9fK5WeRX2tCWm6iuV7tlYbh2P5wD3LpC3+ltd5PCFZN3xyMvKg173emeMijyL185IPJPdoVNWLZm",
-	"LMFLAGCwecw6X1pmem/V/7OmuOubYmMF6In60UG+0OBkId3UX1jFNJ0G8q+G+2+cbdt90gug1KDbk1UN",
-	"7HglubHhPByuLZ0BSorAbrAf+N0Iewe9T6g7Oi1yYgeaQlBaxRENtLTFVFv0bFtuVebsF0Y2MdaJGCmA",
-	"asQLoE1OCgc2hCZUWaJHpCyl8t6whdVN08T/9i15i/+/yy3fcxthaxqvTnNtYlJUZK1WOSQSptwJJaUf",
-	"L1qWsHBE7nbecXIeJeE/HiKR3e1IEwH/NrjbKV+5xYOeWEUlxb1X/pJ9DnWHfkxT74FP8g1a3tLIxTw8",
-	"HtLNM4G8K6CsfsFj7LiXJ1EmoKBmwab3Ur0IuXzmPEqY0KCe41XKJzFbjnWjEzDfI1P1IXx19LZl4Eni",
-	"UL8aV1++tP2kBpZXrsLd+FyEO037i6Hw/335szfUrZ3vDTRu/PNelf1NR43dfIiHrEMcADo4ZLxolOt3",
-	"w54ffbo4/rA37KLu6fGv2SwXNK5HTILvT6k8WSfIQAUZpwplmM/IGEjkRI06LpxKEbR2tOqWtTpYnj0G",
-	"PMNOIQDtXa3uWyxJM2jqjQH1MribvYIjkqXOVclT4ard9blqRT7JeEbjJpswXxo/I3CTl55evn37phNB",
-	"tX0OfjffGBE9QwKo3poY3G/vdvy2g/NcY7SjvKEC9UuHlh/b9LlsAqiKE1vzd46jzObO5pVYs8onrZjP",
-	"ilIaAvMmkGGiQSCVyZqCugRECi6sKTN75w259xEhh2RKBXBeNE+K3e+il9lypaQwLqPEXGzb8+0RIpgD",
-	"BDowg75htPinyyKEBljHYchCAIE50ldBHIkM/jNSxrvetU78DSeWsWUrb3uJrYkOzr2VnEcEsUbkCuGS",
-	"NZg8uEoP8HeUNGngqHlbAsVytQwrN/V2Mka9XX9VwHfNVTHh+XyRgXVKaDpdRA9SicqsaCiGGnhCBI3Z",
-	"gAgeh194no206gEgzmyWDUiUiHw2i6YRS7IvIuPT+9FdMoM+l7h9kirkoxhLkpzEQvInHfwbpGxJI2mN",
-	"j/88IMvoKwu/KPkQMVF0DzB6B4yC6SozhT8jrYLYlN6qmDuucXCXuLed9RO5YGtdX6FiFUC9qBR1DYn2",
-	"jCQ+nUPwHzlNMm93uk9y311tvpeFY0YuFhlYVF6QWy13KZ20i6TVafYgaE3rB4UtNEn5WrCUzDkTCAe4",
-	"pil6MspKq8j4kqWnSxrVhNNVAlwBuaqQf1i0QriqcgvrnQn/L5iVjpnbtyCDD7kN1w58drqeWYMJpBR/",
-	"tIBmKhC+4CJ7JlB48hnwofiWlkzw73Rt7cpTNndWoBH3pRjXgqTzRfYEF1VD2rnkwixPE28WyOcGRtB5",
-	"TDolQNuB/yHy6ZQJMZZqffFXA5MwVivLOGQD/CNn6WakM9FgM4AXAOKIp/ryc/IvngkyZssJCy/TaB4l",
-	"YjyoO3lNyCy0xsd4t6p0qSSqiAVflTJVsNLBsF6eRuVOh/tvGi1LGPs/Ry9e7HRXUW15Uivn4qgO1A/4",
-	"hIVkKh+pyqunugZqpXjjlGudTk4yFNX9qrlJ9H+iRTT7NnuvCXLjPKtxDXWlaWF4BpDhomzjuUmU9CvW",
-	"8/786AZlVUX81EVErXQ7Od4zYT4YEPZ1GudC4dp0TlqXCuPlbObMbK/dcTlFU8kawEy6bjcvpWHe5KDi",
-	"6wSt99oU1LowlY6YlK0rE7TCegFtH7RKfy3dalPojOwBUQkyqNqLTXkiBLk6vTg5u/jOqCQgstjXSKA2",
-	"1T6d/r0vtwnDV1xhj/Zxbeen6lK3Ye+8Lt/QuViJMqLN/q9oBAl8yt302DzUYlU87atct7mxOmsFwE2d",
-	"7Fd5Y0VNxPNE+UswoyJBoOIQe6yHq6+XyttaTAeEC4ESmLu5l8/I8jWV3Ee28LCJ2ZyDzdCNwtLfUshW",
-	"7YHEH5M/j0LZ11NImpdRXRUN5sTWei62vsD7+f3ab/CrKGm3FXWFRMs6at9XckfXWWyT0l1SXJ58GwqX",
-	"Qp1mRgUSlY6CBZ5QkedeRmyxxjqJwvWj/T6HZIZtrsHeQKePdhf5qyck9dKUHTWFacCiNeFoO+fIH3re",
-	"f/t2q3Sjra5We7Y2S9xkPGFrmrKAvDwYkmXs1Qa/SoODxrUpTtp6khrUzQ+f1NmhNwI00xWZRTqNw5xH",
-	"orvhkSnNaMznLtV+/PTd83fnn067ZNFt4WaKlnTOlILVoaxgmc+fT+KcdS0siH0FUposZ2xdciKOyLhw",
-	"GAI9Kge1tWPSPI35+ibj0/ujbOyn1Godybs4Z2SZz70KeEuWhfHxSlsZ/aPe5My3Xlqu0q5ZY039YBLp",
-	"GIXj0iQJXx+S57sqnLeR22biviXchd29Le9mi8pN7rE9RYtknI2rSAfnci5WjDQRaJlVJyuv2QNL/GXP",
-	"BMPwFY9P1dar6Cx7B2+HL998owzasm1WrH7amDFwQ2P/OlFzVvj8WLfEmDC3gu6bqbUQ7QGV9g17vqRR",
-	"vLUFBzBjmDSo1ZvtTDiY20VHHH00F+f0gekossl+4KlJHjH2BE5lzU2qHgSfF5GwUkf9/smSa/W3Yvn9",
-	"KlYJbOfZoy2qX8W4eVLLRG+EZZ4U1Os3VepMkR4WhmT+egMDDQvjV4UM1EeYGSBpaqyMGmjgI9CmnwkC",
-	"wDREd/ZGKJOqfClrJFuAHWxRpdNgY9buOwxQCw9iy9J7tjHJT8mUez1jUTJnot5Rpd57ZlzvGq7BrUfL",
-	"lm4Dit23Lw+0f9yzUY0rSNhapyzfs02AuYGQZGbixCmjIbbEcOchv/jl69734Zvd5ez+v1fnQ/rX7O3n",
-	"6fX+5L9ft/vYzVbYc/Sew4ol4TH1OHc/8DVZ5qA2q8pEFcGdLmg6x2JsSlYsjTj2FMsFnTNCJ1zh6kXJ",
-	"NM5DxAHwKAZ01ZQgJKdFpnRltDxMs1L8PbZuX/q1fM8A3DAZmsZyUG4ZCT1x7IWjUhBEpnrEZ3bmne7T",
-	"7PTwGtakvfZKx328SqP3zRqr6WAbs1/NNlfxwtThwKp//g0dXqcjeVzSdN2O125zrRWBk9Z3R0decbZH",
-	"lw4LEkdLbxneA43UaupsPHnSa57e+76HE7GZAztLFbUtIp8U0EWRIEfHt2c/nsK0Ek6i5IFLw8yzqLvE",
-	"XpV8NU/kraw/gZ4PkCJZGtE4IDwh769PTwMdSFrFOhGFJoSGyyhBzXSWMthUnHNQM1koyr46urn9cvLp",
-	"1KiucsxnomB11ZbSTnexB7FLefTFoaq4jeMd+8LyFARLolrFP7BU7sbxh6Pr705Jyma5YKI4iji6Z+Td",
-	"+eXxD0GBCLpkCiFxjIcN4KUD8lm+ABNMc+zWpUVw7SndJeqYeGq2oBQOrkN8fxxvN+n8v5YEDXbUaTSs",
-	"S3Gq4GRG06BmcUC50CWY0IyM9U6Ni35uQPtRptqpqVuFrjD5k69ZykKr5yZ+tIDHp7ix1jeAKlCalVwL",
-	"B09SO5AyOl2w8AqDlzURvmi+YOD/SZlY8NjEXQta0GWdargRGQbkzVAS3+5wqHPwzAoH5AjSHYMOkonP",
-	"kCus9nol1oLPSu4K1d2h93yo/Km7wyFCEZhJJBu19ZBvmjhleoB2V26gZvZ1t62Kq1ytYKSzY5w49BjY",
-	"d3rpQPxXjkI8bfLnW+BeOkvEIKVWL5GuzarWC76ETB/IGEQHeYwbCWwP7Z5E9WttELaPKwlpgrRFDFef",
-	"SaUMOQMB1Yh2UFJ/+vsifmXYoAWjsdztLhbdB3zW49vub0luaZMdStY1IMAk4xpNz4ynAPUUxp42cbyQ",
-	"ef1MOrsVdLcG0NhOptvefpRP9sVYasYw0tBFIIMR9gaCbzVQRqZPCmBlszVccXGU3ItfEOQIQIT7whxF",
-	"qfI7aqT1BYtn1qT92EblERW+ke2yeVTwpoRbVLMDRQJCAXFcs375s9VTB90HExbzZC45oeQmcFCS27cf",
-	"sHsQsac5VGnwgESRsahA11KmMIAgVR3rCCWBMaaSHgFvRaP/AY5+eEhKcEGYzzhCRcn6mBTHd4k5NHPy",
-	"UtDFUcIaM8cdzKMpTxI2zT5HScjX3nrlD3yt2u9aAMFrKmeMfm1IZ4BRWKhlld1nVWo2UBMeZYgbOGVl",
-	"zcGncpWhrOvOQaoC1sxA0ZHvshCRS2CikJoP7rEU+wnAn1lSEz5OpbnagGGIaB1p0TjJ7lus8AvdaUlr",
-	"aMJEpFp1Yh+aQzLGK2cQ0zBk6ZgIupFWpaEwiJypTe1RigY0eK0X4e3B9FvDg/pXQ1tqcWpKWjPiSTGF",
-	"dVdLBjbtqRcAYwUV0Wuz8yhGpBWLapQuSMCf5fCS0nkmfzu8SwygmDKqMlVGtw86PJ2CcSBpCb5Wznnu",
-	"6Uct1fN10+06wVP50ajQYhFM2gOxUoJQf1b+SeVzxULyPQNGweOwTdI04FgtMT2rgLMyJx44ruPisvIK",
-	"VI8sKyNdKb2zFiPLwdGyYbEsRaF0bTkyzNLX7EhPa50iLPhIaghRtjmhNaRuWLCooZHLUyh58oJTDcJq",
-	"4P09MvZdMSRQxITNqev6391vM9oVVuy5yjcyb77aHw4OWnp7q3c/SyJkYSlkt9dhgBWj9/LLuIWu/vSq",
-	"beby5R8RYsDtnv5md9ipUbrow5eimGJZ7sIPTvtBbV852RvNM0JV0neR4g/N47/u5Ugwqw9s8irWWMzG",
-	"pY/KiVdP0D2Wdna5ZiueZn05Zms2UWkIeIugC93FyR+2HlRIN55vXCby/spSjCyCVhNS6Bj46fY4kCJ2",
-	"iwhvRbA4JsLLVwdVhUXqci26AWp5Sth0I/6SkHAH/4g/KrIMoLUdC8GzBu4dRVUuP7zZe7mNfPF/eY0P",
-	"VD+tEEicT7/d3ds/2Eo0+RrQQwk+CgBcfxnz25KIPQVazec0qkrdd17ttYu/zIN6e6t6lSGJzHNo3CAV",
-	"MBvOqgfVlGQOECZ8uSR0HiVgFDvWy5l3dnecBhHjNmKMkowbYHdfV+GwudkKPPDEPXmFD2Xz82LT8j3T",
-	"RyYD1PMd0+boi+7IjKv8Yj2Af4AWzzACqOVfZjRCrSzhX0wPKOy58AWQA7brgewe02kSXuNam60dtdPa",
-	"ZjWQ21Tz4VPuvtCpND3aK2H6jVEczh7p/azc4GpQPbk6pVgRTgcGKXa+stmKNEZya+UsmMgGxCGjkdWJ",
-	"UDUsIi5d2QjXcEzq7wBnIw2ThEMOizb+QjMA0OGI0OQuqVqIxaAD4hLqyLEpsU/CLHpAiSkwVJxKq8ki",
-	"55EdmTUrAgRuHEgQKu4SQOmztRNw2izpZkAKbhhhWNeKd1Cjf8CI4GZkie7W4LaS+yXY1duFziUKExUq",
-	"Nei1aLqqB/EZ2fA81RdjoDLm0f0xYdLiKU65X3+BXpWoZpYdqL8mW06Dx4003UsxG2VY160ufPA2OGDR",
-	"0jK3TlqBl+tUu5QJWx1DatOt+ZVu73TkLxEGzqjcWb/+MBsY2/ZJuvxi/zIgxl7/omr96h8GVT2MQnnW",
-	"5jVLj7hL7L9K639AXBGB3Kf+pqvplfdKedy/iBzixfodlVMGYkX/4m6bPUXbAfGlwMoqOKr8kebNLZo1",
-	"VipwjXYBwxTpN6uYbqCuJhJEXiUxyzxZbY34mDfKeQPOWySojMvvBBp4ehnFcYQ+nkBFwqGNXWn7K4r5",
-	"/uBgr0U5thSgjgbEby8QZsdOto6BFHpZ+yzrVZs+Hohvp0i4/jzbXWe5xfxahk2pHXQOYJraPoyP5Zou",
-	"vRdLvOttvIhaRb0A+F10XYRNeJ8nCfPinYDTcUrRcrR6opmuvAbEFIWHGJAftf2KtU4zHsd8rQW5egpu",
-	"UNN4JuVr5f6C4v67hCabNd0gYfAZYnZYTnGN5VHkCUnS9mJn0tTnMDoGMGgYDxp785QsaEgoVG1AYh4G",
-	"nEImSTAkL4eASFwkY0Uq7FJk1Vs1ZR0B/1WljM/XhEUE0DdnQ9DxHqjqHvHMJD25Xo+Dbl+FrfRHN/lM",
-	"aqvUFDqCrQXUHYDyonMBsGeEe6286lS+popX6pdc+EAh99PBC93thrzW5mPRCWoFqtxK9wQpHC4qHyJW",
-	"qCBuD5DubQZqprA3HBaZBkU+J5d2Lo1CLCcMMNsMD6yzS1FVLCuG7tIpqaZqD2oqoGxPxx6wyhkOR2WU",
-	"BmSyMbmxh5BYl6j2iNLYE/kkg5BbP/BQXUjoi9Y+yQ0Z7Ch/onIvNvjiNGnwGbp80ZQznlCNSRU4kPD7",
-	"w6ECMMcGTF8+nl18uj29KXofQuZzygj7SqclSPM3+8P+lVDWJe86z0oLNfwfKMloiyHDnAVVWIRcf3l8",
-	"MNlink1kYUSLzikmK4JiSqPy5JqdA/Ndo+PXRztdjMBStPMu4XE4IJ+BgXVdAE3T6AEaJlr3zxBbAvKQ",
-	"TQU4k3w3CM3DiB/LZ1yiOzo67qI/wus/THwtDH+IYj4BtUdaQzD5UkjpjU+0zHxjXaF7rHaslz4lf8Gi",
-	"+cKj23yAv0PWV/SVxa6gf73ndThj4kZblpCOxNrZHE6ZqpVZo+724iWNRYjnqkhLHayvtNU9xyYHq/a4",
-	"z5nKxS5SU1DB4WkoKm08/MsZPLG/8Rw2Vjkbq2E+8AzW6eM+RyyOB8YUz6KpT/pdsylfLtGhpmqbtOiy",
-	"UzChWbW6HKLlKuUP2FxuQqf3hwpq1sBY451glCuEP6ezGaavsbsE1tKnISCs5gLW4Lsqms4bfYrQNxxc",
-	"Vt9dXp7YBy1p8fr0+9Pj29MTSLDHbCQKFjjuiBb4Vn3hU546ylTjYoZ8Ko8Q+rDXhL1h55yEbEsphJ0m",
-	"qgy/jkKf0P8s/1wjOnb33nQKXds0bc/dlqYoB/U0jCxztiqwhXdB70ZYtV1pVzzyG7DGCsKEFa04LvlS",
-	"VQOUrpAePoDH3hfNYcGt745GZ9Ej6foxdNm83FKqVbGi/Z51GZkVhmmmR/uTbfRV45K+fP/+/OzidFRV",
-	"Xqgg7OtKuWyl0BqVbkFyc3t0fn564npvwZuiXKOBwnNDV27GC29hcJdM8qx6sxpJOCr0NJplUr7L95Wj",
-	"H4xFVVljN6qSJwjjud5atcadYEcuYyfYURPfCXb05xp8ss1VqjUx3V/WQ1mZGV1i2eOK8VXMDrXWOhxa",
-	"iYklTF7t2nSQVbu0b/+lagC2Sfr/Nqix36BWoBFDt3PlwF2yP9wn44RnX2Y8T8JxYNosg42s/xjNVNmr",
-	"1EdsZN+SSvSUHauerhjBNPg3ZJ4V5Qma1l/t15K665RvRKD+zVcpOBSDJQsYErNqFsi3K1lQresqnese",
-	"Xb4QkCGAeL/BGs1yJQM5cyyE4l7BNUZLFtgNoosO0lK4pEznWE15kkVJzlDojG0f/VhXX2tg+KLO8k27",
-	"LuAvpFC7BcXlwbcprCBWdiKHTug31zemgi1lxWgTtEx4nkF9hPp7Sv50fXp8eX1yev3l0/X5nwOnNxCY",
-	"VO+jmAlT+m4Nn0LypSB/urm++XLy4/WXk7PrP8vrmS8ddkjZnKYhAPAWiONg33WrC1Hb+Lefynt4014g",
-	"YoWEdQpGmEvmLm08Cl9tqgMXiZivtWojRx8QnT+vjDTV7/AuyRZsaXJM0bJX270ULAY151R+Dc0I8CxB",
-	"/MSm7Ugo8bziQkSTmJmSa46477YbwS5uEYzdJaUKl2aygKAEmMt9DWJT7II6kiPl979N+UvpinSLYe4T",
-	"vk5qg2OPgu8EVatexz5LxIrV9a4uTLgloyLHToGiznSr2RblhgSPuBqmRxwQ6eFDJDKe1lQUgK694Hnq",
-	"5hcXiBfSQCXsgaUbsju024r2oBjb1i2lH3viBfds815KOFFf7gMSUFormUHSRDc6YCPadVPaxwfSoN2F",
-	"p5zG/g7iqsw/jERGE4Qy9bVZbUt8kFveyAtwJoWgRyupx7GrS8u7iHMO5TTtixgMX7ZnVtd+5gb6NHb4",
-	"zu7g7evG71TwC8wBOTNwVm32uMVd+YOiNGklQ6UZz7NVXt9WlfqA13g1a/8+SlQOExNZlEBaQ2eWUUKF",
-	"hZcwGZdhDnwQ4ioPLm3q3lhUr6d2RWGp/V8Lc6ge6c2t5cxdCfa6fqdvF3hfdw098DNUjTMT/MErDf6s",
-	"sSiLWWRc33z2wyUU6HzSM7wXRw+scR9QXUMOnvI8DiExVQqpJ03qTmob96h7XmUgiNLhuOuXo/TcgJQt",
-	"ecbOVm04Cl5Qu923e4PhYG+w6+2wgUpNt6vlSlP1Db7kh/3D36xJq40LbJo2h9opyGE+XASNWxv1h8so",
-	"UQAgPwc7WbSsxenC0IG286MlExldrtwAUf8AFTxI4++jLGPpR1/rP3yA/B2ecCLOGJYeKa6jCQnZQ2S6",
-	"a1t5gu5R7w/arkP6cDmbCZb55vPRGlYq0+qyz8OIA7rRglHI3kFdX+q4uIBDkrA5BacJdoGLBJmwRZRU",
-	"8ZA9xVlpNOsxGzdmNY359B74Lc2TYoKFBfJMEBHpNhiFyVctu3z+0je5v+fLVc39VGSbFASjs12SjEzo",
-	"9B5cs3IIFqq5TTYIaAct9ijRqZ7dptgXesgcdLHJekVBhThbuPAWuMfc3FlKvUlHgMEOv+ncLskrgaKY",
-	"frV05ma+lQO6F/ObltaUyr8PvG9f2Wbmtt5rZEOhkZSV+S5GyRWdM392vW7M5ZadVUFkS3imepN6qP7F",
-	"bK75ulM/lLmbfuvvsC9VwOifrLU1koLjbWMYdx9cGdFeyK6Af2Hq1tz0t7sc1bUPEl+bkKYqUOWwYhy7",
-	"cjzbQSr1yXfup2xYQtGoHZUMB10nY7yEpYh3Hx2lPTpuFIuq49KqLFL3af+5qsjT9e3Hq51g5/Ppu+vb",
-	"451g5+b6Rv7v6c3N2eXFIwrcKrpOdyyPXxm74/HpdE+T0qzHuagQ/dF0ych5DQTXbwBPo2882UrXsxK2",
-	"rdWbXH0DumGgMVzEDKM8JwakI20DsviBba7ZA5/Swk1YZ1ILniibLTVvVGVbXapNMYgOAR244U4N/AIt",
-	"zotE2Hu20SHHDFochFFGKm1WfmAbMGJNpRlW/M14mi9d1+JBh6Bp6YRaKxx+YJsbw3OlmwGwVEda+GCe",
-	"ogmTI4DggFxf3h6ZoLoqb1KdzOVFcujEaQrwDz2ACZRAgP7Hyx9OT0Z3iQG+lcd1DwO5cXec206woz4P",
-	"8XZ4uyHcfl6T22dsSQVxYs34mbDS4+CcQ86Em/Ol/OPd6enfOVWvtNk1qSHXny4uzi6+GzUtilwaCCR/",
-	"QAKyRK5v9Tgbso7A4YH8o5KYyMXll9OL48uT0+tRFc34LpnNlis2B5Pl/Ojk5PT6y+fL6x9Or28kQw/h",
-	"9evLy48jX3iHSpaAwgZQ7J45KxHl8Wgc87UYkE8XN5/Obo/enZ+OrMXcJQpf+cNg79W+TljgqY4VAt5o",
-	"qi0o86EBuTm//OxWA0vNiHMyycUGK+2gS6kJXkL0KI3k/OdUbpWq9kTbe3CXvD86q6Te2AVOgijprBD8",
-	"od050IWv3bnmWH1WklPx9HeCneJw8B9yq3eCnWKLpEpzfvl5J9jBWTVxt7eXxY0u7d2udUXhRyk3riiy",
-	"ZezI4c755ecv50e3pxfHf9kpBxGt30bk/Pz5h/MbFUWHMh4+gzwMOVloM/3S3NPoVVAQv0uWUiD9i5Oj",
-	"65MRMaMINl9q9GY64XlG9u8SE/TeHWKeTmnQQzJdMLqSpMVJyOKoUsfrrkh/t+EgVC6rr6+QJicVlMX7",
-	"YEnvmTAZt1LyCWbHSOtb6XbNqz1WSU1LJoTXXIUbAAW68aPgDCXFL6TmXiTMZoGNIYDZw88gYwRSBC7f",
-	"3cBbKFlKOMDYbVuoThgQj3z3HANNZLIhn9nk+vY4IIJbpoK8gzhfwg4JOO4oERmjYVGvTmKasXQkp1OM",
-	"l3EybFUQVB9fvTP18tzaycr2Tb7gJ0cqZqbTosHE0eqP6p6UFB6tTQFgd0hKWyMXi7Fqsy0DlIpfoNAB",
-	"sgrvEowZ6ibmIUPBXETmrZfPEjLh2QKay6tGeHYpvBNw0VsuLxxKxjMax5I2x0Ttk9RQQpzjh/ObgdT0",
-	"cAu+SFU5faDxyAohwjILB1ihf1M5A5SfOPF68am3WCdu4i6gQ6f06QbWvJJWg6eMsEiO16WRh4ROBEuk",
-	"wGRxqE+0rvnONjmJ/gzD93+kFv6rpRb+vpMJf5PYwt8mUa8eQ7cxPSoo6uYS9jWzoaySQ+htBSU2UDBv",
-	"w3D/trOFvm1+UM0lfNUShS8C0m6VuwkF+Dr4/hFv/yPe/juMt1eZ6qbGc399+/FqRMIoZdMs3iBqTaSb",
-	"NwRY+iufkea6/L83A4Ju+RFKPqoV1IGkWGlYpzyfL7wUTJQHf1SKi9qof93DAPWaYAEm7osIueK8ApkR",
-	"Mo7t5EyQvHBkPBO+oJG/QBdlomkUhjrXM1C10kyaiRE6Ljw1ePtvaiqlaguxdGbdJMpSK+9BXVFRQu49",
-	"lVqwyhWj99BSZ7B3oEDZqIAugS50xLDdY+6W98FE6wmzdKtteVDf6DTw5n5giYoxBGR3fx8S64dvhgNy",
-	"pLOTrTtS+bC0B1V78wpnVuWArQ5Eb+zQxO7+frCzzOMsWsXscgbpkE9GDDW0EJAD5UIZDocD8m6jU4VJ",
-	"lJGQraCQQGnHuMUjsncw1FbM/jAg++afL18NA/JqqP8pFwsVCerfr/eGaFK8PJDKtGoTRbMqvZkd2sM2",
-	"Y2aLDjoTYz0B3qCfrx01TDkENQKSbh6ON+OvXcL2y4Fs/etjZbXSQi0YllEx7RpNU6mAhk4LWXQHxLIJ",
-	"swESS63rdw6KVRffOzs5Px0RcKEZNMdziPjpf12fHl9eXJwemxiLceBK3dMutCqOuozaB90bB+T04kTF",
-	"FO4SpwZJak+HmnrA4wpRCUR+JxRKYU0BiT5fOfWdYOdcxQCtae4EO/Apv+pjtYtsd4WVG0y2ucSsTrLG",
-	"FTfa+Xh5cftBknpMIZB/fbnjaSybTFl8lF0Bzvtp4jOW0lzlRTo9L+HSMd5oAF1SYPHkPY0FG5VCrJdJ",
-	"vJEX9+Xni9NrcDfit535qyqyqgugWNb/7tA4lhfv35rZ9V0Ux1EyP9Mv/vxTUAvYpfuUWq0+iy03pZgM",
-	"/q1nMoDNhK1twZOKaXIbqUuwyijWntaxy+312dE5MAJs84xRRBvQxR+6MWqeZFGM3qo0ojEc0YDoYDq2",
-	"gtXNSUfyLHQzWcUMoS4ajDJxl+hRpY6dRkXM7ero041kqIRnBYoV4MroLrqaHvREB+T46OL4FEJ7iImy",
-	"YumSym2KNwNydnF8+fHq/PT2VHGpwqsuvr+MhIiS+YB8urg6OjsZ6ep5iDRMeRzreLh+B6q/FFipy796",
-	"L3eCIpKv9wT+Uy5uJ9jRM94Jdor5QYBQzkDyuJVcowdqZHs8XUg7ac1wtTkNHGdQd4GpLD5HSlZuTbLf",
-	"2qMBua/UkqS1FUqUaFRJ573W2tEVFdlJXkpobH8pF6UJ7rbD9qt8yKIL7uvWdyS3qFz1Aiyv7S1srtxn",
-	"G0qXK07V+nygT7LYL7MJ1oE5p2Dm8VOLcPmEDXq0Rt1NiGJjFXsYjxy9tdzj7h3hdN6Fu8o/qRrV7rZ8",
-	"5zi+fMzmCXSCAEfVgGL/KgP5KCV0QFZphNktKLsDJSAh4qMbnGyhEdZsr1cvtJ4dqGZJv1/tMF8uabo5",
-	"TeZR4vF6sa8Aeghg36h3wOPkHznPNJ49SzKWTHXNdkqTewNLqYrAZwBHnkw3imyiVKc2FS+j/rJZRVMa",
-	"3yWnyRwyzHhKvoMLCl/Q1d4hm0YYYwCNk4p7MSDSvIlHhJKYJvNcGvbwF7JOecYqyWPFypRlVBMyxQXX",
-	"eQXFirHpYmT7AiXnwV9BC54nKkVnSuGdkf4PtV3TOMJ0jVSh0KNv1+orMF3QbKRjzkYnlX8tQa3DR7Gl",
-	"Mswu2JEPNa3qln1taKKsQ8H4rP+u48lZJVW/IOp3LCETzu9144M8jPjAyxOl2Iw535qB0YaXJsrtIk+F",
-	"6vPSOqwkS2jMXDfuLdR+LznWsaxZHHcaN4vDmmAMoglrrokSCN9JNXbNC9p3PehYKw3rW/IHTOFoWGX5",
-	"JpNTcVYaOAdl761fHogVS0SPZFph3vj2ybTqumnPp70xCByrTSr3gYVEAHzEN82m3YiMNUKIOtV2q5hm",
-	"8s4wPaCFxojWmXyREauQKZMwn8eksawfEFGFlMrdbyh8p1PXMCknRkTeLhMqWECmdLpgAbl5/0le8XMm",
-	"sgAOkc5ZQP6RM2nWLGkUB8Y+WKV8yoTgWHSyygWEqR+iUOV5dAoAXzMaRgkT4lhOvb2QOeFhXdF/kTiv",
-	"wZsFY4lToLi3DzgGYttGaUAlFzodza5SGvpQgpu7CmWlgCBNhJx1qLrWwMvdj75b6QXsclF5oQIP/v20",
-	"ohJ1U3VZ92F3MBwMO7g3VTEB1LvpKbiQ/4qQ9XnXs+yFN9Yq6b2IKZcq1Er62xZx1ripX5sWYGuAlfeB",
-	"35VCkCXg5XaDrkh781Sa2ElxQPq2epNyviwH4loRi3jMulf0yfO45nGFQTzswVjShTeAcRFBCDxKGvwa",
-	"cibRPwbo4FSQGY1iBRbUmWn6e/wfx2ft7KKLa0RLHZF1tPh/RBkjvp8pHYV2pQ8eu82fsdMd78GAezsE",
-	"6bKxOmMf+97SSaxANbzsm8nfPSYlo+E1X9dcAUxk0RLaMxduoKKrw5pGmVJ9Hug0z5elvok+xPM2T07I",
-	"vr7beMHb4c9aeMKD2MopjMR96cP7B68Bk7bn1wHAJKHx5p/NaS+wlXCrIGomvhLK+zzJaRxvpF5L84wv",
-	"aSaNuHhT5EhBfGH7VBj5wR9hr/vMEE/nl5lhNcy4ZpMF5/dfVDp9hMXWlVybWiJ0SQ/gUq+4yOYpu/nv",
-	"c0OiQtq1LtDAcH/Ynwhg67qQIPCBoj+7TxOg8SGGlDuf4f6bg9evtpkSz2jcNiWYDpoDyBoZn0O2pTuJ",
-	"l69e7u6/6c0cPowudWZBIUOc3XO42VlEiYzLjOeVblC5/RBlrMEYywXWbUTwoBWD4z7Jx6T2XT/QM0HY",
-	"c/nIgHxKon/krOhOmwsbkggujEPIo5daSTRPeEWTm6d0yv7LTnG2+Qtn4mY2H+w38JbHS8FSAUmD8pFD",
-	"MimyMXRmv4F6h0UViXmM/Jc71+/kXMl5lITulHb3uiSSy71uu8w/CZaiTlP23amNgEHqyOAjAxQTT8wd",
-	"zl97hSAT6JnQOdbVohnTJ76zqmIopuVga9I9i7fkRHuqyEjTp9D0TvhkP7QBxmBbgZECbyFgjEo20LmA",
-	"St6jMzzKuuWxdrqezvk8Shq2dYsbxCHJR5JcV41TvlEonMo53p1afLqgJm8jPWOnFrx8xO52BhbF2vNp",
-	"ZhN/FSD+tm0VoMWEHg+g/FXudE1CwS0WRtTI5EdJjwapIUWAT2JMc5HxZSE1tB/K16eeYh5CY3gfHgK/",
-	"EU3nTDiYtHWFEMqTt6BFc7yQCAaJjDyZcFrg6Uoezui9btQk/CiuW0m2CQsv02geJTVK2JpNRJRpH9yS",
-	"brAeAGwmE2dbcCEnjwVCWLafwn2EJQ3eaoZqNZBY8NWgTaTadSlVIowejVmR9EOr6Jdz0VUGqUjn00qh",
-	"MgQFTL1CsoGi+BJt9JNCcvZH0yx6iLJNjVWqSYeqxxz3ourP53H05lNTetM9dG+1r3fC9/vtaQlx7L7z",
-	"svWVBc0+qkiVG/kHPaqnBWCZTlVZguYVKZ4pdfDb0hCGiGCzlVl070VDGF55MkvyET0FW7Mr+vLrKhcL",
-	"3+Zf5WJBEp5FswhhVIROAyr3cdzvfwxF0VpPejW46x57sYCnhqIhTEyw772Cn1pdmaoAo8SGrXy4nfD7",
-	"FdGIypHFGnAfJUmNZHXYyBE/1tZp6VISGc7pWy38jOSzT9nQpyMp2mVyO1gdrq/IqYxSI6mN9qjEwJMA",
-	"2JXujN8Wdh38ZEM+4ub8AtB1uC3vaBLW9Ody7tLJJmM+mIgwMU4kq/3q8NX+67cv997uvXrVW0KxecqE",
-	"qI76djh8vfv27d7B/uv9LZzANaO+3B/uvdl7+erV273eg65YOq3N5yoSxRY0NUHpsbW6Mfat0Fs4hoSQ",
-	"ONYkAAVT6hPIKzzB3JwljUteQKeMp60HV9976l9GSDqH7BJSUFBqcW71XHHCMq8j78joJwitJdBvF5B7",
-	"thGBgZ+U54qpEywBHCDVMgLqr6VRZuColLhTjx0SwVYUqqXgUclpqAHcJZDpK8kDKWlZ14A0q+sPkCFw",
-	"QGliXQ30I/nWaZKlG5+BLpdfa5fL7x4MydHVmdqmwq+tscfkhjFwUoSSykXg5FjLt+z+G53nvIp+YBt/",
-	"x0dJALXh4VsbaUGfqoKkWVIhZyzn9AQYR5lxI3TJToU8JzDaRG3P6mLD4aHOc/wkfL4XLwPu6Amogy/v",
-	"Z6AIsZ6/vkv5Oluc0JpmFlYnUZB51JMfh1nCMQtxRNEvTTtha997XdTMNBO9YtGQwBU68ywlI5gUL1Xc",
-	"SDO95O4Lgnu+9hPqB92FhhV5UCHdFMyGtQDnpyfAhO4ds3vQE7dSbZSz10H12Dw7VFpNGxldQ95BEyVp",
-	"B4BXzWonq1L5Ej5BTclCZjIRixzr7nn8Id10SwYLKTgyPt0eb5kZVWa9UgeXg6p0mqV82QJIiyUsily7",
-	"cYTLe6Wxo3nyPF912Ne9do6oCWiYmc/zVF81toeo12K68V3C19+Ey+CAYKntbObMVNFdPWudYcWUF2JO",
-	"V1PpijGj6mINAk/hF9W6XhVWM3Xr4wX/JKEzbIgy3bTm+ejnJLflze4nqxYrzC23E7YeUFVgbpbD9s4o",
-	"dG2rna7HyQKzOXEjcLD/KvwGGZSQ3ln2WRn394puDA6Welu82N/rMsmy2ztKHnpn4iV16aDw0yFmwkOO",
-	"g16aUZBRvuwOe4D7wwjnUcI6mPrKKmrKEVmlkvtCjTugZui0og9TOstKKdLvoaT9+XDYbZvl2T0mwCnf",
-	"P2a1FXd0yfMkw2pFwcmMYr/GKav4GnZfv9n1WMIe6zec1dKsPkYqCCVXJ+/JLIpbt6yFWF+swtnT4Zsr",
-	"MrEAzvMJSMj2TdT7Zhkp9KvrmH3rzcjxJQZ9bfheRr/WHNKbjmfUe0WFaVZeU1fC8IaHkMssN6Y1MZt2",
-	"LaHuEY9afBtusSNHrVeZP2ytftw+bm1fllVsu2okWz7f2Uf6tJ08Kmbkb6Npx1Lj7GvHME/A0QEh31/M",
-	"EdoFt7Mu76d7IB+/0ik6zvFHra4+JlgeEJFPF1Iaj2sD4uMRgZmy4C6Rw0iNIjCqj0aHNK07pclVCEBK",
-	"VjRbIJQTeK4UPD2WpkmZAYkHrBZUsilO76SwHfixOP929Pyv9Pk/h8/fDp7/9P/+afS34fO3P/3vbnDw",
-	"85//8//0j/XXJ8XJg6XJRmXFuReY7cjsmeT2cz1dxrQOSOOoOPiErUH79tX3bsSnJItiVZXuDnFCN0Jl",
-	"eLkwCaD9WsgQL4cK2QKcYGOoMwaZPXbzpG1X9FsHT8rvln96tAvUP/BnyTz2XJ0lAWwImCvAUh44ElVz",
-	"mydisFWA13zYa0bRecoks6ag8CocVlO47dUy7No8OZtngugLU+GomXovAbgl1LHW7hLwJBhkD3IEuzGy",
-	"x+PrRE1JFyD69gMTYROuTCL1rOUclxMuMGXMLXGAEFrVQIsVvlD/z6adYU1I2l//+F7ZpaZ6saYM0mXe",
-	"JMlpDEAu8ncionnCQk89Y3OIAmik/pa55jH7Lq3JHDPcnPKYFV2ipnzlC731TlGEcbq3/ZKPtzqEdb4h",
-	"jl2/7kbEl8BAt1gZINK4zQWzizVbQV0G5ObTzRWAEwWFm2UkSSBKTJQGwH+Fwhe3QJGgv/osFwbmpZIE",
-	"A9UpHpiVGowVMxkDs1LXXsHepG7AKVpX2gIy5e2wG2RKGTPlYBvsk9akJuP97eeIr8KfwDXbAf+korZu",
-	"i2TihzEp1mPvYwNn2JgjzZFkKZodeI2dLVCu7DTRBpwr02246nqtxa7SwC1NiB5rKojZlsPqLKRim+aJ",
-	"tAEKlCecBMI8be1tU/BJapsbHYbmyY8sW/BwW2ej2sPmw0gK1G51l6L21aOg3P4MOOe7+1DL3j3RG9DZ",
-	"VuF6KW6SacDZ2tHzSVVBisloBu2Gr1iivbYBBktwMUjKL5+fkBs2zVMGih42w1cJalOahqY1z4xGMQvv",
-	"EjyDATlKSL6apzRkkB0tdO8SxSDUwHYNyIVOTeQZXiTYWFD/7mpAT+GSlfIlSuZomnpRQzlE1VXwCwtR",
-	"PYtQZIfctX038WaABJyC9fUeiOaPIK2+eHUVHc76PFTBt7SxvcIzsaW5Op8nNhxQy+9uMnRxTD5FaqUH",
-	"30/fuKdJKJqTfg2Kn2RSuD11XzbjYIBntpX+PqdkObPSOm5r/x2PpL0ar9z1yPzAcyk7V2WTaoCeuh5F",
-	"JlDJCn39BDSviHxVav9ihSSPL7woquJren/6uwibTqDnZz+eAvK8hYLa5pj8jZZ7GPW0axa+eaEcDE34",
-	"Y5rQmpyX64YOjtZUovaZtH60d6kL5jl1ohmVB1jET7DyDlPbQgaGAs1UepvrMusYQ+lYYmMfsGef7SVV",
-	"GaN/KQ6kjTXUzWqnUGBpToXXUrlQv0UVLQ3pL1FD+42qU49CSi7v6Yynv1Z16q/aqPlJitLqsoVbSma3",
-	"L5D9mt2mdHr/Q+Qz9W4+vbs9uz0/vQnsQIrCfQRwwUBq4gu6EiRLaSJi+a0BOT66uj27vLgZERoLTgTP",
-	"0a8byrfoPUidmenoRtYLrtr7LRh1upmbCYA3Cgf1O6Oi6T1rdlCKfLXiaUYAedIXmKQC/KfsrKYpEbYe",
-	"lpNd8/QeQn4lqI0dGi4f2SZ+GnPRdtHBWsmETemSkePzy5vTE3W9cN0b9xEuh/6SDAK912wVb2rnbTo3",
-	"Y26Mxvl6yu5IFZUrmt5vIRhV5VGf9Sskzk53rkbtdK/djKUJjaVSUL1oW5KCG5KBkFDknaVasQCilbzP",
-	"NYKHTiklH2kUQ2GAVE8yzsuILXttUbFVGvFUlbc26nYwpyv9tJKBTGQsPd3uQjTv1/GtkQBwv0v+hXR4",
-	"B/kh07ApUn0MGdgMLmu337OtFGpmetH37mSCxw+9xML16c3l+Y+nJ9IEeGoR0VGLh/k4yUpw7TjrPi1g",
-	"7FQcg4gogf5AkSBLniaIvV29oum8LgcBClB4qpzP8kG4bARPMwXi5gnmIzSlGzrbH/YOwv/rayAm76lO",
-	"FdHnaOv1mp3VubhMWSb8CssH9tVbEqdloVy6bRzesG7PXkoQEOpRni14egs/Vsjq9OLo4nbkJg7n0Lnt",
-	"6OTj2cWouN/KABrk5i83t6duo/goEyye2XoOfmAn2IHhdoIdfKtB1Wmo9kI5YKq99I3j67dU1OX7qq+g",
-	"JGdoXVl2Cn/zBdYttwtmqs62DNHqYy6j5LWPWg2D4Z+DYtX1tPCxriH4ZcL0dihDEZ73ATNIaqq7kdDQ",
-	"TJFkDt1uuVUaeULtEqd1UZsppAC/EDwr0zqvgQDTDR51h3Ed0MWWN4KVcosWLF79l1jw9SzmPG26w6nD",
-	"fO2nazHrz8HOhIebuqv/q5XxhSJRXwIuvvY928Ddn/IMXB4bkE8hVTkqqt0QAJslbkdw3evdiwv+FK7D",
-	"pZhvE99KfFmM2k8KueoVn2t7uBTp/eyxqrbX9NVDO+QQFKzkkK86dWutrYm1qHm2p7HCc0+dxqqE0m+q",
-	"jt+XzoqL/8XTWdXZdEhnhSd79NzSyuqO1oirfbbaDH/J/PoZS1rrUGMPAd2v4fNjrKrtdPR6rVpHUmAz",
-	"sNB7Brp1T326FTixSb/+uZ50rI1qMITzdA55h5bqdX75eSfYubi8/gg5UR/OvvuwE+x8uv7u9OK2Qf8C",
-	"BbSuAWuiHBwIyM2MOxkSDqWOhLmHIH49mdne6+wqpvLmYV8znRm4NyTDhuTAp7vV7GRmzHJsPUX3BgK3",
-	"oblVut1I2PEbVC2YbEISDo0CIKwCmRNFG0lJv6aBrEcM1N5n27BJSd7BcdULtboswsur04sRwbQL08au",
-	"aP+ABDQgV6cXJ9Bdzn2ywAtTz2npNiJoDkEfXkWFTmemu4SvWCJIlOmecegeGEkhyixlKU/hXIz54KQQ",
-	"ytnvBDtqdtBsUUnXYAfHq+GdZZTMa9C5JUX+I6dxlG0MSKtpLQ79lTO6XPnyBdM0eqDx95Ekyo++xGV8",
-	"gPwdnnCg1RD0faTIjSYkZA8RIoVGCVlGcRxhn98SvP1grwWxhD5czmaCZb75fLSGJZONThbSXbPpglEo",
-	"dse+w/IuxgUckoTNaRY9sCKQOGGLKKnWGXuKttNo1mM27vZPYz69h5B6mifFBAuDRYoM5bix+5NDGzBn",
-	"cs9f+ib393y5as8fNTSgQc+SjEzo9B4kqxyChWpukw1ZKpdyAh3SsVVztyn2y6+0DrrYZL2ioEKcXknB",
-	"V3XYnA6gkSr/9mA4u0hBPmhsUJcyThS+fsnB+/btwe7uq73Xr1/3Bz9CFhLnKme3TFzwo+odG0DjI9sD",
-	"rfIWSqWCey8HBy38pb76WeqMvowQ/eE1PlD9sm8j3u7u7R+0flq3FuySU3m0xNRot8GGmlz9rKNEd/UX",
-	"KlElLnW6P9jbHbbPlNH7H+uaPkjmWnKR6Z0gFMofgM1K57E7fGogwZQm97XNI3f/HdHyYMVBZ9C8En27",
-	"bOaerJe0ylhStX0ojfARTaAkZQC8gnLQAdgBrFQjc3R0g2iboutcli7D9y2KNSK43UbviNLRNWm0AR8D",
-	"p+49tZQmYuptUnRE/s4nuuTyngmSsiSMEPoFbGiDqOjJY+FJRqMEI4qN+6W/f2ze2BJyOU15Wp9KJZfy",
-	"/ujs3B+/ajWgZ1ECTRMbI2fyG/rBbxqRnvb04/E8W+V1qvIsipnQkNJYd6BbIZ+gbVSENs2Jl+Ob3XhD",
-	"n/UlzMdbhZ1ykDYeu1X9YiEDQi8/bDAfMkkygqnivEiQ3eFQJXTDuUSiWFVJZ+mCIOhDkS1fBimb9rwM",
-	"Coaqa2SI8a3QYj2VTKbbUWBjFHmIMQtJlPRobKdG9B1DW2s4Cqkr2IE3zZ6W2rvdzx9ZGNHv+eSJwbzt",
-	"w3UCk4osA0uyOedXMJkWRW6nKUuA9IopVsWj7QnZ+Xi1v1P2hHy82h+BAiY5W/JKQT2qeiOmGyHNsxjS",
-	"NGJOQ2HSmCeMrOj0ns5ZOCAfr06/+3J7g8NBZhakPqGy7Q4d3CVQgSL/pbKijW10CG3QIDPLHt7xBOBK",
-	"1Af9Rr/eixp32eXKupsy/fCAHMWx9u8CGik8Jo3g8f/+PFZXGzUMJRi4JD9e7aNkfPK7rY3p4avSwpIz",
-	"C8iu/M83muuj2YxBbVpCl0wMyDu7MQ0XoDrsDt8MA/J6bxiQ/TdDOImXr4aINwSOn8IwF9B8+C6JBImh",
-	"/oolPJ8vAjLJM6nGx0xqYlXwgk6CBY/JUYMQAVvrRJ3csnoPv+eTmg7iR6r7HtiG5uAlEf6dTzw2brui",
-	"gAVRh0SLB9g1/KPHj7nVhRsgh2qAO0MUpY+awoP+l+z3fFLcs84RPOrSPQS4qjVL8epBz4gS/DXtmvZ7",
-	"3rDdbgBNEDXuVDXITy00pbbIQ1QgPaUSrcp01DvpwAs9y3+Y+BxPP0Qxn0BFHDRBRO8RFWTJqMjL+7Tb",
-	"jhAf5giKe8Om1Y8hUaLNX3U17r7Z2x8c7DkYFcNWwOQFi+YLz/58gL8DXURfWSwOydC4fFfRNNOGi/n8",
-	"6z2HCl69fNMKu1+PRGLYxYtF8npvuHLZ9CV6WQ0qiU/tiP7JqhDZrw5294YvD970R93O6yo77bmP85W8",
-	"fT+l8RgjKUB0UrfGH1ioKhJB+l99uvWjhlVyI17g6+JFo6nwYvf124PX+/tvhsMXB+H+9O3shdy6wXK1",
-	"b2tveRqVhd7+G29X0JA9BRvsvX7ZihxaA9v+Wf65B1HuQlvLPlTpb9yXA0IXTsrwjMutNoU1CqUmiYQ6",
-	"JFDJNxZD30b0bC1eqqLkycXFE0iEjlLgSAGskJCvE8mn5NP1eSDv0yhUFvg4T2PTuWw8IN9hGNVoKBBy",
-	"k+ti60qjThALoxcvYj6l8YKLbPRm+Gb4AtSOF+F3F7OPJ++zwWBgM3s1B9T6fo0RKOc4VtDlYHdD73J9",
-	"ZUYmpti55hkEyDEPkcA66Zg/Fq88uQTaVup4JEwfKeLsvEeoWLtkrziw+H8bySOXA8ChPnJlScaSKbNN",
-	"K/m7R7luLa9UlTtY6dyjHr7kbJHWTO+qjGSee9O2ME0Vf0XczozO5WLfHV+R/deemktyn/C1G+3bYcnz",
-	"79518nCA1dVNkZeTvMHn5Zu4ef4VqB+VjEO8c/k/kU7ChHTRKCxwDqSiUc0+escSckPBb+xvSO69AW5U",
-	"4NdozMKGylZBKAvXRNNBNWz6GoLiBVnwfGJnexaXR5uXyvuZjtDW7GupwuAMkCXUyiDCLu2z20WeCgWa",
-	"7S2g9eWC/UWKSb5O5Fno/cFpugcxYUk3r5X6UEEfagEWzRuqc91SVrWsPtl2EaHRRHvYo0a6+Dpclgm9",
-	"smFTCv81IpRM44glGeEp2chdVFnOCsoK1WXwdCAbqxcHqspwZPekfybUX8GrPU/QQbZOeQZprI5zSo2D",
-	"O8ymiwb/lJz1j5lXf/vMJj/e3iodX8ecdCWjnDAiobhE8Pn03Y+3t3fJXTIcjoa7o939wd5wSJ4/v8uH",
-	"w5eMqL++HgyHw7sE/jh9IJqH8aEW2r1LdrzLiWh8+jXDEuqGNtFMP6OvBwVWUcVirMFgNFgDNASLhxfA",
-	"GO5dut8LYPFJIfJOH2icYz4PArrEPJkDp/XDyKuFnv8k6Jx9iETG/agXVr0IJBhLss8gWJiSyYakDPnb",
-	"kwa4aS9+Lj79rmvzg5Qmc0jzClmCh0ZVxwLQAnnar5eAv109oG7K8UQAwWBwZuqlqsAt7MchoWQZCSF1",
-	"ZJ4wyDCCm41Ad0MGmTx6u/QAUI2cQI4Py1D4dmwXU+zXNV9XIr3DrsHe06IXidpO9nUa5yJ6eMKdhWzp",
-	"GlekyJe68xa235+hOxL2IyApzxPsWjBlhyAzbm4vr4++O/3y7i+3pzcYM0eGHJCP8h1h7G3VAiFlJGaz",
-	"jPA867e/t5Dk3ey6bIh4TzZFP321A21c987DdyHdyFsn5WtfMxIgR6QdOJtR8ZD850AFSqw/4x8CrQ8F",
-	"VkSVpxiTNuQJW3mX4EaqzAhFJsV3nWsqpIgdnmP0CRov+W4qe9XH4sHrUrdXLDmKz8hY7uc4MLhhcM8W",
-	"eFp0yQxi85TH+TIRA3IOUQeWhPjg8fX5e/Kn6/fHZH/3zfDProzVfXMCBjBDgd6IszBAgkTI9kC5GO5S",
-	"/8VVZs+aCiVVpsGhFEulc2obFnkM0gHVI+ZQ7IPw+GCW/uLts0RlhmageORJlB2aTBNA31Sslq8MrGXK",
-	"1x5Tsm9HwRr8qVMtaLoLEph8J94FUaALjvEEa3olFApwLWMEhe9dnscq5ZJ5lU2WJzETgownmzHkc8Mo",
-	"ZapKm8Py7fYa0lud9kOnKgyP+g8SE5/p47UqPbjKhM4AuWINAbsxkgxMH8ZybaFXr9+2HXrN/B/Ruau+",
-	"nxXTAGDWyWrKCDT1FztWK3I/aloqaRi316dHH798PLv4dHt6MzIcglmfA/Lj2enn0+vq763JmeTq6Pr2",
-	"7Pjs6ujitvp6lNwl1TTJ6mhWepwYACLW9cnZxXfVAZF4WThwL8yRfWNiW1HCZ3dJ0ZrWzp0MCtmqYsJa",
-	"T17SUCeJLXX1QpRCUYdklum9CIxji7AHlm7IQUGO+oZW6Tv25wMNXh/ag8EncApSGuaZiEKdCwSbe/rd",
-	"9enNjV7jxJcnHIAC5tYmoB0Gwwd3CZ3qmzDjUHAcLVdcGqpSRcf3KTk+uThUH4Dd0EMIecOApnR8cgF7",
-	"lPBM41QMyO310cXN8eXJqYe0ZndJscV8VqQJFXLHQwqYG0CuPt18kKOtmvpWO3e0S+I7wY5L04CiXCFV",
-	"KIwoUdtOsOMQ106wY5/DTrBTWbUcHCZcrxXcrFgSHtPVCc1obVs5jXre1OYKk/zlRcZC8mYoRffucEj+",
-	"H8vjAYy2Uv1Bs0XKxILHkLxFk4TnyVSpntjNAaE6VUYauL+NQ05/BiFO5aBIHZEgi2iOeH4Ub2B7ZDaQ",
-	"E4uE0VDliJA3VgypugYKulQJzeS2gAiVvGVhvlO1Nz5s4lUDpKXZCoNiCdqWBl90uwzUosg3o1pvAeEr",
-	"aZ3Om7A4FSmUmyq5s69H5NwfHjQD4r9V/+9xzYg1YY0KMnS729enJ7yp+1wdqLFl0Wl6Zf01rVV/OOMy",
-	"jKvakdIpBgUlOuCeKwfHs1hf7f2txURNSs4TyokCd8sIDI9vCYVVq2LqSDepHevpa+kMMx3Ap75M6cor",
-	"J/kUdq4V6nsmVfpDDQlqObjylWUj9nBJP0UFQolOcAOcagJreQHubC0V3GrW8t8WR4W9gwQAWLb6HZ/c",
-	"x0Quj9g/3EJSV0vtFdk1WYQYMlEtQTShlquctpHAW1hPinW7lMNcqkf/EIbbAcrmopksdN8ZBOO3Lryy",
-	"Ve9u5m5vQinxp7asCnkOMw0KWi7IpF6MB/WtWVw+bhDnZf9zYeo2CPA1aGGZcLnJ3c1HiHNX/tTLc0P1",
-	"TyHPs4IoEBiaeqysf22x7of6uExYSaA7jYq/nUfs8V6wLYTvN3H6PLlvp0ZcdHTEdIMv/gOl+N8bpfip",
-	"AYe/EcawXHw76hJgkVeASb9FL1Fgn99eI1G1Ab8s7pIh5Rpx8gzy7iBAyxMxIJefL06vR3hpQuMYA4BY",
-	"/EnqimylYFjkv+ElU6g0ZdD4pNJFaXCXnJz+eHp+eSW/oGABTFzBNEJTDc5EQKY0ozGfB/IuXzIIC4M3",
-	"T4WaMaKgPM8jqeiEgDFTwjGRc7NwF80UjIOvxuVmGLp6QV78eHZ7ejJSseyM0KncD5XjAhD7mI+wYdnA",
-	"dJFb0g2J+ZxEyYCcnMJfj2AU+YMcRf1ozV19yG7kZr3pnfePLDWezqbMEIX2p/B1llBBQ6Aqy1NVFda2",
-	"HQ1ZQF6RMJpHpWbQO8P9N3u7L0uIWE6bVOyG+urn/7P9rWRkopZsTlfW/VZlTL0FK/Rxj72bddTw6eLH",
-	"0+uz92fyKBNOogQnZc7f4PtMmOSK6YJN71k4IMVbjjMlClmSRdlG6rCrlD+wZECuT78/Pb7Vj+onoDhs",
-	"nXKMUBdFfPiSwwTFHB1IH+uP+hNeovqMLHmEfnO/mFdOdVRPVHPCjUfp7KGZ6FRZH6TNifrNh+HjibXq",
-	"yrIOCM5ixRPBitPuqehRFYOzR3GWomfjoze10Sdq+/xcpzdXB8DR1Z1x/EcSrnhkOltIC0+djICi7EiQ",
-	"eym7sXuuSt2BrAF02KvBWUicwrryIeKIbVeffk6Z5e3NabZQX82EH6NEdqI05TABCAxN7R7qaw/66jMq",
-	"K4jrRU/9sKVg0plpcZatu2Fs9SZVCxwSgGyi3/ClEtxI0qSCjP/n+Q22S30OLz4/C8dw+4zVdf88CseH",
-	"hZsQ0PPi2JBz6XJhD1n9Vk3rzZXWyWnOcyM7ksj62jZ83gi6bHjDxVzunIlVEskebTdhXzP1c2MeNnTb",
-	"M/SsemzXdt3bjr9WdBNzGnZcFPq6LGH8rhb+F5tN7JMfoncuf5oCly0kfqng6fb2SgMQekRAea8wc799",
-	"AnYSCPtHzhJferWHQm/Uw+NyF4kONU/dbNnSJeTF929KGAJhAO1Y4PERodUcolXKw3wKgJkhSwNC8ynK",
-	"2JSEkYDsgEPV1P3FdEGzMQZoAt2+UekZ0gJJWNwjrWjSzWi2RHRgfHZayjkI+frsLDvaXI9lJvQoBg6J",
-	"e/WEgntcm9y++FDedNAodIFA6YozvaSr5ngfaWT0Fo848lNVZSqqiyio0loogRptljsyvWV0VsHe16/w",
-	"n1FCdg9MmSNJWZZuYCy8+wLTY9WVdoO7BB+Aj2pUTOuZJQ3ZIRnDeAaWQg1VdJNXqrZagH1AcMw4FylB",
-	"4VtNevapIr7GZHMF1C71PkSNAOpEB6358pM4CMNIQBu3tp54mmdgW9U72zbFw8XU2K64UJNzZVaroZKU",
-	"8tCZeh1Vpky38riiZH4TeQV0cQfJ5/KUWQCUcEuIfDplQtTdqFBa7ts4MosemKuePx1MVZOi6Q/apewh",
-	"4rm4YdOUZQ3lpwCShqVkCvJUmwAQZIdeYVhhazLo9NiScVOWPbnugcPW5PdE80Qa5fjMgEBVAyYjCQBM",
-	"BCJDnnFpnKcKclkV0cn3icKfkWflXNnRPKFZnrIxmOz3bFOsX5rwEKTBCZf7Mq8Xgk2/fJz98N9v0zff",
-	"/fCXf6S3679/ujp5c3Z+9dczvndOz+nN+jb5a7r/8JevQ3r6HztbAzeVpM8j8JtMdXUVEAFcewPbjVNg",
-	"JHQsqYNaXCUgrFu3JKZKnFtPw3083aUtqkMHB9htTSqeUtwOwo1rsWaA8Hn6FOKtBfjQXxWfEHl8cgZw",
-	"jPruGZBPmORtdTVJ80RV/xxdXX05vfjxP0L2wGK+wlboodE05BJXKbQfBUMw5nw1odP7u0SNroONqmnU",
-	"WtkrG5NnG6A8iaQiuOACkZeI6hYklEOkrtF5Cx22QWxYkCVv2qhW7mkHYvKrZvrXR2pmRqWo18z0Ix16",
-	"NCSGuNvaNDyC8LFeOeFrwpPDX4D0Hysk61BloLeE6apjikuBVvOYQXkpzUjK5pHIUPsf9CbZFw97T0C1",
-	"bSR6U3OVHhUEUbgdS3frH5roH5roH5roH5rov50mqk71N6KS1vlVoNU7G9kKmNajBobVwQHieeKQjN2l",
-	"jIlAoFKn0Q5+w1p3o5OjPqFxwsMN+vdUcKCIJ5Ix7LL5vmRsdDsKRhT5SAG/oGJALqQWrrwiSQgXsVJT",
-	"lnRDJirpe6SQEe+SPAHsGGyGD+QfRnJuyyihGQZalnS1kusAUC9wWQ4mUqb56fgIH3kXqfTNwLyUMtCX",
-	"vyQ8+7KUMqFxgGt8+oJnH1lWHmoN+9b0+mee6Jem8jbS/rPaUhMax0fqGefFkE3jKGl+8UQ947wIYCZN",
-	"b53KB5xXII2i+aUzfMS8ppzBS7acsHTwd944VXz4Izz7PXdm7I4Ts1nWaZRzNsusMbKBbm6kmLlhEN2P",
-	"8hif9I6iigI7jHKCT3pHYWHUbZDTMKqMwUOmFFQ6VfxaP4x5+Aie1SNp937brpyo50pbYl4PU75atb9+",
-	"go/p16NE/gdPN4OQrRr380w/eaIerA4R83Xr2+d8bb3IoykbYHOR2vfkM1c0CquvbaQN/UX5j9sGgIff",
-	"w7N6JBV0GdB0uoge6se4wueO1GPl1/OVYGnW+von9Zh5PU+nCyrYwCDn1g6gnjzWD1aGCCOxyjP2BbsB",
-	"t41zgk8fw8N1Y3UdpTrAMhJL3aOmeYiP5snKICmb5UnYcrh6nGt4uHS47khdBykGKHpGUCFYJgYpo+Gm",
-	"HudPPX0ED1/LZ6sjdRui9LJK7Gu8M67VU6fuCtSrzbuo33X3z7ysQLja3r7Bx/TrKrI5mKSM3vM8E4Nm",
-	"2rzB59/px13i9IzWLC0rw7lSU4/XbZSalxsPRL3qnId+cUGTMKWRYAOAp24d5IN+/pw7Okh1PPjfzsNd",
-	"w9Pl0ZaSqZ/TOG4Z5qN87iiOy+9b0AOD+2h63zqfq+KFH+D5phGXedZnwI951jzeKuVL3mvIK/VG06jK",
-	"ROk+6Cd8oTxmITlauFCNaERIDTfa4zWqC9XxHLVBjydWPIsRF7dxnBv9XGWATsuqWY3Il0uabpqlqh4C",
-	"n3VEqx6n22mVj6iDVL6pyuRuQvXGK1Lt3PG2OVvPliZeLhzuUoXsvlsUqXUqeTPpS8rfucGeYiqN5Odg",
-	"hyfscrYz+ltLwX+NWfBz0Pk9W4fv8ZpjP3R4z29I9XqxsJ06zdNrW7S96bvdOr7jUGbHdyw26PiGQ7gd",
-	"36mTqf1ft++i/m9bF0//l90rpuP73mu977uOhtGVGFzh3vEtV33o+JL/fuv/snWZdXzZr0n2ftnSarvu",
-	"buXiapUIZVdQlxdc/1aXN1zHVpc3+kiA6gXY7ZUe3/DZW53fqZh5bW96vQAdX3I9D20vVX0tnd9wfTtt",
-	"r3ldUl1fchxRrfvg94B0fa3sZ+j6nusS6PeWbU13fdN1qfR8q49sKTviOz7v8bt3fPNzV6XE607o+lIv",
-	"5q86PVolTJ1S3YG/XC9m5xcqXsu2N/2qdw/AIfXKT0VkSsq8+uqrlIk8zoo2q/4ytyVPmbfmIkPMM5Yi",
-	"Ai+0MMcY1SFgGyoAtRkiYbuAmTMaiyKuPOE8ZjTRjS8x07ilIEuZYVaMz4X92mstbys+FeAiG2KSeiMb",
-	"6lCxFUGmWus27ajwpz2cFvE9K3BZdDrBoROVSqbmfgj1tgojY5ZneVpqtLA33Hv1fLj7fLh3O3w5Gu6P",
-	"hgeDV6/f/LUu9G/XuLZWneJKGvZNqUD+HSuHRHUv4kplvadsD+KzJqPMbZ7T2vOLZk/aE9nkx6vJNd6h",
-	"TtHAsem3ruPM/iW9bFuRisb793lvWBSflfpQo3u5SCixe2Pv7WtUdHy0V7Lee5yQnaxXJK3teXLWliyM",
-	"qLdqEbqwJiR0ihe5YM6sy6WLBTzSfiewk6LhB9awneSssdRMVbpJSg3zomQYOhbbVWdW7Uck9OOPqD57",
-	"e9CnhBhTbd4eaKQ7Z9fCKEyeZYCAUGpN9KrcQr9101RG1lUdLNiR/qhddqYJDGc55xkWwARWI0gkV54w",
-	"ErJptKRxpUaNAQxrURlsr+Pt28F+U1fIlmX5yqHLgsfHuY48qOyNRer6PF2iK7i5QbDeMpE1gSLoQmrB",
-	"krAmexXkaBx38N9ZuXw/BXVfUy2BoA1vwlioavh54uR4PRMkjkRWaiqr8/0UBjz2VxFQU0fGrt91TCIF",
-	"piufAEDr5SoDpAxP3iemquVplG1u5GLU7REuo+SW3zNIvJwwmrL0vebH7z/fVrodHyUE3nkmyPefbxWo",
-	"oNxQ5DpEpYcUN/kUEVO+0uDBajeAMGE/semO/GRxkyyybLUT7Hx9LjU/lqpttVCMYVxBFvSBkSgLUCsY",
-	"x4BwI3+CEsqvz6EEcWe0L/87izKFIYQTz2C9Pwc7UTJnojYB9tYkwD8T5Oziu9Ob2y83p8fXp7cDcjaD",
-	"tEHEJEvwlgwDQCoBjU+BwsDhqBx4Ii+pdEanqCRqeBHVQT25S1QoHraRm1FoBsmm2BBYTusfuVRjNUZS",
-	"kammr5FV9APbuFt4c31DgNUMgLPZPhQfG4XoXOQaquvPFAXIzcBj5ikRLCvviL3pB/amn8Eeq2GtTddJ",
-	"i9V9H4sF3Tt49R9jg2SyYF/Jh49Hx89vPhztHbwqmnisIa0ssHMeK9OCTVswGgKZqV37+hyn8VyYefTb",
-	"QWBISlYp/7opGrGzJeDaSEtWkrvp6ADJb/7pmV175ds1Mzuot4ZG3uk327qro+Mfjr47vW7fPD2Vrttn",
-	"U88zoVuSp6JlszwTMtv11t6uKzXgM1HeMuOO7iXkUEQo2YLxdeXJhGHGgfnrLDd/weS2YxrHY5DWmJEH",
-	"/waUDjqVt76UEGgI0sxGuN9GKlr4+MrS4nypeXtA/mK17MLpCr3RSKpYi/0U67NP5qV7MmaOtuTVaPbf",
-	"jJYRv70LLeupbEnLBpe/hZY9EzI79tresWs1YJmW0QI0ZOyvIdbwX99/vgUBlZCjqzO5LyjBx1MesjHS",
-	"yv5wVyfcInY7og6pUo8RGecJzbMFS7JoSkHd+JNq+QSyL+HZXRIJkatmT0Wntz8HZAwH/QWblYZj84eU",
-	"PfB7GAp2CLVTbDWQsDVZUSHWPA0x/T1mcqR7tinGuUvg33oYvBV7cI3FEeoOLHYocNj9CE5+rJjIQmMt",
-	"3kRq1q9hqQ9LkTdAH3HZYtdRRfQ3Aa4bjszwRtH7/Jtxh2lV0IE/iulsySHFAG084p2W2cA39gb+/+y9",
-	"+3IbR5Y3+CoZivhClheESF3cNhnzB0TCNqdliUtS9sxudbASqASRw0ImurJACN1yxD7NPtg+yUaeS1YW",
-	"UAWANEGq+3PE19/IYFXl7eS5n98J/ZtX7onfzjsy++Wr02WaqFUrdsRADeXMKdSYBiq32D3DWHi3ew9a",
-	"bCKsSqttpCnRCySLeNxLk9MlTc0tzS1s5Kt4Iz/VqO93UNBGFiHiTCkRGYSIoaYEAn2FS4++n1qPan2r",
-	"KkBAL5lcBfoHVMuggCyR2MnFGFgXXLlBY3QTk5hvv+1VXElb0/32W5H6n2yh/yGxb+U72HyB3RlhZdiY",
-	"kbq+o3DXaKd4TgmymPYXtrra+EKVs8I48Q22i/YzPXiVGLDWX3TqPFZ8k7qbK2/vXv1//8//m75AEq8Q",
-	"Fv2xzEX68vbg5cTPpdV2arSaRA94YmJsAYOFNg9jNRHXXiN/s/9apCNbDHSWKUOLldMpbOiCu6AipXlK",
-	"ifQH3JPaMr9Dl8SLruglZuVR1GYAcNfUv8QdvKydkG3jKixFUH+oNU1YOa0UrdiSThndgsr58/2pf9kR",
-	"Z5/8/9e7PP4ZvnrSf9+/7FMllXi1v98RZx8vLkNp1av9A/pSvyhsAd/pg28VEFj8rFI5neZERi+nhR3k",
-	"avJ//A9UwhAIiSvlIGex2QFXtszwJ8q9TzuBAaeF+vtMufIUBBWWsfi1Qz0zmlPpf+2d40OAlcU4MQK5",
-	"blecGtx/baazEt8cS0cYcGUBjfBSmL9LKwYK9S942jpLDBTzIpBJYC/oBUAyCZWqtHfSeRrWGZ6C8QQr",
-	"1GdP/9mheLP/RqTGllcAx71KtJkdzibgrdelS6DSBlr4ALniUqnKjaEMAdKzYlxsPGl/78NntcOWz9Xu",
-	"Dq0xCq1jSMJ1XfEb+L3KsUoMabm6dCofIbtw4ufLy7OLjnCz4divkJZLZULTXPpDUZ+rInzPWhfRJPyT",
-	"9BL7ip069ET1RSB5ii/i2GZKfBHgDv2SmC97e3vhf/7BN/v74gsoz/5kr+BkU/HFXxmJKNXQUtTLQKyz",
-	"hiAvslbeXOAzIMxpR2ubySt0Iv1f//hHGuDeZTk+QhoqCdYTGk7CHfCz4p49PAopB9RaB5aFCzjwC1jW",
-	"BjcrecvKm6jpbuKLcCqUN4JfCmu9lONxX/txK34mvgAD7DB7tEWN7+DuydzzWF3WvoHX4MrNIGEQB6/k",
-	"jd+Di08XZ/0PJ/0T/9Xj3ofj/vv3/ZPaR6a5NFe5nmg4PingnyttUxB5PyD0H4mUXhlDDRt6BjvwL8Az",
-	"rwjcTWSe+8OFT2D5sV+Mi0/+SDg7UeLNqx9QV+Cvl9byZN/4yVY3lpbqqYGpSGcis8qhy9szXXrzrX9z",
-	"osqxzaCGDYavdivt+f9OiVkBu3bh28+dwDfD6X3vv0bTvir1RFkk/JKLAUtrb6ivLzaMkgTnDp3FisLr",
-	"D/StH/y3htaMcj0MH8GGOiXAuKmwIiaAo4pFh7rG2ud0piZTWyozXFxpczUt7HWhnANLN/pTbl3JxPrt",
-	"t6fVX779lj53AOThl3RVWnuVy8KPGS1UOwE/0jIPxC/6HV1papMVeI5n1XNDtEWff4vXz82m2K3lChxR",
-	"V16xXB7G2LIu1VCa0Yf+4j+kPk/VEKGMqTAlnG8f/hQOmL93sL+/53VBbWaKv/Xq1fIWcsFM+Fq0VXve",
-	"lIKIEHB8KKA33H0VORp9Fk6mkKXCm0aTs1ZMpFnww+5IpOeqLBZ7vREoaaTKRSFxDvpYMZe6/nV/Rv5r",
-	"V5VEcThpXQFw+dsaNw+sPh295Y/NHIlCkU0woXFeA8PEXXSrNEF/wGa9Efm/fgWIh/CNtyw1SlUYmV+B",
-	"zAe+Y0h/CZ3+C8CT+fvMUrF4pIYgvsrCzqjTT+CLb5Gn+0uuvQmO7N9/H3X4gcqEF64dMZiVVVxdO+Et",
-	"Zy8b6TNA+pks5UA6dTUz8lZqCCTxYvlv/oyiP4PiDEohACvOCw1dHAo1VdQQiAkD4Qnq503H6xUy0PkC",
-	"PMUq0cXzXGJC7BmzsxxCNJGo10Yc7FfD2PDr8mVNP+/xV4+IRVzifzvmD7xJ2t1cuakcqivgovEcngMw",
-	"ww1qixhinuX5Yawho6vu854rbaHcoSgLfxnhv/z5gH1BOzex/jhrgzccDK8eNImhLIqFIGui2vr4e+Fw",
-	"9NozqW9461UL47NY3O6i3YU6/Ey8+s/nURkAlYbHxsLKmdOHo6GeO+SyfsIonLJlwuB37QiV4Yg4uqJH",
-	"H6QFELFpB3uVVs9dRqvzCiiI+YFSBg5Jextqhgqh/6srdZ57RTD6Y2JyCT2yLyxvGd0TGH2M+v7KVTlc",
-	"mpcXk61CUszHOldRvJKmnBicUTEzrlJtao88d8Hw8Fsyl4U3bvFk/F74+dUOlMy4917f+PZbYJuovEPG",
-	"xDKGUlCJAIh4OCucZ5xTbDZW2Nn1GHOwxG+8glrWlikRMRM46XttbtLELJlpQTh8On/PbBjwdmGQb9JC",
-	"5f+RAEho8iz15jNEQlFdgsnLa26mn0IGiVc5pmhLptz/AeafmBSaQCBZ6EJA7C82HRD2JCd4D9pyLyMA",
-	"qcbbjZCninhEAOpEu3nudSbYKd5TNOsHs+GNKingF7hTcPp4mkMgKOTuGLd2ZBT9yBbpF0FmrreQeiX2",
-	"l2uyjrD5TRE8KF+gmZWkqyS+eMMeWQpq2B1YrWcY6Mbwyw2+utJeYyoeys/oKwed/abvLAdQ/HfBURU+",
-	"1RHSP4T+uPqwMCR/Oh5rvxosQER5lYe1l8jKwj3379TXvPS2NSvOEug4EBzm1KbDG978NVKl4b/ga9wd",
-	"gjQcBM8o57a4ufMAb+Pvv0VGi/mdApxowbeOOh6Q2SGeLHV8D76L+qyQfg/2K/gP2HhPxzTXrviA/8B8",
-	"QPazRLFqP4VrlXmNhVwLnrrVZ38luqInhrmGjJAx4HNNIes7xwC4E2Smi2GhoCGDzB2o76iMek20K96p",
-	"hT8nmRhU05fY5qsfljVYvOp1jdVUkLYQmPH38X3EuMJ/753ZXA8XrJW7xHyTFXJU7mlVjvbGZTmVU73n",
-	"B4Tx9uixF8KN7ZzyRyaasilRnk2kBlgiJkhiCb8Vuiw9C1iU6HbrMbzUaJYHmYRQcZUIrSsmaeA311Ib",
-	"V4p0Ij/Th9/576bLFnNiwN795uDV994uChRijfjxvN9/AaFT+mjI2ONe3nAlIzQYOct0WTHxaT5z4u3B",
-	"K3o+EB05nhPD+ZZId+j0K0WupCvFgdfGIdNDhsXjIlFUhLbYmIeaq1HZoQ3GbBwpMjXADSsxcZDTvJ4n",
-	"BjdZYOuHATw/lQC3PWKyjUYBNs8aXBeZ7cdwBF9IlhkbPQ6tO79UUi4MM8FUBW+IHtB06LUmBr2icn5D",
-	"aSqug5DdZGRX9JXrG/VCfGm6CM0/Lg1DXcRT8U0FTdIRChRxo+aUSeJeYL4vtnvNCAJuSHiGrBF/EeTD",
-	"aB06Mb0GQVBz6dQlArK2scxHodlmLr0pgHvo1ZIs0zhpvyVAcLGfCvQv8fqVF+8gWxo+4/lU/A6691/9",
-	"ACTctFcyh/phUst0KexcxUcNnX/trOABwEsMLte5gZFW/LUjqXPHfvC3nz/X7iA1moS1wFwojckPM4fc",
-	"SuKygOwCejy+mRhIZo5enyNzwKvgl7i8/eBSpmQo0A1RvyOmdZZLA8zqkpvIErvz3A+cBiCxO0FLCL2o",
-	"qkzgTmg8JUpPTZxNEQDuMYgFGee6QMWM+uyHrn2Vri4xec9r9JH3Wk7lUJcL5lncHyve9gHKlcCyQ1An",
-	"MbHz8Ug4PZnlpTTKzlylVaAlhzmskP4BAI4QIl39dBw4DA5IWKY3asdK5uU4TUwABPNyE9W+iFpFCajp",
-	"ajRSwxLXPVSo64TtAaunsqv8h2jDbpSauholYcdqL1ftnNUGYMBhwEFuhzcuNIBEUgvtrUObUPAyzabI",
-	"L7yygNseRcliZy5LlcTgVwONdY2cqPQIv4D6wsxAwh/4wlxXpEu15OCKAuhUWYrv90mb2Rf/qys+1Zty",
-	"J6bWlVu7wMlmU1Hatl7cXpkmeopWF9aFwjiaPL56TF3I6c78KvMZSvjTDIWFncq/zxgkMNz6cjEF/MSR",
-	"/oxU4mxRisECk4m09ZdWT5Qr5WSK3zn/8Vi8fv36B88GP10e05WvZaSLTwTIRqht2lQXwGYMUIfobZkn",
-	"F7C6w+3C3YldqCsOmYn8vAdMzvOI/7z4+GH57e/eiFzdqhxl1lvU18EbzwYUuyHC8/5w5BB6ilYBODLp",
-	"SLhXhu7B/n5i0DDiAhhYIG3/u8LOPU/yB3ABAXMC4F0IW+hrjYGnITJK5RlXR8wqTOZgi/krk0OYDlVQ",
-	"knT4DSe+Of54ftFhYyMxQ2tvtHIvuuLnfu8ECJU9ymLureBbVYif+pdCM51gGQ6Zh47SqFe4Z1ekMfpf",
-	"8MZiyjTzC3+KXZG+tFNlvMLKsf/uQk7yNLgdXdVsxCUGPRUfp8p47v26exBFxDyXuVYG9wI2sFBD5bU5",
-	"nn7k4Kh8P+AHqQfiiY2BVuupSOYNfkSO0HoTN8rWp0gqx+MpGImQ1UjUVcgVI4aevhgLsSIZtB84Iy+M",
-	"Xu6dq2kuFyoj9asDe0NsVYLcqlQIDoN2xYUKSUHgsYDPYuSvJuQnM4fu3boHSZRzPSTp1eB0QwDWhZ35",
-	"xQlpEkONcUCYoUVVhSrr9kBR+R1AU6ynvPsvUF5LlYhQ9TymBrmo/5KHgZmVfw3WFMIMpEZ/EVgWXlNv",
-	"/QfgmALv6GCIjI+nw+VmdMLsqIBfo5SPOvYzRSa/PMxhkxegHimhnBP8DfUigQGZtnCM/0iLuw4F2pcN",
-	"vj6cBpEcFyp4O4nZHlm/Ma9jX2NGekMGgUvWylfGgyjbITkd5lVFJWsd/lAnEkPSielFblvxZv+g44Vf",
-	"B7RH4OifPwPL8oSN2mlXnHttx1vzVa52ZMRyCWX9LaG0nwddJwyyJya4nqGms37+N2pBzIeQ1T3jeXl7",
-	"EAyTwSKYB9jWVGDQLcIx7VCjgdmEZBLYFLjiTsA8RRYJWnNi0hM1LRSG/Mh/cDEzTpUrKSaeJI2dmSH4",
-	"AeytzAkUNddDZZyKkr3OCjsttColtf6hfLEqKat3dvqs84wCQs8Onx1097v7UDeGPP7Z4bPX3f3ua2h2",
-	"VI6h3sSzXKjgeMnzmDAS93VTDQY4fQU4PLw9Pxvk2o39QXkpTYACovapVUj9cMynGX2xVxsb0sTJodpa",
-	"AFQ98hL8udAaua0muelhaOr7+9+q5lCw6Ff7+5xqx3VIS9FbKJMFUbqp0DBeFU7v95WkvLh3c23bupjA",
-	"B7e7baAw85dnmCxVqyqCrYvrif5v/K9Db5k++5tfuuMaWDiF+gSedZ6V8tofANbpLP31b793nk2ta+xT",
-	"mi+4KogzSoBgSE6htRNIpwu5L3oEkXCEZgaVJWTNOG86zQBkaZV6ECUi3ulnWBqnXMkN7R78MLG67fd6",
-	"FZ6XEL+vUNPBTibQREmXvM07pBwICy+TzgmcrawTyEbq+b3Txnte/lNnvyNZ5apUjY3UFHjViKymqphI",
-	"v64c7OKYKVWfFQM1tBPlRO/8+OfTX/snwqs/kK1VJepCmhBwZUg1czfePpyVZL0nJrxb+zJnulBDjkCs",
-	"wMfr5IpTXyHXR2BAbSRTW0nQ10AWYXta5uqPTlawVdEM7kxinWYRtpRBSdkvgnHJdQOX+UmVX+uZPbKc",
-	"+EmV9ziHu8nz0wzk8rS5RU7s+JJtl93bK9rpQQ65a/HFJq/YUdWghPuyg/5Y3V7UiUOOW2KIThp5QNNd",
-	"RzCXRxZN2FdoK9H0hHwG2wfA9s8fm6+gIfDQ8uolEaJfwf2ovVGXOvWW+izTyhsITnEpd7yXoYFT0K5I",
-	"j+qK38Cedcpkv0idp/Dux98+9M8pTn/yy+mHELULw8jc2cRcK3ADDxZwPToYNvE3pyvOcKmQ4QQ21xi7",
-	"8aLfufUGieULBBVnkIucmE2XicZcz4UPnoyiO+Ls07v3pxc/908em55pZ/4gQfsj22D0obuKmO+AVfxO",
-	"KBIKYYs49b8jcllGyUAQAymLBXq6MLVe5rm41rfKiJHOwaXbbCT6OfYxlHw/G/ESZuovXKfZaOHsNqqk",
-	"mjlVdKpyRERQsIUIQ3T8PvjLozNYGiMx6Azz/EcakU5U+DTnmyUGvwY+FP+RyVQVzhpy4/cM3qLesLTF",
-	"5WKq6FOAXTVkByt+bDFV7WgE8DDXwcl6jx6ZTdb3hYoAlw5eNfUya9xFzNvFtimc6t/9Nq2voNqMgbpm",
-	"tw0/nHbbV6OtaVkOvUxFBfee/rBqwQcrudEGmm4rU+oSC0S5BTf8EnV2QtWxaeL46NqJ33vClF2xCsd1",
-	"6HlCiACVHBkipASvnAR3buS1lqXI5IICRm3r8WO1rCageh1c7u8fwv/r7u/v/1/19b3Zv+vygp+QFniH",
-	"1SmT3WFtpV23soNXe68PtlrLv6rXyvOdNndVLzir6Fge2fw4V5KCa5BYlNvrVTkHomxFvpXjl5AKBwpa",
-	"o651TpWlnAXI1ENsP6TjdaJQyPcYeOqKj9invMrZw2g+1A6Db3TpI/T3xJD0fM4Fn3ECZVf0CAQgFOJT",
-	"Oikbq5St55W1lSrCkDANv+KVebN/kJhQ+xYl1WH6BtYScqofpEytZul0GvLnIN90T1xyYUhA8uKC1KVk",
-	"x+UsQvHN6dntd4fi5XdvXnRrX1qGgbvrB998f78PBqA/+qBbSnQUq3mOEP/lXMfECJHNPDeoUMV+2KcO",
-	"j1X+I0ytUpo4bQjiLpAkDHOOsj7L+pGSKTWUpklrfh9QmHZkeh5XFPQ0TlG/NlhlE7d6z4fxIFyq7i+3",
-	"1xAGgjC1pB1eYkSQqvnsb51nnyEddA8u0LPDZznNd4VBTVSrCs7MqWJIrG6zzkmhTk3ZWlxSDze9Kz5Y",
-	"fACMbqUy1ezlOsYSvopkdiVk/ADYidcWrQaWf2gXAqbBpxXXL64/zvq5DaTJ5jorxy/1ZGqLcm+Ymb3c",
-	"Xrt2OdPLMsdpM/tif39fFHYO8Q5IUyukcaw9hz6NSwkzbzHdBtIJkUsfvEY8gjmETuBOjjQiwaTOzoqh",
-	"Sr2RndWq0TCFHNIBMFPMWcgiGEoT4Y9B8oSfIRr7VdwZGuByQi6ODFgamOH4Zp+4nS0SUyU+StbAKlRY",
-	"UNk884wyYcWlX2A9k1tWVdIIzcDClbNL/dInmEFDvV3dbOISM1iAmGZTFVOnML8QMmmihEksx0Wp8BoX",
-	"0BW/YvLcc1Fvmh6Hs8nngaIRNxzzEnF/Qbri+VT1H/2fzvsXF1fv/vuyf1HPsqREOpojlCoQQjxYm5AY",
-	"AVvQ4Z3EFO2RSGWZdsW5P64KMqGcYX6p3z5b4DbDNGCZxoYajAhPhTkIfF4XOCaV6o9sce0X/aMtKBEk",
-	"t9feeFeIY4Hl7ZMJVsyEfq9i6YqkR1QjvkRrnEA5sOVYzP0JNIi2U/jWcea5v9uVdIOv40it4s2z95Dh",
-	"9uzw7as3r77/fn+XQi+e1jkAZbdxUMyaQxcfXQwk/hs9naoMrvVj+6tw3kKK45MPzx2x1UZNPvDWdqbr",
-	"tbRbreYb5SYmgw8WwH0gC2hBVH9I4LOhEjDCtmRkqomSbhbxiPA8rMJfklFhDad9TUIdg9/uId9cCkSE",
-	"g/BXgAoO5CLk/NuR8K/6WSwGcnjTqe6+64Q0ZcoE40RomVGaamJSBUlCWNvRXeUx7KzDlBunQvFT9DVT",
-	"AU9QUQXmvx6ffIgKM9JhRiUkTffzJ4VaxLtwiPdy2Z3IhdutvRsm+JFpqeUyBejtRw+4VRU2pPfZWXmH",
-	"26LzXJvrl9TitD23B/Bq6CGIrlUw5ys1nShVIFFDGkGdBRCDpcV76+dyylO4Fy2EDuX38Pb+qzpjol3b",
-	"JoWIj+8psod0dbhLlIkE2EaXG3l4b0IqE5RfkZo+XHRFOrGmHOeLcz9nb2qHXGf6g9f/WLPqHV+e/tqH",
-	"63PWu7i8OvnUF3HzO9ch1ZabHztU4AKsl/x8JKRYKFnkCzEt9LBWyyvKucpH5bgjCgvtXTzTHGJOYC98",
-	"E0pWasOGMh4uFAJi8Zqd+jxU0xLjzoA+Da9qc52Ha9oVKc5naQfmKr9F/wA62bsitVNluIaZsN5T2FFG",
-	"m4T6tNKKqYTs2I9n/Q8VOYl0KnV2OdbuF7+zKdVNLxBpivDDyqhPAf2tk5iUW+VGb+NP9RdlWblUFqCJ",
-	"ThRiTnVFOhzPCkMw5bDEaJMjCPaugAGAVBIzlLkymSyQGhy7fdcJKyTJIAl2fbOXx/sqJU/wUIbzBhE0",
-	"VUZIvJnb3njoSa2lGarNl/6Y7NKlfhukdpH1FYChuEyE+SDaLKg5uW7reR+HCUVH/u+RfNqwtBbq4qN4",
-	"avKqqCNMaYWwqmfW0NY/S5L8v989G6NSGv7WedbYwwBqAoaUiYHWL9IZlWRhRfKqny7mjpwp+MkAcJe6",
-	"lrkY27zyZNS9AdqBRaEAnd5gEryQs9JOZKmHMs8XwtgCYXu5LgIG71BSCHoIcoL5w9S+sSrUUeUGv1bl",
-	"Ur5GNzHn/f/sH1/2T4TMPZelaj+a5KGgUGs8Vaf8ZpYqX0CLEeWNO1kslhwkWLziNy1AAvjrOwKUlDf7",
-	"bxKzJkEvFJ00JIksX2vEbt6VeyAMcwff9y5uOK2y5X7jRj+2mU/XJNTjPnfxBS/4XLa93pl044GVRfby",
-	"urDzctwqNz4GaM6ALhA3diGfXofyM2yBPkpW8py+NnuzKdnlRNM4IkN2jaUTXufSCt9tly4nPOefcMo7",
-	"pIXlodryw2G+T8LmjZoHGT7FrVs5/nDI7ad/M9Vuo7OHm3VJMGONnXdW+3a1GA+I04Nck7QY6ili1LBs",
-	"iZrUT/uvfoqPcdYw0FepMkYutBsVmqfd57ynuTR7mXZloQczXN96hdELEurQJK9X/Bgt6iNUwWuqywRj",
-	"jx7XoaIX5NZ++/Gf5dKcxPPcIQWsjNV23aNnnla787qJP8r7kECh/GHuQXsrmMYWIVJKOqzBzzTwgMs4",
-	"kwQhD/K8gquBM6ecRCQsT1LtNHAOM+3xRHdIAUsjtZz/0+To8NHTGVA+3f1O/laZWXtQPJ0DkLG/pdC1",
-	"MwLy8myn7ooQ08J6bdQWR5TKWuvSRTy/KoqdSycG1t6orElWUDB1xfviWUumRtqoDFIzMDrHkiSYWolJ",
-	"zLsFOiYORVrzQy05VyKvHugr/hq5zhqfS+WhL+XnLkBrADP+USn6NuSfjhQlObL9hV1TGr/M/U9ohK4g",
-	"pw59j905doSzex5m3Gl08UCTtBUfT6szD6puOfMl5PKRk496n8wRlqqq6k2Nmkef+gYc14kBTKea/w3K",
-	"SHATXnT8woDRyFJl8etSrH2zqq4GOwlsmhedxKTq81SarPYtxEG0pgQAi9ooWETu97CD3cluZd4hX6Ot",
-	"PJMvOvSR8awwy/OsTdFPKzGAsd0Bip5KKMVHvP1PH856pycvuoI9rIjyCRNDNM5MwBhIkdbpUt+GqCLg",
-	"WbadmiyFpWZ48ATtCUGAGTXviGinEZiJtqoDUHZOVFtUTaS5qq7iv8gvdit64TLxUF+7+lWELdmW+6rb",
-	"IGq38NLJPHcdREAmxDdM10DfM7vez06XID46FIrt1LBfM7btK7RK4HgBzgw7voFzF7DGEG1rHUmcqNtI",
-	"Hn+VAchoil+3IzhTtyr32yyYQMgmXqEu/HklWQp48N5UFuViT06n6yORERHbuRHR/m4FKfCj/9OZH6rn",
-	"R/p3cevWlrUVqMB0+iTRwOisYQ6r+XT+x3YUgWPqjycNR+44NYodiIh45q22/ofL/vnZ+elFv5a7QEBz",
-	"0PLGsxIAWgnVPA35domJCliQj0HPJW1iby80b2urcdNVrxc5nQZkYmw/OyTcdQbTauBbuOzaKe/Ie1kb",
-	"40mSd2szOCYIs9Zk0Om0OsrqIB67eBSOR8hl8m6j7rXsLwAdtPJABDRjFENANXu7T6iJb/erfl1+X17t",
-	"RyCGjTXuNV1VY3OO5YV0AORrtSS+WcSu0uljsL0TVUqdryGUJ6qJn06rxgckqTt1iEs8KT6mNSzx7hXE",
-	"myntZVVjqB64TDkwayax0MStBhz2ep9Qqgm9umqa5OV5BiYcc8ypKqC7JdVjRmEEKFv2z7rEDHOpJyKV",
-	"nvUutbqGJwIyIiQqIc9m6EQw/eVwzCWtUIpJB9ipxIw/VhmKOC3BjUbxPSfSamdtcZrVutox7AgDWXPo",
-	"gPL08RvQPyv678JiRw4eX7vEhGZJXUTMXO2hhJc8/AA3oTlzlslgw/19OFZ/Gpe3tt1c2LAnSEfl3aBL",
-	"fH9e/tJf9ge+WvfRSDbCKa0joIjS2iioQUnBnqM7QbeAhqZPU12EvVRbyPXJlRDSM0mj/YNk+/KfN2px",
-	"uh546RxaxSHl3SjMo5Z5Ts0eADtIFYpaW2fMS7sCvASBo04o1+Bgqf+cpz4uGoHSD0Plisud7roCJtKC",
-	"P3HEMd5ay5hbixQQ5q6dCCkVmExNn0RgEpmYlU6L0Q1r0q7I5Vxv9dh0fXAbG6/PrpLN1hIyncBTkDJu",
-	"BTFeL9vX0/J9NKMtzXfPY1b0qKpeF7Yym+Wq2CtmZhM+oiey/7GDEH2kOoK634J0jAiZFNxoFJUqrmfB",
-	"/y/9x6qSo7GdmzVJ1hc80/OZaXB8NIgXnmrAO4g6WJLmekUVDekRt7IpqH8NUn+eA2gFWwwAmnCtb9GA",
-	"xze8MdNWc++fb6m6X5pAvfT+uzf3Lr2HZh67ddbUT6Ll9vnNfwoHTRSiG8jhzTVk1MJsVm5fdQ2W5Ul0",
-	"QQB5favgLMeEg4oNhi0WODCqNePVc5u7ei6v+ObT5fEL6n0LCTkQ0CMQ+tAQgb1EAds9hrvn8rg4XBJ1",
-	"loEaIZ3n3E1fcRYxA0nEL3YodRmxTKwRKAJQkjmbGO7swJkp36Q/9S8FOsNDIjzsYPpCZHo0UkXAO3aq",
-	"Kz45Qr6AmGVpIVMKQnncoft2udh/nVccsO/v5xN9hGsTGqk4nGebuUBR/CdOW8UmB8w9gUjud4GI0e0R",
-	"o9NqGylTPbyc6QICpeqosSp57KwUU7nIrczcUkWPIAD5E2rHg5U3h4mZOSVS7lJK5cRlsYC4X4l4R4Ia",
-	"dzdWbQYhhQkMJ9VSH6Mi6FFpN1pbW3pOeOKJ+T+3EMji49iWgiHiv4FSobcb5S1Ye8MNR40tG1Wieu/Y",
-	"wOIMuGvWaD7Qe+bfBz6al7RNmAd29ynIaEp7XicX/LWJUtY7ve+Jzco79ewxjqPtOvvlPYXnuTmxjk/g",
-	"YcFXzwrIQ4JQfaFlDmHZhWf9tRSmGNkt4FNacySKmYFOd/Wnb5SaMsxAgWVt2JGCC9aglYo0Q+VSUVBi",
-	"OeQl5ZBwQxV44JDBDslx7xBuCojeaDJasNlR6PoORtcCGo9U7ZMSA20yIY8c9EvSHMmLgGk6ssZJl9sr",
-	"1XsvGWqJtK7pUmKo6xJkTMPcj6AzQehT4ELOlVMEO8jbE+Q6lPhBq3Vod9J7//7jb8EzyN2aNDa/z6i7",
-	"CKa06ZE4/rl3/lOfvSr8KTh66FqUet7NP3/yum1aa4JBf4EPQA+R01EobKEMrQ71eQUI2MRUeZqLNUi6",
-	"tVu+A0djxW+fAkN3G/byWMC5Vf1eI3Tueo7TwvNfcrbXAzvIL0k9GEoDykWVGxBxnq7o4ejgNDSYwEKP",
-	"taDXrlAhfUGtkTYHj0sOHVrH41MC78V9aSFTu6eG5+U6ejhvlETcSo5cwkbNu+KE59oGeJyYdYjHfvgf",
-	"z/t9OjGG2InrYQh90whdNjcNkF8h6RkrcmuuORvsCYiw2pe7kiEkllVpjoPFHmGwbqpGbqokIwOGBDoB",
-	"ZFxGPi7ISOeMOWgFG5WU/EMVdh1kBn7oj+UwfoXGTX1Z21g4T+vuCednR5g0EEB7t8yrXaW6+5bAHwbI",
-	"BpJiUOAGiW+kdUvG7UJK5fZ4HfEXCoyZLICbrbOnYMKPUc6yPNamPFgCVftKSEEWSm5PCBWc0xbuPUKA",
-	"q95Zi8sT+fUIPUp8On+/4tw7568RXo846b/vX/ZPEhONE/Gp0lqABkT8ZJUrkpVe4YIEymFzLmPs7OMl",
-	"/3Hc9h34Bb9W50/Yt234Y3V2T+EGKuIjXk4GD39qvQobez5FGLlo+boIRECb6+euonl/CbSJrHCO8E/s",
-	"rXKUnpcr1xXHcjgmd8bxyQfs+gTOCMQyHNkiMYi4CbCVGJrF6nJXgvCnq9OJcQ2kQ+xOHdRQlZiZycAW",
-	"voz6dmLnceiIi+1Y13bOiEAgZ8u4EQQRxE6O8/7xx/OT0w8/JcYW4uz843H/4uL0w09emfXXt1WRbWtY",
-	"VaPGHdnf4fsnxGKeBFVhaalrMRW0uQ4U8ETtsSKqWH/x/nhS6dJtfVkov9tUkv2gHZ4orwD7USNEaDti",
-	"CsGh4NWjGVGzd2OLFS7BUKcGPcuYbzmUhhFW6i9supJ0+PELnH5XqFJq88mUOl9JwFvv4wrUdx52eMc3",
-	"Lgz0dK6v7a/cEzWMGts5GLw1RqyduFHT8k4yD0qjENhgoj+3KoE/MnxJqVVxCFIrKqZHha4DP7sxtIxf",
-	"Ugyx6RlU/4W6CfQ+rw2h/KI/n3NR104BDKqBWg/c//XpSiiNmOjPd6xw49NFvX0zZsG7wspsKJ0/sDg1",
-	"fqrkTYCrXcUt6IkBv4gyH9pGe9YiJjoz+noc+nz7Y+cvW4OYyusNvwuYO5tigRi+ytrJxrl+jfTEcOP3",
-	"K5xkskIC2NsAgXRBIEYdL9eGKs+p5QiUPUBuN5ZVIHl1xUmMgATdOwolKGNqTcAVrTIEHPq6qaRhpl8j",
-	"jTTBTd2ZQuyUfJlrYJKkucG0NmYMcy/2oVPGin+zwZVJFGJsSR6CNTRip/T6H6GQR8jbWZno10sgy4mT",
-	"t1rNm9X/Zkqx+QYMaHgC9Als4i0JcqPKeINcZlBOQsEbth/pinN42dPHSH/GRv/YsmkiMOKLXZf9B72l",
-	"DaZoYoZ2GppCDHPd0gTyvXYlfH+n0Do2V8eylLm9bsd3gC16qqwtPB/CldQFbf2WDUucKsttnY/0KNg6",
-	"Xv2NsSXEtFBOkYah8hHlhChZ6ancg4M/ExD2GVZ/5hSCOSAbOfT21WSiiqHqRqA1Z8MyQMFEoAAj5YmJ",
-	"sb6CMxY6J9lZ6U09W8q8S+2VoqUA/A3N4bkYqLG81XZWkNjDGS5cqSbhtSNhLFeNaFKioDZ3rdvzgrf6",
-	"ETznYawWguWVPBXN1poqhG2pEyxuehvBQoHSPRBd46OAIpg2YNdLeaMcZ/9YQzk/5HQkn+LbyqXoKSmX",
-	"JcU/oUzV5AvoSghwSZTaA21ulOKsdD307BKgeKhMqpvw7Kr8bUI8amyuCxlGCzvz+0gpwHCa+FInvrli",
-	"ZPMceguVLjyGba5DzLoSJjhoIx5rS7VTVEhOigB4P/AB/Fx052FKieFu+Z49TcsjlGPKQRZ1VMILf1UZ",
-	"fsZt8JjQBu7ITbJ0x57ELbk0hw3X/GtosA2Q9aM/evnRjtbGTRV0sl0H+1rYeQX6SgYXe8Tfn/7aF7YA",
-	"z/iHD/3jy9MPP7XmHiPMEEFFFlDFBLkj/hopM7SZvxafoLtjYjjtnbunwFe2yoFH4/UU10aAAP8e0f3l",
-	"lW0Vv9ptL6K10smVsgzUygdpjZC6WCVU/PMmSn35T/zldE22cyiKKuTwxnXEQJeFLAk1QowK7PAVWtty",
-	"1x+ZQTapi7ttU4cih5p2yAgA4G8l87KGgpwYaBdGFVBQIULSroqZdcVv0JEicl5obxSM/KZ0RIpzpiIQ",
-	"Oyuns5LQAKHaLxpeu9IWC8AwIFw4uEhgZGLbMoPfvFFTrCbkhAXU3fA2kpYJ7Qv9grEKUmxOGF9TBrVM",
-	"ps8e8Uq0cnB47nnoOQVFoI98L2iW0DzOz2bNHbgrx6JtWAku0fVhAIUNlgkUnK/vUAT53J4cJ9LdeNvC",
-	"2OUmvKIIHX8jHIX076lwShYQGQZTAbUS8KEjyGXcKCsMz/QOdP1GDMcSwAux+xp0890sC/7ql//Qre1T",
-	"r5ukh5hEDjsX6aLSsEQDRXM6G+TajQHzFCBV294zXryPpeuKfr0c+NAfSmKwfXHQBs2CSiIx2761Xf3Q",
-	"GjebqLZaYL+SegHw23vX/17AGf/L54gEwtlGxsKpPIGMJQFyg+R9F3mK0BQYbr61Nw+dLnyG9A54v6z9",
-	"kZ0fCixOR/Et0eGShJd0idE2AomnQuJhbh3VEQMEMAdsAI51qcGAKh0VfPjBBwtR2BLzjXXZ2DoDU0wa",
-	"Q9KRYVbl6CYGQfTa4SgCHe3IiArfPw9YHE/XMbpabIsUBoTA8/6vH//6+JkdjIkR3Zq7XRr3knSuDZKU",
-	"HByRoeRFwEApQyqZkKXIlZdn2B54ORC5tiugwE3GVLwjIN7EnJ6876OU1K7C+mJ5WkHIoI6Hs9hCbv5M",
-	"6/0zu/DOl2AbsUHn83SSwzF53qqYPu96LXJ9q+58J1qdB5tuQwSHknJHqnQZFGXamJARyPu9viXO/Fip",
-	"s39S6x/2JUQUC4k596LV+2CDUp8dT4Ov9uOk8co2KemPtc4Y25jRG4zoZ49z/uuhP3HvnqQGmzhGCIey",
-	"IVV0ls8Bdv4BLeo2W5rU5pEthmrPlXb60JifFWhlWOzzWAnuiIksbmp1DP0PJ9yrkbO4/WaBtwvwQaOU",
-	"bS44iHRvyKbGKgUYpN4DryvOOAPca9j+VqDaUu9sHR2HMpFSjc9QZwWiJMJFBPhN6HtxN1V8SYxwqiqI",
-	"E7MkT5q0nB/92V2UdhrdsR0AQftRMj/MUyvk6+91B8nnsdVxvzHbeMLqVzCuKt0m1F6rQl1f44OZWd44",
-	"RJBOa9RKic9F9L2NXbkvapN9DCCer1bJiHZiK1Uj3rknUY+Xjm6JOGt/XUeiKCswXfCB5UQvAPjXoNaA",
-	"RVdY/lJD2zZtM/FNivPolWfwQ99kKXS8YR+iNYqZO7hRTL1XqrAmMT+e9/td8YFQJ8idg+jJx5gUWRXB",
-	"UMibUKf9FGByLbgAjaw+MSttd/yg2GCuf9IIogvTiClu50XdtcHaeG28jieGm4AdWsLo+8NErj6XymR7",
-	"AF/z0N5E68op4NEsdaqCwTpVYy6Nujp2pBiOZXGtoCPOgSit+IETL3uEsTORC4wqsJ5/8D0h3GrAfjlK",
-	"zMQimIoUb/b3NxWtNJGqeV6Ky/PT3vsWVaQPuxYT0CVs4G5UEvg2DOme1k941wsT9H+j5oEA/GIe//bg",
-	"iQmJ4//hawONwx74vkQR5iUUTmxT1gmwQdrRNakc6sTv2YcYIDaeE4an64ozOXPLtY6J2cTQZyZXzjVO",
-	"i29Ih0WaLcRZ7+Ly6uRTo2vdT0B91Sy+I856ny52qlW30CfszUMz90K52eShybRHe1QnB4aKcRghYtUB",
-	"4RfmQNmU6MfEjBEebBB4rQ1I1SMha8oP9mnxNzYxYQQvFTD3KOuKH1t4+NzO8qwyaTX2WdY2w5TAuBTE",
-	"k7J/KCvk3NQvQmKWxUVQu+qagcm4qQzIqBA+AJvEr4p1H1jwZOag0wc21Aw5iA2xKH9+fypF7dcGd+iP",
-	"3RtItXuZyVIOpFMvveXYbqT2XakngOdf2DlXlUEpkf4HlglglSKAenKR62yQ66HAfcZQJ79YKMyl87rS",
-	"daEu/s/3zwEAqdSu1EN3hCkX8DVMZnIqv6WKAmNLSH+qUJQAcxcpf6CEyykDMPeiAg3jdb0BaQMuYP07",
-	"7dgdD/RV9vbzh8naKhPGtjmaSE6YZtYOZjNWQ3IG8veZMQ3H9M+LHz91hDbXypUd4UpbyGv6y99naqY6",
-	"YiJ13mlu6hv0gunMQf7lrYZ2tokB8gReRerzqzouRB4VPGBdAoM5c95qV/Sg94oTr/b3hbpVRuhR1Cp4",
-	"JHXuDmMXTGL8b6C5jICFQlkCYt5mChsWw9+7wl/onG5GaPIV8CNtvj6DDfb+Z9z6XWavxeO0EDASwBPR",
-	"bz3JkQ7ybgR838qYaMComuRQADK24L4RlMhpZ6XriFyPVNUh1a/SdUQhSxVUV67noJzJUE8l5mNlPPfH",
-	"tE9AjnNVuwanhoWCbLR6gd7aEDos/89ilSiEx6d512z1OiF9FRUrMQpO1R69UEA5gc62Kz1BPTExj1sy",
-	"IqhiJDEPWjISU/2fhSNfZ+HIfS/ipgroCpW+LZNpKQm46j7o6Y1ygSNYDZik2vP6iZBZVijnVEvIhcqM",
-	"7xlnuVvSahSWaeoqVwHrg7pzlktzqfH+7i+nAFij2pr3EPRmU8JuPVn31f69s3W/WgjLtjBR74mBK1GY",
-	"BVqr3xr+vfna3Cn3JMo5oWySw7hXLdWKh661r/Zr2fMrmShNmi5uNKV+7PxA16eYUFe3p0gxifsWBa7D",
-	"DWYL6KdS29vmRJPq6P94oklMLwBo9NBIYDUFJ4T8eg3eLwDAQXy/0sbw/GwVBjvRixLyLVCnJcUo/5jQ",
-	"4UphR9jhNfLMHaGHGSKD5YoTVebO1hD4yGNoC/Hpw1nv9KSayczMnFeipoD5PFry/2moCyZ/3G/+qNNp",
-	"BLyPshleGCyENrcW+jFwqygD0Na/BTVvaZ9UYuKM8wgYWwGn4kgUecDrIztIXTSHOM7StyXhEMEb5N7E",
-	"EmkoF6HdjM7AbyNPv66FDmdFAZY94N17PTRWXGGAzgpuYWIqLbI2bbgt/uQ6kctyoWRBWw895Nl3aSz8",
-	"KV9wG4rNaXHNPlP2tqos4M1Rb4X6PtShLEEB7Yq3+6/9GuiZq5mRt1LncpCrlL8Q731iwLlKTYxX6T3q",
-	"siy9LdoYi4aXSaDtrsNCNcCT4Mzh8BfEVtcy+MiHvtuuLps6LQS9sxHffAs5/pK6+T40zn7MmcnUlGRp",
-	"Lpuica0LROduqyxZZTLxTT3d7gV6l0s7BUhXcJJBs+/cIlthhwk1C+VWZ5AjWGuOgqfY3OwY24Ovdr4S",
-	"c6lLMTOlzmscUzsxq/fgbois1xvsx624cy/XoUwusIami3iBb1wyuPhOKnECBNiTBNa3uoXVzu1c4WpO",
-	"+sPxw5He6+YFennou7dUOQYpr1zGPqPMc+gmlJFvpitg0XhTqm7N/qq4Uuc59eif2+KGRS5fUET5Tkyo",
-	"DOUHIJlFapDbDdcIvq1MxBwQbGyrmwPenuqyNXly+M/RVXlKgq1gZbkrRjX9R6bdfkS3z12E+Lc1Eevh",
-	"jSq38YPTkxtKseupqZfwzsak1EuaxB9NR23ye9CsyY2pHc3prNDWb/eaFscNjpEpvdXqHaG/t3hIfj79",
-	"6ee6l+T1q3t7Sf4dqn3oLLbpCILn+CSOlUCdSzeKfm++UZsdK+TVdgy/KbQpVWFkLowt/2ChDm7ss50f",
-	"3QYHCjzzNA4UGLpS7Xmz15ziw3ZPRK3eBfBmZg0d4cdHp41z+too1RU9wyjPkACKUF5VOg4UyEhx/P7j",
-	"Rf+El0YtOexUmSjLJmo5oAouNgdX9TwkT+P7AzW0E+XEef/i4/tf+ye13KB9tj55jhgmKAOM+oaIS0R/",
-	"OzAtiWs8hVm5NdU/VnTFzaaAYdpqVPJJ3Jl5vSzUNF/sQJ9dok8gM8i5AJhaqQnHcYlOz/ofTk4//BQc",
-	"VpGiAc4qSM2L6JtTQJmCMZcEYWHmY0tDuvB9zyWqG/kRu3ACJqpTfoJ19sxd4KnHZUheVblTG5rELV3k",
-	"5tS4ab64tI9wi2Ckp7ENt79KtUxr4uSPf6UwL+jOVwpc91tEJ8nFvyE26Z+iyGRnKQhJkcpmPfuTwxyZ",
-	"3cch/x30Ur9bm4N9cGJPoZHCwEuG2Ao5It01EePGBkyISlIjuJJ8Clxny77nJRIkpQQccqiSVJ67kOvh",
-	"P8mIqNBbCV0S1JQYuDTECXN7HQGr0kR0e+dNrJvBPnkff/vQP0e/P3mVWhse+cPefagRRmlhc3gOGSzx",
-	"yXoLzXAbmonoj8cPK8rbWXNgJi2oobLXUDHlafBI2DxTBdMwUBwiTGUtvYLhM0sZUY2S3D+YGK9O4NNl",
-	"lZnkKVKbW11iGv6iWdJzc91mIjx4RCKMlv7YNBh1GK6aBWfrKbKNuHbWbXgjU6xBHWD8YouGwu105bXU",
-	"xGxBV1W4855cUH41RLh8/I/PDaM2w/eiv0I5Ve5NpXNzW+wiGmDzTPDnIXLmwJcP/elC3kGdPiFKdovV",
-	"OFEtNVJZzUeAKLG5NjeitGI4ttYpIRPjFW8eFN+FZ7SjaAK5psZ2VhxhYuiyuJcmtEKUJtR2UwTcD94U",
-	"/GbofgpsO2UyMhDX3hpKOqVe1c2lR6pEJY/O6UmpPsw72MOwyEfHonPgOiPimVZbs8UNoKiQe1mFhULn",
-	"wOKhnQi/QECayUiWpZpMy0o39XLfVG3TKtQXOVEi/a+9C1Xc6qHaO8GpLlJwHegSazs63F4wSuiP6/MA",
-	"Ng8DbW1WPvnOlMkQb3kuHXUkhaI/7USmnafzrCOIa1eR57WhsHM/LTiG33DDeQ27JODlodq1WPj7EZnq",
-	"n8twNH7FM/X4BO3PUIaJCWPnK9TMhNtK0HyK28TIwrNbtm6mni5YyLEmQEYn0A9T+d8bH25pO7aJH4WT",
-	"eQp7nUPmKjq/+1Iha7nMZTdQZRSlb2iAMJWL3EpMbqe76jqMNk8sySkqztwYkOI5bibkk2r6/y5tEJqY",
-	"8jaEWR3QU1CmrE7teUws6wj0j/sCAlWH2bQVkkIhcYfDA1hGF1xPgdnWe6R5KT4rlCPUzmATcacBpPao",
-	"xWZrFJWOk9NBdkg9SyN9lWXDQYzSNLZhYrNy/BIt1z2wWdEob1TqLkKaMhs3doRhl1vN5iDW8FruLwY/",
-	"aRMZJLH/Ee2cN/v7ItUGzJQr/wyoZxCZSwxxro5A0IaAkyAgX3eayyH2TgQ0B7ZY4Iv+S1fq81QXKkvJ",
-	"4vkLAPV0qoTCYCSRg281gxgqhlGNDT6nyK06AJ2l25LWSMgTLerjUTUD6F+f4B40O6H8CZ3iAe0m2oQf",
-	"x4GkGaonCTm9t9farDXCIGtpoiaDitauoVfmg9y52rX6TwuZcmWAEkUbXGVwZvHlmpXjZ3/rPPu8V8hS",
-	"7UHV8LPDZ/5uPatdtJEtru2S76HFftK5C3a+v0kpuC3YGk7J2+TIoOK0PjTwAe0YParwgRBAJQKD20gc",
-	"m1r5ecurkxh2DJApNrfFTUfMxwq9AQX6uZouQlf0qmr52XAMO+V4QlX+YYmFGRSNOBIDtbAmo7rqsjYt",
-	"zIUMk4PTNhbdIP7PAAG61jkhWnwTzeCe17asORse/or1/ehPcq94Ye+1uflgSz1sCZwxO4Sz8qwvPmvt",
-	"+LAf/Kqds+MpeLbQ0xF7te5z4cDJ237NemJeWHNdCTRQPCJ9GZn8NcNyYLUpBpnrN8UrPofizf5BJcqG",
-	"hcqUKbXMXQoNyigiGOXSRonDbYnxiUlMXw4ZTMExsNyrH0TqF38Fi1dZSgZDCjb1HjQmTA/923vi0vpr",
-	"YxbBggC7wN/DpeAgVC75340qIf34m9Oz2+8Oxcvv3rzo1r40QkZ47w+++f5+Hwww7/RB1xUf6F84GCZ9",
-	"YCIJvuKJN0iJxAiRzQoubwK1kyD+sF3WZz88Tq1iIFwwMETYFOlwzkw2TsiyTgqUWzSUjWlYKOV2w2OO",
-	"K6r7uiT4+90J6vcUSnRV6vpyZKCZYeQ02YhjTNTmBnFBF6F0Jq+hB097V6TXqjyFQygXKeAlVMThybqK",
-	"t1vbaNocY9HdrsPemxzeD2TF+E9VRswQoKfWmjFcc9h4hrXDKtS1dqUq2jn8MSQx1NwlpMohUhqDBiD4",
-	"px/RKxoYluu0GTMtzuQ9Uk0Sw/wCWhY1Oolp3rvhAfj54una+rQygQt9bbylON217u4HgmEaSoa2VR6g",
-	"pXa2N7SZ2qype03FP8lph2ScksFcqFttZw7NU3AUYAPWg7eh6z9TItwPL+1RNfHfdCKzoMGWsohaBpPC",
-	"DZHtqSrE6wAugzV4QI+HDapChbEs40ar/HJpsexOm7o24cck5QeAuiYai5Yqc6FuKJTYYt7vDvQo5/g3",
-	"WwzvQPcHEAJ9bfZm0yWjAW2FxLAgL5utFjGYlauGAX387aoKUv8MqFJgRyTmIQyJcyCaY08z/25GhF/U",
-	"OuOBD8AaIOS5XND2NVDBDm2JC0XuR6Yqf4Xw1mzmAhPMdV3iAtuY7CvesQ6F9AnaBiP9BKWDrrI4VQ9J",
-	"v/rbgKJPlL/cFaTkhNtq1DwxleHib+hcFtzLrtHXdrjO11ZhyxTkbGt1o0mDPWtjq2alSBSSvNCKC7Ms",
-	"rcXrirY9XidMBGtNAtixTc6fh7Ge1DbHgoA2hSzsIYIvm+sHKmVcujrLRvcDOb7uIEjhttqR+E5k+loz",
-	"umlpqZ1yxUQq2Xkk0ltV6NGiZzJWrVJRSk4G85/sih4srCaJvPxIDCluzRIbnq9kc6ZavWdiG+dZJf8S",
-	"43lirChSjoOmBAeYlPOGqbMwA0pLo9VU7rZG4dnicfPrSQxdpFX7vMM4QIRl36w8gGT1ykMQs36+r/ap",
-	"7NkWKsN9qxzrYOsk5qHcdRe7lbFPrkCvF7WsQKKX1G83nptsEMG7U62JM8DN04r1zY5wpZqKg/uIWrzE",
-	"e9Jke7u27BijB/cRPeysuKW1Ta3bf4lBAzASo0N4BfPbKp29g77TjP8DHYvEaioEHQS0xdDhqBxHHxCT",
-	"wL/8Q35g8i/A6P6RSi4HvCR9PS5J4QncaMXWaLJgl4NcnkngEcQNttjGNYT6KE2pJ40JfL8uM+QdXVUY",
-	"Rw//tHU3XMhXdxTbBIXDmQDt9/CyEf95KPOcYgZVh3emUkZyfu4E+YNq+dFO5TlAOFJjOZXxY5wrKBPz",
-	"nxcfP4iBzRZwewoqfxUDJQsuJDhkLOJMFSK9KAs9VXt+s2Q5K1Qq/HqVKf2xs4vOK7CEkOP4QdS41PBG",
-	"ZYkJCQuFnMPwHWIwVfOkanH+E9pcU/pYB7G66EFZsi2wusquOEX1eRBAqBNTeQoQhZrCAupWYViZ9p5U",
-	"/ZBjaYuMDPaxnWMf31GpvHgQsij0recGff8NtE0WU1XBkXgxbJQCyJyignTFKiB9bTyTXGKGrtpeFurx",
-	"PiJ78+dsrV9Hp/629hc4rVmNxhp1xMWbiaFqzmYoOUaDwz2h6iavcmAY3tilE4GTtQazJVocdUOlb9UZ",
-	"DwI7tZoR1XAj+A0iA9iBQ5GW/5HM9vdfD2dGf2aHC/yiOrcH9Lex+ix+/qV3vHfxc+/V2+/8uSTPyq6n",
-	"tuQZPszRHudPVOYivT3gZANZLS4xA+VXy4kSUad/vBUVLsby7Xi2zEKb8TLK/zj4y3d/ef3q9f6bt34B",
-	"b1+9/Yv8/rsf1F/UUA1UJl+/kqOR/O7VMBvK1yP59mAos7+ov/xF7qu3341Gb19/l+0P1ffqYP/77PtB",
-	"VsfeeLP/w3er6Bt/WydIvn357R0sr/qxPrbdVxsdKG1atql74ZrzJYS85LmsTAgw3ncRmYUbACjVU1sE",
-	"rrXC8iP58o5h1FZEjL/NQcRs6FEQo/xDCA8BkaNLjwaD47IF5JsUozOWG6VgLnljoGX3UP3rQfp5HWAJ",
-	"6lu1g9CYvlXGDzEt7CDuIUET2+qIXgKFbWomAZ0dAEczwgwHg87LEGLZFUC4Mtc6QHQSZKg1XXFhJwo+",
-	"E2pVuXlDlUyF3wULGj1JMMFDem0+tg7Nb/gC+7KjzhUM0O/1oyORDnM7vEk7dTP0ucNILqKSVqieieGO",
-	"Gc/dEfanzbSj13NdlrkSbiqHIL1yNSrFNylVxKchaQYwPgeLUrkXLQ0lzpXMtD+5XVJnNUgrEDkcIHRs",
-	"lBkak2/3Xz/BBLwuQqcsS5ErCZEPpJSog8fS4T8v4fh3wRZp4ve8WNhX5eVEZVq+zG6LdX4xcCFXnZKZ",
-	"A4+gqRX+G8nHYqaOozjqCFPAoDPqcAzPO/HNxfnF1cmv51cnp+cvDsXZ+cfj/sUFdFHztHze7538d0Ci",
-	"SQwO4oSeeOYPTirY7h97p+/7Jzw8PBWgTdHfXDAgDV09nE2FhwsXn5DkO8ICFNgYOwjQCqvR0R7vip4X",
-	"QliVXpdGGFv3Ty9j0a7crVPY+ZPbXRmkJ7fFsczzgRzePLZGgUvr8cBL4jRWHFaVhjcPeKtxHudqNHOy",
-	"ETnkHBFBHyjBAO/SBWi9/p7+3gm/BXXW/7x0gYF+gAovzi+EHxI9lXzVVAYUFV1tXBfYtv543Z0u+TSX",
-	"izXeLGrIJW61mvtrQiisBNNHvctv1AKPj3/QwUE/5W7rmI0inUjhXymEccFeSf0F4l+j1h/aICK0t1rR",
-	"LK1/DPQTNvdab9SZX9+uUpP9AH/eqn+tW4U0qYrIwVFaf9ce7EYhCOqaS1V1OasuEMWTQFP0fxkUVmZD",
-	"6Up/OxhXtQiowSH1LywiDh6Fe+gqI1v0EvNm/zX5b4G35Nap2NejrVlzkWhZf96lP+9SdJcCZe7qOrnS",
-	"TtekNwCOAfgnOXkWRRUFT/xdT4XMAGK3mbD9J/6k6gd21jwko860i9ict3cfkLxmZiO/7rMDN/Bk2DRi",
-	"1rp0oJnBBMVcm8zOu+IU9RK2RCoGSzX9VCKG5giluLQR6KcwxT+p9Guk0sACH5pQt0z6pjCzjdO+bYFa",
-	"OQCws9/LD0wwV5ntig9WuKGdYjwD4imN3kjOGd+lxyeM0eJvwZk/0JnjfnHud1u2N4wIuHFh+SFQiQGx",
-	"Kut7ol5KI/NFqYftdfVQvA2wHlNI2C5VcSvzDlTErSI8XMupOwzoobcSotuYw8uQoWM5RQzfsXTiH6qw",
-	"rnJjpJ78Un/8iUlLm1ZlJVhs2hXvrDfQCiXmfoUotudjm6swovNDfro8rrJ6Xh9gSQriavLExnZWIKW9",
-	"/u47+Ftiwh8zueg2RtO8vjqxhQIHJU2XXDOUB+znHXfkcQhHYGel0xkqrgslCyf2/dx/+OGHH9q64Iaz",
-	"2RAiuyhl5bzBACqc2BHtWjwzMVgIosU2VHe/qBqiO5qyzw6fZf7Ol3qi6pGl7940orqviCOeIhwozLAj",
-	"1OdhPnP6FsKS8y1mV9qHnxs+TG2TcOek37ktpsMUU5vUWuAEPtVTfvP33QI1BCpqC5s8JE5InUltLFCh",
-	"0npCLsDDW8uupnrvRi3audUpYsu7CgDMZIISe6idHJarv+YyNU7sWYi5ioDDbMGvYQIDQXrWe7YriJsU",
-	"INTWdCI+O/2rn/NdgSTeg3DdAvbjeFY4W+wY72Oq/6oWfjltdIS7W8Pzfdah0DhM5702N23D0GMv4Rka",
-	"4IFp0c+vHRmEy8hiAuSfAAOkUcfGnhtj7TiF1e+11KThoFy6UYujOH5H2bfgo9fQatKNCfJgZIuBzjLw",
-	"MyKrvPF0aWd5BlWtEjWfqMCbdCNqIwxtK7vir7UuOEZpCN0yZZuKtKk8prSQ6x6a5j13Ip3Iz3jkLj3y",
-	"k0uMN0oNJq6GtFUNfh7S5IbSEMxt6JJ50Nnfx/aYXigzIkmHWkBgNgXdN6NcU4JsYmoZsj3YkVzJWwp8",
-	"5v7w6pdZMwLZ6k0+hkQqwtemQuEDkd6oxRU9ngpbJAZ+qeUDel0A4S4g7whem5k46QnKi1fbz8GGIAvY",
-	"kSGE5/Qk6Xo4dBtHMGqO6jxchN1IGLjVzS2XiRQN3+3mq70qXO6EF80+UJnnEewziBKGfCZyq1GflyQt",
-	"9NdMbYlZJTcBE2lBWj1aFXFwJfCcw9yrpPIOAbrSJ7GMRSZmCQWrObHLzz0i8p0KoTZy4wt/oxaPTWu4",
-	"ARtp7Y9ASU1UyCKFpByLXfPXp3NLMbbO0yDCb5mooJ+Y9sDaG8fdQj3p6dKpfIRKD/zILR9CQ5UoL9Wa",
-	"kS4mDuPLlMTUAWMoPD0o7NyB+AHTH3Ite1ULLzRXag1XscVqLQfUiyRIRD+qitI9tUNbWkxQR4kD4gh+",
-	"qFrnsm3KSVYZ9GCAZEXEuEwM6oReGivuZUoBC86OeEV3ySsqR5Szda2EdDeuysStDwDAMUoWuVZF1dgp",
-	"bD1J8ZB1Y6fKYHDDha6vKHPx8hVXTuYhNx6OJuodOxvkekg9ar/BprD9D5f987Pz04v+i06tHywm91Iv",
-	"NwttgslVZSITOOgY8GJdw1jKeA+5kvEx+r3vNPULPuSGrl4ygxJB1nd61rs8/lksUXv80fToYZvNtreS",
-	"DVmyfgX+kiAUtWmX8ZSnd8yXczfCfmmUJ5H6yytt4ccR69kNPyYKaWbJ76y9IapvSqb8fZWtcs/mbZoD",
-	"MvsKbaordduKrJCj1VaBp/yoHQnstOetXmAihcLcNjtrAZOkafMn/rVNScJlxbW0WZQxZmRopv1V2ZNM",
-	"fa0mpa5Oaxvy85S6De0R1j08HvJVsHU4SncpWEHAnE9rb7AG0k28tRhb562UdgaT2SERROOscyrAKnfL",
-	"PdobIfL4XnECMbntSdqilPldtbOg76wwl06t5RFrGRNVjm3mqHcXTBbGJRxJ7IUANjl0ZcaspFiYdgV1",
-	"TQtCHjGvNkth0k9qOkBAwWAXNBNhRwzUUM4wZ4PLUFC0lla4sZ1Ds5AtxHVi7tj6PZbLZ3goO5XKOMZT",
-	"ymRa5VcpkT9O2STAp4het7xUgIewN5TTjcFFT1GTWd3Mofqv4VgWWDjomaYqtMUozcyBHB7YW0UNR8CN",
-	"DG6pxujihZ/NsZzukkWGMdqyuaGN91BOH58/crgxTKHxEDvPprM2bI8HPiTxTUra1KE4/rl3/lM/DbU1",
-	"YD4mRua5nXtW6F50xQc1ZzxkMGmoMg68LWFQBIeAucymFKzr/PDDD90ffgDUcBK+QznFsbwGOLEzU0Lo",
-	"Ed2zU1ADMYXejhKDeha+ihOlJPuwGlymdpj5PZtiOhwkUB2imzh2xCLLhv/oGjlRKZ7JsZweKyh+/A1R",
-	"esgYjjo7oL8Hk1Z5mYMKgMDTlV/G9/vw3MH+vvhfMfwMlC6XFuUMSqbeyS+nH6JqQiizSkwKK+rCvK6G",
-	"cuqNOPBXEf5JMAfBIz7i0f0wY31N6YOGkIaMnZkhXUx0JdDbCFCBvq86GMwcJi0rQAToLqhLxpg4CEhP",
-	"XfEJNr9CNKaPV5SQmCCn/RzDk6Yrejxd/weZO0vvODpSpkckrmBe55aglsWNmpZiZmgk/0H8m/8eLC8x",
-	"LDkHcngDbXJT2FZtrrtE/3DsKVf74G3RJYbYxX4QvRNbxMtCfw/tuhRmBpDAlX8BUeSGC9YxAWI5HBb9",
-	"kV1FeDAUAni1HzxIFabuYTsURjNARZ3hPrwA58/fQXb/2zH6RqF9sRWnbxDX2KZ++0Sg5w44dQe8cDVH",
-	"ErMTMqdJK+6KH8ERlskFM5LEVDpnyL9gBBfiNahzdJZwy7yMq1AsgpbZCYEsBUjwFaeAu8fVdgCtDgIi",
-	"k6VC1ycIEWeNQLBoyP+vBvD8sDnpg/aUuvzv3gCjgRoo7wxOY+Uklk7hyVQPMFgYliSe5bYEGr8C/Zoa",
-	"+5r3RO4ZZEHEGWerwwwGi5DR02mUQYibMDMgzacyrvnVWaxpFAq6K3Uw+wk9mS487ZUILyNiln1KSkew",
-	"CGcOTCJyy2PsM2ryVHPkkmRbqPIwEKvXDrBwx9Uc2pCSjP/+VOQpA6S/eo3xXC+p0LewaZsm1pTjpX3y",
-	"1wXXG+8IwA98k5JwQ0M1fdEV7yyGpwhWCkCZKlJg3zXqF9zfAOIb+KEAAHeCsMUyMRgugHrbNaoEKUtQ",
-	"a0qKR+1qoB6GpnavPINF9E2W4kKqWEa1xEpPqroZWCN+PO/3QaE4wugGOezRdQ7BafKnw4dDf7vVoQ/F",
-	"SOZOpdE2oNbin8slegB6oUudV75BE6Z0AdAyUyzJ5X1NE2OLplV2oBH4ElN9s7+/NpAhHcUymGs3ZkFI",
-	"s/D7MJiVNa/GUOWryDtBX0nM6uEsRWcOwTHGcRGwNXgeRyQ5sOQd/k5d2DEo2ju+PP2174n88vy09x7K",
-	"PTEEosvEVAfuOROfNYVIqoDQbHpdyEwJOZea8rFDAI1iHBqDXJ64rwvl2Uehh+ooyi2sxXSczRGUm2fO",
-	"etkhbRh+GJatowhdbav8gNiODTYX1Nitwy2JuXe8pUkcfpp6eXpR5+070f6iIc5ADjyyBogu8dpK23TB",
-	"mjxmijR2/gS6IXLlDlEXNpFxs4laoaotRTKYSRtVRlTFwI4OoD+EcU2yAy7fvBa+JOvadQXWml879jag",
-	"4lbHA1qjmIGB+Ah6GY7TQgToRHg63SuyZzWzuLuc8cuxdqVd0wiLzxoHGiy8lt/x/xeTtm3h/03Vgp6n",
-	"Wcpwc3ZWeGm4mk9OadkN1IImPPQd4uRyb+QvZZdjKy3MLIfU78ECEr9pQn78ufYikF/AdPXlFPSwBD8l",
-	"zvKpXj8Sg0ViaGGhih/ypfnhrriYTbi9ghyWXr+0Dk4jva6TaRoApdPSljJ3aa3Cv0BNCF0eiJVF8AII",
-	"SFul7mvPqa+9YsfyANkOwgaoTOSyVF1xcfnxvPdT/+rdf1/2L9CRkKtblXsFs7DzgNcxkZ/1ZDaB0F6J",
-	"W+iPFM6YdCJ/BoRXVR01aBPgx0ixwuZQlOpz+XLobtNY9+BxCjuH9hLHF7/WelAK3I32BH/JyREFMrg4",
-	"1R98MKu5/gFlC7M1Bwo9LOC5OtjfF/v7+zCfQ/IxuhsuDxj7LaShBPXpgAveyqsSUwcva2JXcKo/0zW7",
-	"S/0AzIMSVuPfl27NV1BGQIfzVVQQVInAsMtHkA+4eSrw8NalA3Cmv8ArDVOAHGyN2+Mp7WjLCobB4m4T",
-	"IKJ6t9hx4UKNgr0k4bt+v08cu9v29hw7D4htIU0bSiCaBClgQb7c1F2wCjE75ZyGADbgEULGOKPIuBL8",
-	"VVKXoZ16AfwmpJYraJN5C3krnGswc2NKD5y5sf+7LCUwxvSfjA92KJJnB8mzDgzp/8N/rIuT9j/TpE6z",
-	"DpAsIcj+nh5GJVW1cjbsFgKAOU6UukQkGxBV4RlPz4Co4/n/WF+Pvb1k/clEVSBRHqNfqjbXYEh3Rc9k",
-	"hdWZkNMpRjMocdFBmi5M65NTxWmWCm1cqWQG8Rycb6dKrNSFt3JudaaCndQVvzWN2aHNDGmB/nhS2CnU",
-	"qFPe8rRQ0lnjhVOe27lLzDco6lTWEZka5tr4f020A6j5Ut4oczWQw5sX5PePGuuYWFJGJQTKQGAK5aZF",
-	"tQpNU5BrIHtPRxFlBE8SfYucQm/ehtYX31TM50UnvAkuLHRCqAzbDOHE4a+HCA2OI2BCc2LS/7F+hb0y",
-	"7YoLsK9ToqAuJVmTjheRWQYALdGXOyxcl4sn0N1DERX4uh9zNCtAqYQgVjfuX1V50NTwJkCSy6qjIhX8",
-	"ok8BRgatZm6xlzxIc9gJcDpxV3ek5qj/2QL81tOpP2GdAeVKQCDPLKciknNlFfGTliZNxnsZ9xahZItl",
-	"C91YAdXlEVBZeKACRbZ2cgj+OgO5bsAckG0wbrZR87gVOrVz8UfTCNPhT+tY5rvKzfCffhrYcZnnvcxT",
-	"4Bp7HukjsOAouEhcDa7tboQT3aGWnHbUCpGCI5kERQxYAo6VTLSRyxIK+nYja0D3+p0T3zcUXQU+5K8T",
-	"DnSEl8lVLQArXyISp7PYQkzyy/OxhWqhGz28UVlgL0CtzGPRbjSJCVwHNGNgMc3dq+B2x3iiTewa2DRG",
-	"hmxBnKr5ZnqbY9urWY0fIv2eZ/gLCgyDiY5FEMn1FEKQeQ6izE/Lm8LIrsArnKtRCcIVLED0cQah5uWF",
-	"59UDpYzw136Bc5pbdqt0EgMWporCbCQ3bFH9lFvnalXC6yF+ENR0x7zjTBbl4mtnILm+VcvcQz0l9+De",
-	"Vi3so5ld0N14BH5BI61jGHVewNd2iytPVx1iJdUd74oT+EQo1wJ9JKt+q+sqG5EX8Wvq35r419N8UCKf",
-	"gr5p++9I4MpkD0zcfYzWsQlR0zHH0lyL2XQ9kfcgKK2HeiqhFBjwDoclFShTRZiwc4NdLEUPeA2aXSxD",
-	"vGCN7go226XaxSAzqQWviI2IAubooN9CwCOGL5NCGRkNfki2GtiZF4/HKUxwxwHKgY0t+AAEx+kWswV3",
-	"uHSXu+Jnia/MplVNJUjf9ovYR8H5v+klxCZlGNB70NsYUWWFedO54y39GW/AhutZytxev5wWNpsNy00l",
-	"GJ6W+NF6Qd9ywU+vGI71LYRt6XFvg1V5nhhSTrGewwspcHscdMWZBBqEHLvEjLweBIYc5WagmGenMn+8",
-	"A5YqXaPaiNi2wO9P2Vy/5hd2xqvf4Cs+8MokFN0Df+BiFHq7zcdYrXF7nJTwyo+5bPe5hpViFi0CHhdC",
-	"fS5VYWR+msWQDNpBwOBIDCW2/g5tN/pBafUMpWUVf3/W3LdhMruuu4xf7e83+ow3FV8hJX5VxVpEF2tr",
-	"dAIFfr3gH3TJ24t9phX9V6wC3lkD//GjZow9el0MENMjregPPVMzSGXArGPPLMk9q0vUMjmjiZC3VZ45",
-	"kj+cO0t5u13RM4lRn7UD4Ege9kapKeaQaIK8gSA5fCkGJ8Zurh8Lv93wUoUSDqVFUD5M4XPyZyIuTmLI",
-	"0QY2JCnGNHp3NnWKzOGetw5JF9DmVpnSFotubuepX3b0U6YQIDroz0bNhSvt8EaMsNuRhTCvyu0cVpAY",
-	"8MR5m2ZcKDe2eRZ0CXxvLtEtR3Ymhug60Dme8KAd5UPj7kTfwW6GvJvkBMREqMRUupV/cCiLqva8Sot2",
-	"tmJF2lCfA2VKfkQrV+W8DOzseuyVrWvwHTYGIhNTdXegvxBlHAlISML+oiH3WuOMcLKT5nQaf0x0oXfV",
-	"ABS//jStP2ll69lUJ+By2IKu5Y4MCOY569BJwhygiJNPZoUDrfW21dWXjeglUH5DWkfqrxmkCcZKPN9r",
-	"SQoMqdZ8PQIZAz6t/8IQIEW98JyBr8ZBsyyEycMGtaDJeOYLDisuCLTIiAo1gi5jwA7PZ8ZgoiYm42Ew",
-	"JnyYnVqsXlXoJ0ucslpQqJrw96yGZdIJawXMinaAE1Ll4ruzW3nbRsRySad8AsqlvdieYJ8RR/ZTbe5N",
-	"1Kgow2lAp9Otjq3D6f7MGXVzHtfTn+GjHF1bwHntqf1RgBrmRW5hhu2xaWrVpajJkS7VROT6Rol0Fkuo",
-	"tCMoVI0oL9I4CUzg0KsMkAvv39SOxWMH04WgMR7aOoKtGtIgqAsfxUA58zmzVT48CPKFnUH9lF+GkFwA",
-	"QIvzb3OjOPDsdMU5tFFBJx68w9pe1RU5GEiiTXcC8sWuT/Qn9tYPbLao0rM5X/EX/e4oVHFJ8ebg9XrA",
-	"UkxFeru/D9vmQhIx6xbWKEdhbNgo0AohPpvCC11sp2ewZR79Fygk1ESvsXBrYYZMXbvyj8DX/UCtSodn",
-	"RhP5eQ9aRD07fPvqzavvv9/frd8kzOpcOX/B2yDSsNDOjireVwGIMRl/BdoJUV3kb7irmgLXa4vO/+db",
-	"tvmvIAQj+GjKSAWvYNxZHNLoQcfHgIi45O9de21IJgbKWeWAMwS5TARuFPTZvOKpg8WSUjrcWfUj9eNc",
-	"LWIguSSzCSRUWqEnWG7jeQRWvqBrtQHZugnVAKa240b+H9ScR/i6+gC3de8Xn6j+JBwyRhWNnQv7UFfI",
-	"H1MLADdBaUDOhtc+ptX5rADaru8VTJfFqHyTK/K6sNQPOdOFGqIMM1AYc0k07P8LepZBAi21/yeXKcoT",
-	"sC85p1IXnFUNLWAxcwz0b0A2KhOTa1e2Q90e88Q3eBHBdRfmRwk52lUpNGKiiDG2OeNmkIzV4pGTmax7",
-	"5A5efd95NtEm/Pd9/HNflWOOtnqdY443+Kt2zI1l2e6VG1b0FIQN/9TulquSH+l9zqMbW3KlV63skc4q",
-	"vYze6OLvXUw8q1rChy8EbQ0+kxh6XvSQhoHNO9KhyrkegtELpcAVbZshJVrDVyFzbC4RZhp+ase0oU3Y",
-	"lU6FX3+aiBOtbD1J70gl8rS4FkuWWO4wbP8qVW7QgfxDL5Fdb5O9ywTM6TQQ3I2atHuDpzIcpAZVEiPA",
-	"CJ9S2P8BMFis2QDHcchK6oQyjgBgDl3QqcGq/wI+MJ25MXp6oD0mRJyZ4DffmyiViHMlaFWg58zbyfwE",
-	"9mm3xF4b4ysm+ZUQ/5Pdgbqyce9LwH7KRgXnErUSqnvhBv9yVTs5Wio6LjkpLdo2yCgey7LRHxRT125F",
-	"9dPxtHZn0LpD/MPeoPikX3qO8MC5LwD6bLEU4BpcORxT97+CSXatb725h1AhsWQOUjjwQnqJ3cglfZw4",
-	"XGLaWJyOrNO5xFYwMrBHMAYH/sWMa8vwv8jmW0omwyfwhiWGR0S8gThPx69iOWMfLwiXewRNflXvCDci",
-	"6EZo9np5wtcDUSj4bxB6c13xnxaT1bDld/iE32UX2eh0KibcPLzBdJuXQZ34YV5IJzEg0lCb91JnYjM/",
-	"LRUYwHO60A2Sw0/xUdQjP9BTyotf4DTbS4SB/h5ZRvSyrKKz0m5gMNtKiZfQ7+GBmUez3pKrUQnA+hOL",
-	"oSWi6FV8fYxKjOqMBe6/uoU7UHGA+IYjbS8L0bhfVCOXGiwojSe6J41GuN+pRyF/GOnrpf+RLSaVlvrI",
-	"1wDIR1WnB56o7e9CFTBruxBktbaqT59A2/ZEhLjSBTqUSfKQM0eQL2cpBTSisDaRolekSSWr2AIOAQu5",
-	"wuDRo0QgJbA3/0NyJVLcjqr2Lm5sCbyGRAeC/63zQP1CG/QvDZRdW8s6Rw+RQ4c3GeLqVfk+ZPGguvKv",
-	"5PwJF+a54xU+gp5Kxu8m3ys/VuuDeEi1NE6boUojLOSU0DrDW9yp6CiGjqgw7uj5DiUxJSbFf6QV9gJp",
-	"tifYvCX6cqHoYseQB7qAzMcGTRJ95f4QHF+/klVEOzcoaULhT/25EJrxDz13YlAoCbjj/r8dYmEgfoRL",
-	"DPt2qTxTALweg2BDUpz1/8LSBzkcKgdVuQvyN0Q+A+lF7zrVOlpfF9uHr8RjVrTpqggM2CVWvlpMc5no",
-	"crPT+xcmnA2+7x6Ud7pSTqaMk4b+d8mHWMM0kFxRhY7qWi4bpPO1+MeBBtsSVt311f7B5OD7v18fTMaj",
-	"VwP3j4PRzXeT72/f/M/n+8AfPNKa8BLsblHbCYcds/ySCGk9w0daq7dhfdzM+1bmfa5ktsS8w82IuHd5",
-	"X87dptH38pxRp7ysAEQcrFaGXIXAQDhhQRRqqDSFwGiOXfGLMv57ZKA76rs3nbnxEbpU65p75RHlGAB7",
-	"8SGy7DWVyEVadnkcrlunAn3ZwJPBsTUrx5YcW4D0GB4KUDmJwYcIAYGhE6JHnzuRZtpNc7n4ABDRFbYc",
-	"zO+0YVmhPSEUcaL0BZ0OFF58JzHoDoegJxWmhkco7L1AP4eXO18Ego2KL+LYZkp8QViEL4n5sre3F/7n",
-	"H/Qs+0tg7h2RTmYl/sPzmezKzspUfFnaoUL5uwxdrEEP0pWPI/5oJAlqX4gEQKhHJdX3uSN1uFkwHFEL",
-	"SH/rsdo2Sl5oHTrFcU+z0EA4OFACQugSSXSo83rsYuKHl86Phn3jB6oy5/x/TWWhTBmGDd7+kDxR/8IP",
-	"/p3KQfUl3heIQPhTx2dfwbN1UOcvsU7/3AmX2zn4c45Eeq7KYrHX86pQGkCbGDzCKw9Sl/7TDXjQJqtL",
-	"3d3ZusyOn8rU5fE3iIIn4P0teNEmq6T+Gh9QeQf/DwuQl/+kf52uT3GO9oWRyg3Zj4AFBFlthcrkELkK",
-	"K8pwtb2a3MiyqU9iS83kRC4Sg4/UKiYj+XdEyu5zV6m7XKNNVcnwOiRPxzE4R1o4KPvL/R4Ts65I2H9w",
-	"5aqs1U//m1NYQlZI5ZLCCbpYYnYq+AE1tAU1x6Pqzs3oU3wK7xYPmMrxSBrahivZEby4r+VynhB98Qwf",
-	"RiHbrDgzCyXtrRlpu+nKIST2OiUpgCTSXfOEG2xhaoIQAWvj86HWmKzSoLTE5riX2QRR7KhES1ZqYjMI",
-	"QLi1oavqUYDNqqaeGCqzjsB1lyRqY6FxpsvHlnpPgoa7/RXbBQLuH75l/pzW3LHtpR5FvV4O5C4ip+yP",
-	"ybQjlJVY8600NgjJCehLSjQOxsBYTzuEL2Wel+AY6pDmbwvwNh7WPDTdxPRCI+KBBErP9QguZpAx/iL6",
-	"V1HANVsm9D5baCTgq3hLD75eKeOYYYtuLZMvDiuP9nNXYyg1TcFfbVUoM+RuMEhmaCBU0O2sUETJCRSb",
-	"BMQC7OyKzVlbfW8M2x8rB7JSD1gvx3MAmLPBIg1v1dEZmsLJiUG/mhfgEew2G0tLyg4Snbami9UWKXhu",
-	"1JQAw3UJp+bQ2UbzaQqiAWxRONixzNgD3cDZ3klTD+rsNHJ1Tkv3oz9l/CrsdG+4DvEbj+FrYW7v/N2C",
-	"M32IMBZzOG/e74rFQSUP3EPkUYMZlzAit6qaPflZVGyJ2Bd6Hlp0/tWbm5iHvLpim5uLqSl3urp+UU0X",
-	"8ZdZZC38eRO/6pvoz2oHV9Hldu7/44GvYy/PyaFKJOkp2xGuCf4brgX4fAaqnCtlyPeIyjygebJXwctX",
-	"zGoqrYWWGgv0t7559UNillxQARVt2bWkTd0HtfUlbxDPidnqkt9R1CrGlwhus5b2aHTsF3x4O722PMqf",
-	"d/bu3rF6WDsc60Pe4FJPlMXGm08rT2kiQMUkTSv3PYNu8EOFmuZyyI2nCnWr7cwlBgIUj681ezH+sFoz",
-	"tmvi5TZd40v80yPKXxrxz3t813vsN45T9fxVe7DbS83o1iSeEHYNnlwHjTBQXKG0j/lJ6NoQ5xeWYR8p",
-	"nIiKLgLGiJaU+6odSci535QIUS3l3yL9KixnXUSe9vVft9SuFrAPS+Z17Sbxyk4mqhiql4zusgX0XgCC",
-	"WYLegxgE9lGGoijsP9ptpNPeLCxqc5VqGJBjytWXG9NuuHHnlih3+PXQhfNfrAiVpr/2YsyabkYHK9ZC",
-	"m7zSTsVAf23piUSfay7NbPV60Etr6lOjbcEeO1Efx9NSOJXnWNk3M7pqF0qoINDgwuYZ4RnCI8FDGXoP",
-	"YtfmuTZGQb+sxFRqGf4K0UNoRxm68U0BSB2Bm2AcbjGZ+n/0ylRY6hsCuR7PnRjmdnhDyJMhkAF5IHPp",
-	"RGbnJjFc/eFFFkFUQ+OqfAFrLAAf4zAxidkDGUSkQI0BuckgfBYB6ri9KFZAGlv/6yHldOD2aif6H076",
-	"J5SY6ZeuzfU7nZ1maYfhoYRI6fnu3DJSPEP0SUPptBzmpO2LSooh4xCbS0JnX7912omL/uXl+/4Jtg9F",
-	"eYp5uU6c9U5Pun7gy/p5YDvj0vrvdQX7y6ldRXi7/19np+f9E2yVDARAjUkZWDoI+4rIFrQRIOf9yAA1",
-	"OJbTqTKB/FbbNEroswW7HJrBOmz2Kihhw19bxAejyBfjq/kHLXQphC2mZuh9Iwe5wuwTr2N26dzDaQ50",
-	"FhrIMi1oF5AA1dbHXb8DERxYdN70LehMOlFlGvfUcLPRSA+1MuUVAAymHZFC+PCDv5P/JQo1kZC2nnao",
-	"e0Z8FtuhVsHVTEnDijDIWuKL/AHtAhJYe/UsMecdmRD09SexHXhl60VOR7w//bW/o9oPFg3rWmcYnkmj",
-	"eFgXB1xWjNYXy8bN1PkmLEvWDnbfX7QqRj+pMiaY3SoMG05ux2fWWg67/sAeXN1Fy2+gsx24arDuwPPO",
-	"4CgpRa6kK1HlQCl47L9Luhg3PPJCOTwbM+FpPnP+H6dmWCgvCo6xKPSdzhx2zSS5oTL8SAj3QlIFtsyf",
-	"W+H0ZJaX0iiL38M8DYJbFaVWwnhb80ZPCfyUhoPQrs44QptLVyYmlabUF0ZP1YUapsHFqz6X6J5hzQUa",
-	"kEMNqr8D+FTw4TDZDXTGfWJCyZEfkTI6b7Waq8JVMmKgs6vS2qvcziFJVRuWVh/E0G9OSghSNMAVI+Pz",
-	"D1W75ZR6oOF8hTVxW0kmy8QgjC/wtQa+f5bLoXqndwUK5dWmJwF29cvK/Lpa2MYAwf/mgVytUU/B92Gi",
-	"Qvr5NHOQjcwAUfQfmB8cY7v0iL/hXaB6Vtg96P2n/KVXLuiVXYGv5ss5h1ENbIOaQpiEiRmgdbGkobXl",
-	"N+FYrULo8dWH496H4/779/2Tp6Al3I2NMqmBohg5dxt8mbP+h5PTDz+RbcHQSHVr5jLYHmh3MnW4YGfM",
-	"sP+w/wmyiWamFEOb1VJnEsPGZsm2AndkBAsT/90D2E+A4RvLfOSXD+2Bc1myBPGUG+na0PUeEJYC6lmB",
-	"dshEZkp4polmKfVTs3PjrRo/RzJbclmObDF57sRIwYtn73uXP348/+Xqx37/6uz4Ukz9vppgikP74I4o",
-	"vKpeweIMQ59A2KzEMPCCN/aqZllRC3xrRrqYcLkG9f7XJlNTLxIMWMijqpE5NaSEBmZeFsI0/BP7gBaI",
-	"ucDhOyExcjBboK2Ow6Fbjwx5OGDEGSXYRMRddlRSEJ3lc0cWPBorkNyqJlOGe84ExFv9VonhzJV2QlUf",
-	"oRU3vneaYV3kdFYMx9SFAQ9qVjqdqTiTClOLGQfCAp4RVSpUeKrRd739OEPIWKg4rIia8St6S/RpR+Qs",
-	"5LJm7NgJ0oTFPVUApWAD7pUaDEEIKP3Uv0zM8u1DTOuqdWc1Pe4bCTXNwaDvil6eC5W7ULnjLfMY37Lw",
-	"s58pVOBlvij10LUU1FDWZFtpTVVesy++iBTvBNi+1gysLDKs2EgvFPXmwVITbjzi1Tp4zNu8UBayatIj",
-	"mHg8SoMh7X9utqTFF/FfzFyKANHLGXcfqIMKAf77n/z8xiqHhtTU5igefKI/q+yqwuDHwhtPIwCCC7qx",
-	"G/uvxnD+XLYSMFkRzt+PHPD241GYqK4ITNe/7+TCifl4wRUw/oBCHNHTWO0LzLOviAD9FyZy4b8SfaTi",
-	"HdRZNlzi+lXB3CHkD+g38Rs60UZPZpOjRmdScAGtKRxa9V58qfCkqcNE5ZN/7tZ8a8XjwYVFfBPbvrVS",
-	"jlR1SeCJ1CdVQabDF95iJVbYyataq0U6NpIxiCOvHRLY8hFkaqSNLlW+CB4v8JItHwaD3RsbdTME/6jn",
-	"e9FpdGrqkzWeCaycz6EoiwXpYiQUidMYNRfpqefJtvQUuvdX5Ql5m0VXe4hksbTU5y70+JVO5BAWd7aS",
-	"455QAVnOj5aYE4sJwVMV9dkla9BPs5zb4kaoorAFBu399HDLYR7sce2ErVsdqSuo8ZmDeiOTmNWl17oh",
-	"dsXHAhIWqJk9SqjnjqMSMOIhNzGWYqTm3LuSayXDLLSBlDu8sZ+KPOW6PD6r+ByJJtZhOZK6tqtQP37+",
-	"iYL8tLZWJN9I0XwKJZsx7fg017j1W514Id/mu/1GdRwv/ctKdu7lFNfa3Lsduzijuko9oqtJ8f3sMO5Z",
-	"xTC5uJdbMvsRKW0Oa2LsVBkQ6ENPmijwETEGQFsqkQ9cIUwdXkeINIKVgO7v2CIce9e2cJnl0AK08+Os",
-	"Gjkcq+yIeEYAgvFsA9GUhtGWDK1fEWvwzX5y3jHPr4a5BY9UkZhaqQPvJk/okCtJYERKR8oqJjSVruS9",
-	"d2Qvj2Ymw9CEnzM2MHnz6oelItjE6NHy2cA3IUYCHqkh9zyqy5jAjpAVYbmL8yaLERJawYMiiIFqIz7+",
-	"9qF/7nlR7+SX0w8MIpXb62usiQ6Nx3XZwFyrNuN6OBYDaW7CPmoMFUISV2KWwTQQoKOwuaraCvTOTsWN",
-	"Wrh2vvcxEBWEcHfD/eqDPAkPXFpnCyf0F/RROGDn2UCDQ2cDRwSOwTHPynoOi/mj7JASJdYBgMbq7tQW",
-	"0OSPm+0Ta/QUXcobNvtdV/wGtX2tpkknbiwEFgbo2xCzHXo9Aq12booEetb/z96/LjdyY2mj8K0gFN8X",
-	"sjtSLKkO7m4pJt6QVbJLM3KVRof2TLzsXQkyQTGtJMBJJKXi2I6Ye9g/9h3M/30Le9/JXMkOrAOATGaS",
-	"VJUoqTr8Y3pcIolEAgsL6/g8C1lRklRL/Bt6ZNivjpAD3Pz2yS6LFCisa4EwOhTNcD/vIddHADKVlZgY",
-	"W4m9XR/UNkVGrYv0doIITRS+JSl7+uEbb7+43/m+Rs5OhxA60uXgfkQ0rFGgoqGo8Tk+ovGZWq2vl6u1",
-	"VrBWFJ4LLrLZXO1X7UEdZxaX7CAi0ILwA6LUROhPjd1/ouxWxzkWvmJpvegi+7rrFGs5p3ehUisENrLS",
-	"TKeKCAsh/oc0NO1VW2/9g7/qqkJ+jaXA/W7dnnUp4crKqFqc7Z71URH8uclqzHQ8agSf08V5BKjjpvR5",
-	"RTPiMO6H0QgV5cQN9WE0wiwo8LUTV4vSNdrMkMmE3GlbacfaJRyRtuS4UF8TCPEiMe0SaHRciY2houPw",
-	"T2Ix+Xdbcjye1FusCfdnF3d4TYoZmxe/utGWVXk0baDgtJpZkVGtVog2anPXE4cRVaj7I6MHaQzAYPtG",
-	"CqdnHy8yQlvwZUkcsackQIiVw+Mh/2EoCJVyXOU4or9FGM+F3IBoSQxIPffl5s4EsnY2Udk+K4KFaD0y",
-	"lznfkyLyYSi6dMiewsCSszHwG0DkyqsHcXWC8OLEgynjhASx5yS1sCtIIY/DRWmefnKfyu/pGZRVwbb2",
-	"VlInNbyJzvTSuuTLKFAaYXz6DUZ0KjBrO6uUcZ06MFdsVT4sPmALpowXhI4pLopSx2RnVpU7r/+8t9cC",
-	"E/OYwDC8e7CVbarrZzq4cTqANyrxuddbWczUE5iIMO21dNvva4jnEBC+mrcZb/VUVuNop0PDYszZ17bX",
-	"p4dX74/evdxtiOCbN6++a9nspTrXGZ8vfuWD8Pv9Sy4u+AwtKbyoGzJkUQgmXCzmUVMBJTyZs8wZImk2",
-	"QxURlzbF9Ul51ShN6utvvI20494w/dYXOXnbicxuYvVlw0WpjLw8o4XMy/WNnL5ey8oJTAtQLu5uoGDz",
-	"t4JXlWb6SGaOe9Qfpk6MFFWaaVMZIPwlysBnGz2YHl/DdyRu6JrzyCV8FV14gIEsRnlRAR9Om9eIXPdr",
-	"dfrQEzfS5wPTiLt8up8P1RB1vXAQIdQhahT2OrXUTDyXGz9+I48s+RRX/lfWUQWCsiw2gGv6dQcHDB/K",
-	"9UJO+PX1a+Cp7sdCfJNixyrDEuAoDtlaAw/rv7XpDV66uU9X/W7o5R+q9r0T6+/MWJsPClVvSmBlT3VR",
-	"6URVMpOVhOj9RJXXuIk3ah5BiIO97IEpnQV9o+aLW3sFPMZhdzeQanJjPwle3mqR2gRO3v1CJ5gyXipj",
-	"KxvmW/TBi9GsGOUPXTB9iDWbuHRcxvnD1ekPJ6enx28PhBRnh+eXJ4enp//+8fz4hytoOTNaiRulphxn",
-	"AOtBfG+qMVQQYrY8xfkWKjus0p44klhbnVd93VpffagDmcf58d9Ojn9enI+ojNknCGpq14vLBHjrE1GY",
-	"OyYM8wV0fU2hVS7I7PnUf9qOScUziuKjXNl7Jy0lxTHfPJoVMbVReJe+ppdBsvPGz6aybAXI+AHWrkND",
-	"7/3jaOh2uCdZ3oQllFaMJayXue1S2StODq74A5+ccyqJQLxTKO8qioBnTrXJ1bg0s+txs9dUZzUCm23r",
-	"qy2TCMRJThSXbI4Qw7VewY1uLb4d8o3UhkypaiP1bbpXR0fHx2+P30LUjwvi18mDQsZgLOEIhIKZvDqI",
-	"G6GBkNLJZa5nCA5flXNscDUUO8yrJGpYrfIJBUx7WMVbhdcZS9vX0YSDtROKzZuKCZ7ltRQ0qvrCxkKN",
-	"iEggnH8+iXDrAhsHTKOvqQzuh8OTUzdq8xcfRzIvaj+79IqGS5+xcmhflDK3yqkln0S+Nga7yMRADm+g",
-	"quVC3apSFoj9IwtfbuO+NCUDAqMb7lws1P+FbgFJhUUqo+oXTOpwLRGO6wPSgDmUtPyIawUaGMKU5A0C",
-	"RyJ0f84DqASmxYS2MlleK89SMOFKnAlml6XG1gDaxgMvurxOVDQW6dZlkP5cEMz6PBFDY0MVbId27xxS",
-	"8oLQ2YdjG96B5ppE0WsGd4NYPfewc1cCXYtYadRR5br0xdwAe7u7fnFMCeuYCJRayDtTalplB2Iib1Tc",
-	"EenVSFwUm0k7hjS677ifCzmdKlnWibiWzW6hpPugthhcRR56+oOc4UFcr8I3Uki0lAtVhAd+r91GgyGW",
-	"tbIvoI7fpCmNT/ABud+f9LIPVw8uPcssASXxaX8CkwCXabVR7SuyXsUVWdgTsyISVyvBx1/wiQbn+tWu",
-	"yOR8AdyFc5SmZGKTucAmC8quT00OQxZQy33pfoqj97UZ+S/YJlUhtCoZMTIFg0Hgr+oV9+5ihRjhbMpl",
-	"51qYWQWl+TOrRArr9U/SDlNCoMTr2WcxS2vKdD/isQI7A94YHoj3ytzMsKQ81xG+hwevuDo/5bVKT3N9",
-	"kwoMvoSro1TwgqDQpwhyeTLiLqfcooeb9LW0N3HJf0+8NzSPHAHBoFt6qrKeuDTieiZLqSulQH8msOLw",
-	"ZdRNIcKJ4k23mdLgd8iyyFWJP4ASXcL6GyiA96uUdvd6bqHqzvpC+aLIKT8BrrmZumu9lNrKqN8UhNiG",
-	"+WSqwG4L3kbcrT50nh57YYOc72zwixpW3P8TdCsusPOsrFNEeqhqGB61shBmn4ftZXn2tgl2MDDBjiiM",
-	"vlaluFHTqgvvDKe4Krbs/rVfD9cJ6f4UU3clTmgXxLorUMrHfT0VB9NkPdceqK3GyvJDD+LWDf9mxIMA",
-	"Fpmblvo0LQAlFpN1bbOE4WqzhKartab73g3xO0R3T/BHe7u7Prgry1LO3ce2mkNA2Fn/Wx3vxqI18CTX",
-	"JEydoXL8+HMi5YN7U5XcJzzd4Msg5Chfm4TiTLeVc3yy/aCoW9QW0C/SYaopqO74PMS/29dF3Vbd6zJ8",
-	"4tw8yNQ58NMsi63zZcJctdx9yF7/c4qy36nB2Jgb2x1lV6ye2Cr4mX5Siw2YW1Xe5upuZWQ9kDSaEdUW",
-	"AVpVzrBVuRZXl0ftUXV+yCajoPyMjs31Zswov56Vym7GYqOOiaVVuN5vgMmUcAfAlKK9OsRxals1lcMb",
-	"pMFaNxPyixm05kHyyoo7U944W+JYDsfoZNn8mn43kTofKVvZbWfFcN1S286e4Zw2ubH8iI59/cUMNrOV",
-	"yGeV62vbnTMRU//+vHOXzuwZGuiR+GLMoNqWbxYdxMsLhEQm5pbq3EZ5oaglliJAZAgKa8RIlm2Frphr",
-	"OPrw09np8eXxW2dVobfa6+sVkCKdwCCdkrb3iJLGoCCbwgSJZG4pKshKuYtEaGbHLzJ1mw9xwbqkANrC",
-	"nIeGCMNQ6ezLKKdTUPcwCgFw5z5IAH3jU2eFwMvsi1JdO3+txNQGbfMMMnAEH2JVmQBeFFr1OhO3qrSI",
-	"E+r+NQHvwv12WOW3yhdO9vUhE8qEFpk3uzQzu+9p5RFaMoIUd3+Isg04QepvBFvfuokaANYIxUv0iL7e",
-	"S3Z3d93/hUcBoPm0kPojsXvLgblV0AMYloqeiB3R/qHOmH713RvwnTGy6M5ba7n3Of3qbGbHb2HQDQVd",
-	"wgOeBuQpvF/H8cMlTUgkNnP+3GHpCrbgPjhjh7eBj56b+9Lyp/gMvvgVzs9SAssLVVmR4oum4BpCi9Hd",
-	"WJWKkgr1ErvcMkNsHAgBr55gygtzbYWZVT1x3nY64cBBjJ+WN8pNdkE/1coDPegEUhfLGL7B99TyAWjn",
-	"qoQny0o1RH1TZsXaApfrpxG5i8pMgXk6x+7itSQvZM7XKNPF8ba98FCHzI7SQ5N1FuzCl5dW7Ma+3u7L",
-	"10trc+FsaFPlI9rHVTHJO9bi1vu7Kfx+fmVVadMoWUhHTtCaAEjMrBqaieqJ9/EjIbB0o6YVqmaMavaE",
-	"W17oYOtr7GWEaOFYtkUmW0NEboDag77u5rXm6yxzpmtb+pzr1eAAdnrRurF79ZP3e5scz7vNrAvP6BMx",
-	"JKPBRZYOGQ5oeFlFpEkh++QMJk8uQmWgaKTd5DoT6a3Jp5jbxt4XaBjSfe3su2lpbnMoyQSQB/yCQrhl",
-	"jCO9fCN8HBcy1+kUuU9T9v/jY4XZ1VJRjJhY0WlUd5KSvubuPQCP4DR4T6RF2+kINOAQ6KZnUtgf6NQp",
-	"octv4jvDIWUlCyW+eb23G9qw8w8X/rsJXllX78+Pfzy5uDw+P36bhm+C2fgt5dG9yj/ANinrcwDDUmVK",
-	"V7ksGCkClhJuYL4ZL8elqapCcdsi9plXZY6t0bSRPH9sJU/EbOoW8C+Q/7eM/PDyNeDfuSUA5ebrBHgL",
-	"ICDumwXb494jSnZi0viNM2JBqhK+s9UnCg161GBA9XBCprL6hO02NXOZkfP7vhODeaUs7TMOd6MgFpRi",
-	"6R43PVCDFH+Jx2vDy8AESV+/BHt7IKvhuNlGDARe0F0fiQ+DnqANJIdj9668Um0a+n24NTZoVLunPKFR",
-	"fQ4A+51aejYZYBpFVpWaTN0tSStGhMkj0jLepgtaBMvNHozfem3DyL1WnWR+ZusFxe0WeS0Z+nq3qbxJ",
-	"u9oXv9J/nWS/v4gO/MqQG9djEB4D5RaxMCiU+Fg1LFVle+IHPgngBPPHsYaB1h5ZzOig14EG2uNxMzs+",
-	"iqa8YWMgftRSlIQNisiS4Bwu7bYFKzpe2cWL/L522RmLyNaCMbtKjl4MCzPLdtx37x/Li5/bFdK7AJn3",
-	"RR/OnqC4dCKUHpbzKUAqIrpLbr0IGl3MD2CtFMRonO/nO9KM7m62l309LcF3A+0ft85rcX5xyHfC2fFP",
-	"Htc6rx2VUP/WmHEjIBOfDlBafU0wKbv8GktDMx30iW5D2o7OBvDY+FFPdiGsfWZhgYsitjy3azvw6A5x",
-	"41TfKQxXH+qsNHm2+pSvKjFf7/jmxj7S4c2vtbObb9R8UwfXn1fGlpdaHB+Js52Xb74T8ZlefnqhokWK",
-	"Ua4KqE2b5Nbm+nrV4eXg6hcd3hNjH+fo0oP+OLhffHDBLXucw1opW23ooBKlZ2SGYtbBh/lrvnxw3qGD",
-	"k4qR6CtQp44uJ6F4sfPOoSy2uret87UQJUyLO1NmFsHLoLQ6wp+Q5BDTE5ADioO7J6Huiap9JFTlo9tK",
-	"b0QO5Yowb95MbnB5Gb1vFxBOrAwYZ47jkaGm38fZSNW0EqcqWz2OBnBPcU97MhXgHr7coQtyQjL0RM6Z",
-	"O3fNo7EkfN1eoxrSoWvUqYYvs/4j3BZCkLKUXwwhFAY174IcOw+P/6rDtv49lsVrw/I952DtiqIMCNmW",
-	"8baxqEV7+fdWCfNVNV1JuctQQx/jAPkRtgHBcD6QwxsO3wXwxqRWV5FXFusqeuIIWQ7dp0dv31soK79R",
-	"atrXWHjhVCOGBqHKiqpvA5K8zoAiu61TL0zNfU2VfV2oa1kAjQcgHOmASXJ+fPThnKhAxNn5h6Pji4uT",
-	"9z/2xFu3Gvco1oDvK7/aW48h1itFOhFvj6ES5WmqNnBN4g3pEMyuRN7SqFM0LFYeeLWGcVf3LYbp8svQ",
-	"Ejp6Znv2hEVdq7bpgbvhv6TRvf3g0zbHi9neEF/f80108tD4T9IYv76wPUKD/MrSLmqRr10oGtrmtDPJ",
-	"UUTWUByN2pPGDfdiWORT+8A1hD9RM0hYT6KDMnca0WmmVE0mxfnx4dt/j1Uz22NQdBBXnHCHbriOPKEU",
-	"XZ9IOzg001xlnLAMMg9wU74fFW9gzCtGX5LWqsrSd6EkHrJHkJKN9OpJRR4U1NRAh7+ZlUPV17lllQvd",
-	"O8Sshry6oUnUrTpzHSW1v1BhpDhy+8KYcMNZJdyamBF8j1Kg/KuBus6RtdfX99+ouRiVIC3QxEIgxOmo",
-	"NJMLNSTKIs8PHTWuTvNhNSv5d5gGTisDmGOywma3vqZv1Sc4GnEzXM6tQP57uNBcokc+H9aVlAKMp+93",
-	"YMK2Jy4M9LEVdGUNiYcBqdz7Gt/LjNyS66wnPiChclhCECmkQ07d3z6MQiK5VECCc43Mz7wKB8LzYS/U",
-	"+muFy82EN5f5RBW5VmFMpasyDylJlISQDae58wwTX34CITk3Sz8fAJCkt4DyEyBYAX3k3PxIBHF4bvPG",
-	"Q0QCAL21SM4FoYMs82EAZzd60+7jTyfvry6PL3riEjK+pQRMSnKw8RQta57ywuRRRJkmdE9YL3EoOkiJ",
-	"MvKSBAzOc0NNrMptY+PmChwWfR3eOuxuSDDXtAy29gEMFv59WU7ZGeRwnhrZZLcGkdHbibrrVa47rJu+",
-	"Mt0zniTQsPLaRKmOFuxpLkxIF8HpIVV5PwN7xT3JvtzOrCxWZn4lxOpVJt6dXoir89NEDECnAfY9WOHe",
-	"0NAZAUASJsrYzMolh0EsnoXl1vsZzfvq/PRRDHn/vLLokper89MntOavzk/dPtxBS/CmjPtuOarUp2oH",
-	"de0aQSw7G1R5xUwqQ0kEi6D8nURGmIixGhwBkeCi3U/+ulYrAlzuQrjEOT6GzPjHLQtIVeGSSpw7VEh9",
-	"PdsYUdQ6gaW6bR7N7/FF6cWvvBxLY1aHIDTEOElgIUZmKhN/DrwiaKpxkVjofWZzB57oTODI6uaWBer9",
-	"C/ysHon2bsxnjqrKvKWR60qV5QwqhxbKyBvcafBslHhnbbAIrA48eRF7XIHuriUnOi0vNM8lFFWT5HvG",
-	"pe4v3UlbVJW3lRqSvz86E6//nAg7cwobSNzTRKTTauf789TJafqf4513Ulcew4kakZD41bkoRudDWQCz",
-	"DkhlevwebFA3VEdVO09i3cL2V29qvd0vWzuap7M2eDlnoAdFD8hSrOdNm4dsyriXKSr5BcvfHwpx5i+I",
-	"ETaJTNzySWdP6yxH4t/RQtDamSysJdwlcm+N4VGeIYKBkExE4tbX6JzAKW5tI0G3NwPOSGByMqHBJTgp",
-	"HuYBfS10h6FQlhytn9Xgb5eXoJ8I+MhX9sbvSvwdRzNF5K+DLjwJ76LZnjiDTnvni8+U7evIkYnHBiAq",
-	"p+IQkWNs7pYWXowwNOAzqPgGB4tYSMSgoDkfu76hmKzpMCU+AavJ0+Y2OpatbdvXsBXoh9EKvNmNN6lN",
-	"KZ/Nqg6NvEHHyT+o03ty+mwiP+1A8fLW/ncv/7r3+s13vz+Lm+Kpb4jDLIsUzpfcFAsltx25XTJuqH9V",
-	"PXBs8l9nCupnxS9mcNA8KJVVxagBT4fAdVxn7oNlmBItZxhH+sUMLLDaa/WJoO6CbcSXfYQc5QOJ9zu/",
-	"VG3Vcmb7eixricQuTVPdGeH1v20AKbrz3houyUdQUlkLk2xbeO2+du/4r1fHV9jZfX71/v3SqMml39nN",
-	"HHw//qMghoW3WdYmjsvzNCf4J3eNRlveGRmptYwvDY04m2AF7sShFem1qs7huyldPXretGa86YJcEndg",
-	"zpSG7mrfWj4yZUeLaVEQ0XuP2EgHUmvlK5MALXKYT+HwIgEqfqGDUvAsfB+nvll/AZ7QmY1ynz6QzETr",
-	"wIKz0NEsM4S5LOQcDMV48SIxuRibuwfxZoMUvRiOZbVUlAoIT7hf/ITGkE2DmQK6K6r3kSh7C3uZtoc9",
-	"Fr7Hj7h3mQ/+/HBUqXJrfSynv29cxOiFloVXyMYMcEcNA5hs/Scu/1lTjMn98FHgRxNpVGMvpqWyai00",
-	"RS5sxDwjZs+YvAMLrZ0ngfDIRsjMHdFKlteq6grh4W/PaAYbFa34UctkK7zkYI42xoYuQpxQd8QOme/8",
-	"dGpGKzHZ1KvBaD+pcrBBELWqANEg3a6HGSyVrsSgNDIbSltxOx1jLC6rO8THnsOAX3vtYfQuS+sP4WWf",
-	"d+3hKnHjg7wN/a54pkvexBbJSzbJOUad2zgB6DOXwzHpklqLVlUBnLmYq4pKGGKSRaQDg7v3LlAGQ891",
-	"BdA/SV97dungXji/KMh+T7zrvfzutbjNM2WwZ+fwSMhZlhvsbMTBVSZmGr2wDHpHcLISYkXWc7n6fu2+",
-	"xm9YodkywB3q677eQT+OhoiYEeg74cxCkMuX3qe8dT14zxjSvDFoqaD3IBq0jr/CFPtwKd2VBlt5Gg8m",
-	"AGpeTAK0gLZzusXTpK9FY2pNsHWeGdGr50Zj5M5W8eOwhCW8ahWXtNJPGVLyVSK+S8TeS6yeNk4OsA71",
-	"u11hCWTfDermFr0G/HZv15OP+67X2XCorPUTDWpR6cw21kTpjDkRwyurBir9Icgtug20yRBg9LGsugT6",
-	"wobKmI8TqecfSXZ8RwK7JMCmCm39oWv+L/44QRVRfhsUFszSD4p/hTH54o5G7Osw5N7ubm+x2YnJ5gup",
-	"t61IJ/IT64tLni5SpENEoowuHU8Btg5zH3AX+LXliS7QF+PfP0L58MdK2Sr1vV5Q4G+ityxn2vbEiUbq",
-	"b2kVJnDwQ2C0Rz3T5ojhXjbedGNxQnwKPnOinojluD4NaG1a3aGPipoEd8NGVWts4QdU1MFkrXiL26+4",
-	"VU1cSyyuF7/iwCery/Lxi+7WBQ3CVVJrqBHqZbyTqBZrnJhMyYqhcHrLvmYUkxaIrDLC3oTn4IS6spxe",
-	"P0gGEwlbbGICwPZ85+KR2XosQ26pEZfguz+FeAJkVmSpxGLKiuoecvr59lmyVEzzTmgtkvgHQ9fy54sP",
-	"6Rp4/2RSgYlI5Z6xXHo2bLBUJtLeKCg6LJW1qzyaoNn/AVwafJmlJSz4ul+3U9MwErpdmVXt7CQjcX4x",
-	"om7KEYMTzdGo3Z1UMlqp3katDKKVMneBDB5LX3tvYln+FXZTsXJ3BllZTabYplVNprZGXMZTBwpcbovX",
-	"qroz5Q3lcPo6sqbJRMud4wM0OpDIdZ4Os+bjheH5j+p2+0RmqtfXJ9pWSnoOHZqEN+eA+iaEi9juDcEX",
-	"OMEUSa1FiVKAretOGvX1wFRjbOeHAgXyvOIq3Chk1bKhhNVKWTSnRcCg3tvdZTE6WLR9fWJdVtjTLLUY",
-	"gj8rAH/Vq6YIGSup9XEGCp++bslqxQ9YUuS7cKVuzgjFhzypAUrvuVSFYXE9nwLU+U9xvx9mmLKoaaSV",
-	"F/pCOqt+J67s/Dxm0D5/gXc4g04wGT4ZwwHuC3HPFi1hbGdadsXzstPUXFLv9tj233Jx4bJADlk/voic",
-	"www+Q0q+rLCtu72PGVY8XTkoVa41OHS2Qbgay1ivIscOVkpxgGi/XRBJ/hD7JWHXpa9j4VRezKLbhviP",
-	"3D/R6VDxhEBOAQx8TmGjev1AjiBnHr1JU1gOuCcO2M2J3zBuneZD4vmhMIjUfi1RZ5aE0Ui8xGE9c9LX",
-	"v5hcx5UXkc0RtoAvKaisM6P6inLc3ujWY8d9k49+RzxRB+X6d0Sth/K5XBhRV+XnaoMVF8dnIswsD+JH",
-	"Zm4VXcLT2aDIAeTJ21989CYqy2UA8ATIKN/yF0U3CeeVQ7gEJTOWFtIDfWdxTn3kIzSVERGh8vH3Wlyd",
-	"cPShIfmwlmJocqYKU7aoAOwfLAHYpK+hUx3e5OXuHkJI2YqU4d6u8Kj8pOawF43ZOsHwPPMm8ETOoRST",
-	"A5aVr1BnKFZPdCBrl7b7IU40BJN5+YkNy0yUz5L39YWJAr5u8iEDY8rISOAJV9BuuF+Ls+b648yqtCd+",
-	"joOs5QxpEQKzQU1nIfYqKDsf0ax/gwr2gb10vyuwS2VgITqurHMU6uCxL2FG6ML1NZ7EZgQcvvHR6I/o",
-	"Cy0MsevhqeDnsJ1Ee2sIOgh/ucR78x6Z87qwSpm9sgZRb3ZAVy1goiH92hvneMCBqfNkQsmwDMy9Xn7j",
-	"C5Jirx04RKvssU2Z7+7Z3TaZO1dPoX2B2PELdG+tevRlXD3KcD6d8awTdASRPxZN7EGp5I3TlaUxE4vh",
-	"W8v4zc4squ5MXC/SEcu64EevANgHu4/niQcyt6KaT1UXwRrE8dal9aNpXLrf3I9H7hmE0Gjyy2JnAbDp",
-	"+QbPeI7dwTMbhMXXHvGfuoNm0ftzbjokiJEn/TZ3ty6iww+BVBWYQT1OAfyG4RKinKqzzCmHR3+fTCuA",
-	"FVJ9TQsk0kLODXR9W3Fdcq+qU4MjVSqYhZ0qeUM3oRR3apBrWbo/m6rIr8cVfeCmwWlJBMxL6cV6GNnJ",
-	"0u5IDK3UhsxrGv1JYi/8ZstlP8Gc1NZGRbfdbMaom+SZtIrvkhALj76iZLhWrYu1v+4kWQzsMoAInwQ0",
-	"c6j9CWAUagodmnwRjYIophBWEU+KL7bLATI4c9IGRAQ8CAdFiXcBh/QAHsRfPFW6o444ltXNKs0VQrPJ",
-	"+uHkfhoQ+6+XidADh1raBIrbvJw5PDa22rZdiJQsZ+AMQfYWKvbA6qaoDViw2KGFeDxY29GnoiVGvZBg",
-	"dWw7zTyVw7yaI39+XmGoxnCRCQeBwFSYm1nJtqfzPshs5ScRMO7IlIM8y5ROwcvoa7n4zoAqgr82I4G6",
-	"PBGFGd4szMPWdTKStGUpgZRWBgz12CaiauG+dj/vDpA8iup+kpDIeqdwE4BS9z2SywMi62r2tkBITb2/",
-	"8Br0gaMgHwBDKYXnpwvWO/CWQtyAlzxgTiWQcMtE2p/t7r4aTmWpdAX/rcT//Nf/Kb7nsfBzjR8F5ihw",
-	"QaN9tH2d4iBsNGS+9zg2ixZ/v20D7i+f5KQBB4Kdb/TewqqqQhROD27/ZldYJSGPbOrHF7ggDBztnjjH",
-	"W5BhiGQBoFZIxg4RXPdfofBPqzvKS3r+e3CD+hpLjgieiBfCqSSkDSJMJ+gPc2PThvwMhYvZDHUBoP5g",
-	"UZ+b1bBw9/YAAuETq4pbBX5/Cn+3hxVAb/V1PnLfwb9+7y9mLopkLUUlPJ7mBdS0VuELXiJ7MFKWHrCJ",
-	"ACw3iq5yYgQDBc9EPGGlPOaWtATugtY2ctCjVYHxubyE4TngVjnLI2odrHPi4SryK7nf/RNKYZ6RGCLG",
-	"Z18HEXL3FkXq3X9awQYMqGd4tX3/POfIIlkS+5y8hQFpjej/eH+QAQqfg+EkfhC01PfEIXdd1e8C7LZw",
-	"guikg8JjXNarMyz3pVTwejdzh48Q9hqni1BvLdtN308YtwyusWujbPddVjus/lShLegfuY0Wpe0AXHTX",
-	"fcJUGDVNlTTCX/VTgyITNYE2vL5lBQxo4Wps8HSDxSRMXDVIXaN77vVJk3b7W/7Ebeja9uM/pc+1lLNO",
-	"3fG+DOa0hs/p8nY3YuMijO7vsH1ru2bh7n4BmvKBb3BInEPH5uLEOaABoYe8oViGkospQyUkHfamimhc",
-	"BmiYLtEQeCEk2FY9J2tcWlT5Yk091XaEanfWJiO//iHwyDUKh/Gd6Z5+TrZoYSi9cl+ZXscopcL/1ZDe",
-	"qHE9OWHUGoFRa+R5sFgqbD2I5VhmwlZmOlVZT1y4/+iCyYby34aT6Wt+3X3hu2Q+X/zcBEjDfe9ffZNu",
-	"EKxNeFSHEPp3Y6RQ71w/J0GEsmE/VSocvrd/lDyk6jybVZbip8HBgVYs7GvlXKXz0ombP7cIuKUy9jAo",
-	"hMH5F+XMmhsFeg+tOQ7NQtMmQrcmYu/lX3bF//t/iT+/3O1rWYlXuwgta4HkHTOeCbleY1mqTNhhqZQ+",
-	"EKqg8zyUE1VKz3wSyTQ1G/s4sf+RDGzzyIRKEWb8AlZX0rCexx1Adgh5FG1YPT8Qg4Ih+OMTx2jKGNLT",
-	"hgeDFreeuILeJgWh61vjuTUn+Se3nAhlBJCOZkSvG4oNa10DuaVeN+5yw2TwwGm3l70/i58GefUiAPqG",
-	"PqjcXWqVWyp9nQZ82gZMb9SRhwdKA0enbFtkCNGgo8w5UCuk1mamh+D79PVC5IfeBRvswQRsV2lra6pl",
-	"kEUNazepWdM1pqlombSz5HUsvwdolOM/OIlOuCmkraHfyf+KHhvKKYK2r49F+h3Ni5GTSu5rwzqKuG0M",
-	"KGjxOuhrSDH7SduPo1lRpBEeNMX5cHZwu0zcqQy/oACS86u+Sb8//3D49ujw4vIi/bZd+cuyatX+G4i9",
-	"1RX/05jy97x8ntNd833oBw/yDzJNkvRFuZYXDCX3wJY8ACY0lTncAFM4+la5bYX0JH3NnS3i5Q3uPE4u",
-	"rSsogMBWmiqG3M11rXOrbF/bqVLDcfOc0qMogjLKtSxS4kb1ic3r0twxg+3Cd6GhBjlRQiljeqPmaU/8",
-	"u5k5ZQFpJ2w5kFpk5IMwpk20BqDhThYTCPWgntEJQL5pWTDYXwz5LQHfzRft+J/ytfRyF8rf3ZcCVT2R",
-	"Lr+Bj8wIImD+zhzNSlB1HlkQ0ldQkYDAdJf+ZqnPikqXbtSc2Lf33ewQ7w+mSH0Obsk4B9zgHvN1WZ4K",
-	"nMrSOiNBYYP9fCMCgZlVcNuZJmQf+m6eIU2VQDtowGeEuR0QRFCUNPGt6gnmUyYzjBd5GCFTirTKJyr7",
-	"aAj3XHK4zZQiyzOyt6IpmNJDT44l1UO9fvlXaESJmbej3SAzquYacMoSoNVrMibWvkLbQfhgdY/w4Zvi",
-	"NcXRn+Q64Dfrgisn0cYb1duNz+lSOOPQKU/2yy4BpbMH1v9vcxvwARph1AQDDLbFk8fa0cpMGzRFrTEc",
-	"SiHUNGdfO9Xpv0grxtQeI4N9Vh51oDLOW+GizHWNVHFM3RyRodvXwdIFJ8wZpT4UQCANOjuSReHzE+4r",
-	"9C4H7n1zfe2GhV8iaddQFR0khsc66ywhePAYKL7vihQmwqVWVHFEvCfPz3c/1tmqIoOuY8JZlBdjqbOd",
-	"wtyp8oGPTZsAwnNs7XbbtsJNwQkNiiRUsRr679rPpJ4brXyqJPLg3AilzK3qwVfhQJFhMqYLOXMPpLxg",
-	"4jlC+PrGZCL+zaNsdN1Pff1wF9Spm+87qbMN3U1u6Keh7IzAx7qgsiL5eK41A7A/TjZxi/iE/YTHx73L",
-	"PYOz9YMHQvsIBw+e03HwmrU1oyhc4L64cGWF0wb/i4cNbWM+bfjBA523pfZgTk8ORW8wQK1UACp/rLjJ",
-	"hzcMinG/U3ruXuePU/psTynsz/qndKkB6Q+oc48emiwO4meNUMK2FZN8WJrp2HmZPgHDEVcgXItjzUkU",
-	"II03Z6Ynfvgw4OJlGZ8mdAHhsoxdPWcHwkcLD/Enmjvu49Crs3SxxWjhxKPDvnDk38WRVR8g90ZYs/Bp",
-	"PaNWUMV2KHl8DeU1TcVSi8R80S3u9tUX5sWgm5tQFu5hfyiLz1cWbv0goNOOj/oAV7s7OjuyKDaiPZxH",
-	"FY63XVQYNWVhO7SFJXURFaX1xJX7ExdHhWf0NauWganGpCzincYP2bgIP0xWaDLq1zAaeSb81O7GBgu1",
-	"+pq4FIk+B3TSgj0Cf3XrnX6+hogPv3vf7qqkqHUUo4QYW2wpFKYg3dh0lIhBMZ5/rb7GZF6XfjksiniR",
-	"NqhcDoviUeDk6VnLSf1DKQdeSPUmtWemVZrhoYdVK9PSTMyD2ySXC9YIwwDg6RlKH6Rmek/pM+FAusnW",
-	"Phv/5IMvtzzoZXy9Ilbdc4aWmF9wIBjYO/Tx+fZMp6ZQkWlCqBN93ZhRs5i2LWxw5kPpccnsdSmBxjSH",
-	"7lvkE6IGdVNk+HynzHrisBYdaHVHbJUXBfyJ0ioZPXH9qN2iq9TX6/hKYbV4VUJfBzqFSW3c1W4TsAB3",
-	"ht9xkx/NNMLnPVUs/h/EPqJN6wSQfwBN5ktgHliXvZ8VhRgWSpa2WWqDSw1KBr6gsoBAFu9KoSTYQg0b",
-	"w4+UUmEG+TULB/4eTsnnBDtqR7OvPz+kceH79i78ZmyoaoLHf8btps/3MM6q9gInG+3al5/MmtGyHCcT",
-	"Qb5QBIHnstZoijWOVXTbxoQAkFRpv+Ww+bXR9wqC3dcP0fnq+0YIfY/LJWxH5LC7yy8CQmgY5F8xsGf0",
-	"JkvZLWq5zxp7CkA65ohKPkerKdoGrLcgyXiOxCrJZyAcyLjVrd3s/9J+33UO7ItfnQivwIqOs9j+DvF9",
-	"CMdwqOvdWviVMYGPxdcKZrXvTHnjbFqMLyA4Gew4yF/iu2XjHnaqFWnpiYBkMzr70HM2QQ9EyPr3sLYm",
-	"eg6a4ZI+dab/cr8Db8yUkHvar/ea+dvUtyuN9L5eJ8jgF3VssELcBOye+FbvatBe2wf4l3x401Wd36Ld",
-	"3Nc77PXNq54utYMLUnuvZ3RHuyX7Amv5M7mEV3wrWtUr0A7LwAMuY7RFU4PlrS/7YgSgDooIh4Fg0+oG",
-	"dLx3vuAaygcbmYJkMUtwGMwNxrfng4WwAzai7oa4I+cZ+fBC9bucN3XSdqsqSkLtdQNhYKxK9UhO+sKB",
-	"j0GZPUICwHY5RWKCZ4/LwgQsMihgN5TR+IWV8AWP4KyHJzwJmsE/iLvuUQ3qQTwQBVNGpaH2wT0Fb3i8",
-	"kJmzZT/Lmf9sVdYdzYxCeCYKeTlRmeOR0eYOCpNbtFdP/AAXN905cHKhAhrUQd3IYdWElP9jCaRSZOSK",
-	"OdDfuL8gzhriF6yvPi5WK1Ass5WxN+b9Hh+564lDtzvVOi16y0MRwaSipg4fUETDzP1xfYQZVNz1WsFW",
-	"ghw3+3VMkj8ieQuQ4ZO8GT7w3PBxSPpBNIOvcX0BrVwPHNpDpu3FCtxmfg38DsjuUteYGcVdfWKaf1KF",
-	"jREjAAgkiZDIsQeOOgOjRyH7c+7O3KQlDRlqfJk8jajCPOIJ+U2N7ry1HYp7FCk0W8gU7LRvjMRMyap2",
-	"qvOIN3mDUEb+MY+SdFx4t07kUN7NZ9WsK8sqhtDpLv6NOILvUfwUzvCvpRq6m93J7KYu9nP3iBWXeY0a",
-	"flqaoZuvjzrknqZnWsg5taNqknrEAKr5+fEZpfbG4GWsF8hf0fC+vD+9fqSei4gn8cJiRw83PmHE9rn1",
-	"q3/ZCbjHVbYqGA4YRP7LCbVFu4kRKaTRiuiinHsZ87Vwd7IbwubX2nMkzwdyeCOuzk8tChjeIl6knDYv",
-	"zF1fpx6anZ8Pk08hMOdvGVtjC6+M2QfiGXjIzqws0hpzmzuHqqS6ncqU84GRJbie4qez12IE0Nx4UTq/",
-	"0p3lCrr2hjdMB/n2+PT48jj11B9Qgwgof8Min9oQ5ZrIjPv+VsXZz8N+fNVR9ubrLCUFjsTqa4YBjoPk",
-	"ZbyPy47rwwbL/Yw6znJKPVXA5VpYFZXMtYRhnMvV7LfyPfGyEt94hHxPBOt73wupr2fyWkE2qoDaCVs4",
-	"X7QEhWG/xUPkPFjp3rGYg/9Ua6gFxJ7RqIcgCvRuAI7Q7KH1tYFDpJUaYQTLfbcyRhR5Vbl5qU8MWUyD",
-	"JSKtiqxMkfrAmuW4rxe0ups/N/ykrlwuzx75XbFNzu3nhmGEV+K/blue2yNkhiqc38OSchCzdoD0g+uF",
-	"KfwhagBhD9so4Mba6kv/M6i/MABuuazSO0EmNgQddA5eDXgQZJiDoWyYxRiBPXGO7gpaCPToGkMyxHs4",
-	"2jE11uaDQh3gvTYt1W1uZtx9hkWqgEJXC0WHxs8Gp1DEJ03h8khReKwlT8IhJ6reUdbXff2nP52bQvX+",
-	"9CdYvNS91gkaq/zCPfHBt+gEKH+MdEW7s5CNTUIfuEjdt9PoL9hLU82natsKOjH74hqwUMAqjAA/gW2i",
-	"KBIq+cfPCQ2deT8YZOdQtAWh9ymoVE+K4aRwUxd6kXBtfo5iF26NWkAIfPkxbiIZ6XFokD2IUAEAUUyo",
-	"MH4HCJCRSPV1BqE8DOFdecGkla01xMPfeCyC6BHh5wIJBelVLpSsrHuHH+qRvMwoy79IQJUg18dYFSj4",
-	"39Waff3v6Bii9U61fRLTJPhRX+NJwBurUPIWPAAgF6THIAQ5wiq4O7FUimIPq8N/+FanZnjjXuoQ8FlV",
-	"Fups3LJYX6JJyQpa5EQ0T3xtXQsnEQssXhQCkbqv4/v42lBVFI84CarCCcMvzrHjTdpvbYIDsWvF8VmW",
-	"lK2P01VMaXyYNSa1uTM0XySZ6YqI1igC8D7aaIQGHvGU1Vv4jl0UXCHnGNOeVYYo4UAbPimTwGJYgcyt",
-	"B8OhDjbfGizHiKWCtE8RPG7dzNyvg6NYboWH2hDPU+QsGwSqIewaOJIAL2MrY7KEcI/7GkiOZLVwKyGI",
-	"DtoIhfMXAL6mBhdVi2zuM2IMgT2X7pYBdYc1XFaVTusCLByyePXESQWWNtB9dNrT1NFWKu7LcH50Zrs8",
-	"00s/xqlbzq/bL62/zDKvFGQHL1YlyyL/at3SxkGIDtAjmOgB5ei26j6x5xSYkUURptr08Kz4WQ3+dnkZ",
-	"5zIRmwgsTJ/LyBHtfBangDz/W5yNaPf1goT8rVqjGsj5lC/o3e4rgu4BXao+LNxTuXRta78ZkRmbO5IX",
-	"ORtuAtjs0IoUUcMP8QEpq2s0k1gwwIYnZ64DLoAx0m1P/I04Bq9VJVKa+Q5nxKig1/+dEIxJWyudLTF3",
-	"xuaO5rkpayc84WmMnegNOw4ArVsiTk/+drzJsHxL2klqfjy6ek5AY8l38ro81bQo0S9+pf86yX5/Mcgz",
-	"u6lUE+/rqvMwLeRQfZ9nabM2BDgkZUFpYRD+kt1xsOkIJp/dcqbatErhWpXgzU74VAEgK5ejkQmLlLwp",
-	"Dv5eTpT3H2InVndA4+dReI9I68kfYXy3RrFIbvsaP8IakFSb6uPIzDSAwvFeOx+F/8gElPRRRH4fE525",
-	"r6QnmZpMTaX0cL7zL2qeBrhe2dfMWOpxVnPwdbmq0C1vazuZ2xwnZ9/n2QZ1wPd59szPf5DNQZ4RT4sA",
-	"IOc8ezSt8H2eLVME9zj4iA721EcfZ/GQV2Fr1AAPqISdQ5ejr71etcLcQmho8RKE2TUvwWdwEx0dvj86",
-	"Pj09fvtogodL0VREa9xHrX50kM0hVS0tNcYRizuYzbHuD6QqY3PHF4jJ5ByokBBYm6IUXGuNg2S5RdN8",
-	"aDJVC+fB1LO+1hAzldD8gH6sm0RPHMmyQoRTzi2/2hWZnEcozXkpCmm5Y7ErlzM2d26sjWZx+BmdYJVl",
-	"9WhCdK5k5jezRXvd13p3v2MVM2uVHzAt7iFAUBdWmmw2JHhgpzbK4Ti/xeJJa4pMmBn8HcVEBPpwdyGk",
-	"U1yetNfXh3UZazCUz6zKWodJ+VfnaP6kPXFBgMBehKipdqyGN1iXnykOek/lPNfXvb5eNC/4zWLzAgBn",
-	"+QM0CWCFwEnbtgdh7TAn41FNl1Szx3K9GXPBDX8Pe+Ef9DxdVAj223Wg1vMLQIrM7DOKR+Pzt8LbPaKH",
-	"rLLxZ/N2E39fpMOZrcxElcefKlVqWZxkKZ9n6oas/QxTmSLPuO0M7IgooeeWAEBHAycFyDlngZgt82Qk",
-	"ZjqvmKABK7Z8w16tAwCRvGd6KsHQyCBLaApkdLCK/+QGIpIcoog/XIDYYNq7V43hYm21T8R6nyCj0dcR",
-	"Lq4pMkU9btZN8loFzQPDST0HrOgOi2kevo4zRUdEfZKTaaH6mltdKiJTmmPvIPQ0uauwm0ks5iajhSU0",
-	"cdZChAmO/pcZ9TXJEKjz+Y9OocCBSKP2HJFiSdVVWaRec5NHhuih1yoiqAOodY2+X5wMIq0nUjUZqOxD",
-	"mV/n2qbruVhiwcOawHJo09fkY8EeLg+38EHZpPKkRzwNeDa/X2eNP4qS27DHc6tm81XxlSqfKFCS3+12",
-	"qNEiH97YDSjRI0S8IiGjxD/xSfqrG49neq0qJKv4Yaa1cqbDB876EqiTtzig5w97YAvqWWlaDH3dYjK0",
-	"iq+bIoiWG2qTouvGf7JAAb5d183vPgTcbXR4Hs81AwtT0gScbchCsW6AICvNdBOBbjfuWzJmH8K5b5G8",
-	"t6WZunfjx2xI9nh497gnEz/38E7pc07sY0mcm4iQDe/mi+PTD88iAHyQVZ0WLmtgMhBhU0JVZKOZrfEz",
-	"ATOJE8M3XFka3fie7ilQydDIg3nfWTaqGHlzEhN/ecUF5t9/cajrpKr3QeDZx0H6umkEEZubM3qwNYlZ",
-	"UDr5AXAvNyrSF5WsVGdtKUR0jt+/PX4LcfqTt6fH1F/l6QzptR5N9An+/0vDXmjMr1E3Qla/dzdqkQuA",
-	"DJaZqjkF3qXxnhYB+XAYuAE2cmf0PjNxp+wLghlNftJdrjVUndRMM0q5xL1627F/4wyGIrdVu3hBn8HY",
-	"3H3Adfi6Gwz4PZbVcODKPKuugtXC7os2nFdreKseLGq35GS8+BX+P+HrLK/UoKmtE9ujxBlEGQAshsIG",
-	"0pm+va4YLWzu1mNI0FLpeTQdB0UXOmz6A+756hP7Afe9Szym+RfU2bfFiM9y4MfybpQpId3rgbZqdzIy",
-	"09/G1RbuhzvTXKc98XOon/PcnNz/i+Vb01wHNBXddxMt5x4vgXtxtq0P1V7mE1XkWqWt9sK6GbGOODAi",
-	"o5BX1wEhECLDPg7eE2e51gxZPXW3Q+a/t2Z75lmunUiceT9lUw7jWa6fLE58lndm8uqr9ngB47G5i8L9",
-	"lQFBIXn+IoMmbm/cWMnUGT3EWSeJbyupIRO0WdJ4amtfc0fXh6Cvzk8tIyKrT9Mcq+DfiMr09d4u2/2h",
-	"yupubKBnVKQzjDYSYjO3mTAykEII9oYDgpjLnCicg7GEFSFO9zB8SJrdlu41kcMhrcazyUDLvADDTOls",
-	"X+CSADgKtra2lJ3UUKSg+kR0FJ94kKO4tCTgFNOlujx06bfn/HSjQCFBCrqO19X56eOFX7ji/Or8FAFn",
-	"KmjQuk+FhpWFWqftmezrmpCHTueKEyh2W6idicwLzH3nmUWAnXGzw+ZzIi5sul/AnL96y929xj+u4Q6C",
-	"taxU4wErZlEcd27UfAMXQGkqp2XgEZh3+fJSoUtCmAIPRxdzppjwCcq7sSlUXzsVe6PmPXEoyhlaPoEf",
-	"3PcWLteNfuabj6jwgzoEmkJW29Z37TiF4N7vsTWmjuZy427C0Gj5GbYIvPc6SpS+Wc/5JRwfA/u/6okL",
-	"H/6jxK+0N4ii26IO6dlftzKEl1imCmnhnjU0Ak6xuwXF+q3y8kV/AVXYrn9CnDcm5vBAvpRi8wzUVHAm",
-	"K1S8TrRBfeUGbUTJqNdjpLBgQSOWH8wVO+cQnxnYqr1iulHzROSVKOMCJ4R7NlrtR//MbRTxVhlMjf3X",
-	"2F4Fq2WJCmOq+M1R/D8hs38nD466a8ZSW3Zta5OCvLzJcZHBn4V5WcoFvwOX9lqll/SuvsaNkeXHShbV",
-	"OBYprKKJMie57VScP3KqemvjSm25QtvsBi4BqujcvM8zyjqRhpebLSKdqEpmspIQ8Z+o8lplzrq6UfOD",
-	"UPp6K4uZ8gBDTgxA9jsqADevLp4Evna5OGHBWFarKGs/C4+vMRiw9os1xovhWD40zuShs8pmA/enAfm3",
-	"qTPh9/uz3d1XQ46mZvBPlYpSDVVO2BsTZa28JvDFidJuSMUQBNdw0KYzO/bIkQDLQz/qYQwFalp+xqKz",
-	"xbZx6G+fVWNDBYayir8U9cDDd7YtdRm1UY6mWW6nhZz7NqO86msCzgDIg9/ERSWrmRW/iSOTKfGb+Hms",
-	"tPitr3/b2dnx/+e+6Jyb33y8JxEp0oomIq3yico+mlmVit8asy+Vrcp8SKxaYLK49RDxiJHDVPt5QFII",
-	"zayB6RebYcQggHAckEnkDpuyHGuENbXdD0zxaVSmqU2UqDSLXGS4QzTYa/fzKKL1m0in0l1UfjAWFl8I",
-	"GL38y7+6H5SyUh8LZ5arjN/fHWutim2CjZqYTB2I9FxV5XzncFSpMvWcaIyEQbjDbugWEiCd4aH7CWez",
-	"ITV5NJYVPeGJCv3887sUJh/DR4U6dHveAXMIRZ5eSIAIw4cUQO0Ftenebn2dOYJqvE5jiyr8EEy6Go4B",
-	"rAQL/ChUbxMxyosCKv6G2BiaiYGZXY+rRqYqpvwA92BuQ6i8Zrty7aySw7HPRHR0qkQ1hZs31+g5S8kp",
-	"7SNYbcnW0EwmqhyqVisO6+4AnWOghk7pY5yNJaYzrfLFMbdYtDaYePEZdsDKVJl4d3ohrs5PEyd57taj",
-	"rpRIniqDTeWfpnk5hwolgoqlm5abVGo5ESyNcpZoNZ+qtK8BAm9s7sRIlggyS0UlAzXOdbYv9gAJ0Kvb",
-	"b05PP747vfgWsrcIE/gywBJ94z6C6/VQz7n2Gz111NrwSupWaU56sucNxZzsOTt1QPUD0A4cZXtxSDAN",
-	"/E2AawJF9H09UKJ0x4zzwFfnp34GVO1OfUP7gP46s+LN7qsEC+tSbTL1caZhBDkoVIoNDdENtC/20p44",
-	"o5WyYzMrMlGVc8Kd6vbrmymbDTBOhGzNo2BNP2p26B4+X2eaqNsL7DjxawPl1ooKougR3ykR1yrlo7NZ",
-	"6dxEJ2g98ZaaG6MhGoVdS4Kh/yjosf9AsLFhlkuBY30OpQ039vwh8WLbhXojTAZ1VPOBus51dCCggwoK",
-	"fUu6xmv3E9xjhbRVwC+kNorpVHFDeXSdOUeTQFcC8mQ1Lp25Bm1CdKmIu1xn5q6TvYOLiPR2RdmJpJtY",
-	"gOHtfFVvXwM0prg4v+AbihPFUgszq2ye8aKoUnxzfnz04fzt8fnHq/PTbztpCjbNT/C4xAT3gWvH9Tl5",
-	"/+Nm7o7odK5LQ9C8Oc7XZB/oOHfPhX2gNUi5QEtwdv7h6Pji4uT9jxGo6CgvFN5ScCYOsDYnDQwEAXQa",
-	"+QeYVoABOtfiFXgUQoH7iGa0FotMAjP7VALbJA1YV16XpHdJaKEYYBOVBssi5QfhruAUoFaKOky4RmBB",
-	"YM7rhQtbT5bMamZxMBbg5/3oIWkCZ2j02qyKTK+UDTua7WwCjvuwXl0SHD1nMUxUlktcWg+NK8ayCOlc",
-	"Z1RkqpBQRQI1KyGtiwA1Pqg6KM0dwi7/TPc1oTMHUCooWcf4wrZlkPkmqTJM01sHHqearBunICxHUDlI",
-	"6+bQ10jUFkOI54TFjSDIYmxmpX1gXG5EwYbVrONyd2WkR7ONovDS8I/Dj8Tv8gzRdtfKQ3eC7cZHZoWP",
-	"Wznd1eXQngDHi7IiU3JY5bcQS8IcTw1wGjHZgUlvOFRTgq7Py5i8eK6qds/1Eq+nrxlTFrIKk8HyXqQJ",
-	"fONZ+6pOGJbjyFZ1WwL2rruEh8kUJL086moKtZ28/9vJ5fFbzCBi1awocn2D8ZEUJekEkPxTkisLpT8J",
-	"67Q/A+YFmZuVX2JAQCaMqJ6AEbhtAhQdFulSzwQ/2d3I7ukJwUdgxIbYEQAdHjE1CGod8u2UdASFawrV",
-	"6+vDGl8396CWCjxBDHLCw/ep4BvX3wKrH5IWiJySm4DQcadVCR/a/FqL2ZTtCLwlQIL6GtdGElGB++bO",
-	"bIoo9+GJbe6uDP2M4YueMg8LrKQWH35+f3weT1ESE6i0+Bk6wfSZ9uwV+DtY5gOq/oTUcKNAlDkG3EsD",
-	"RXFYQYbxrcydLNHk6+tpIfW2FelEfoIfplRy6v6OScRUDNTcwBr2xBv3mXuxjzMtb2VeYCzX49qDi46o",
-	"K1aRKGLYmnYH1x+SVAQOs7e7W5ukszrMjJqZ3wjpxNJdE05s6NbAZgje7spcK9j/haFf7vZ1+++/x1dC",
-	"igMJmdNG3hTYHQntecJidAdnw4iqnHML9A8UOoFvAdKLDHNLGjlWZ/MUd3JuxcvXZIG0GAd4TIMe3JB5",
-	"cAkFa+5RT5Jbjd6vQ8ez6KMi2oxtAEq61TA4iY8nt8O0auwlcQr3fV+khlq0PWDgHrJtubRAIlJP4wBT",
-	"2x0rTy7eDEYV6RxKVwE4G0np4dkJlgHbSs7RDt4Ha3UOrHBOoZuokriTj2IoiyJi+mV1xhOgiykn9raG",
-	"khwxbCXACoINpHCAtlNwribmtnkKNm5zdEcq3GyeShZxLYQE+aM5tBoOXxLL9rL6wt2/n+96dhXwOaMA",
-	"vLdS3Rq2CvBdIslHmT6IwNXcT5iXnyj+15bPvq4LKEAflj7aAWPndPF2xbAXpFXcQW4SCrMom0oWy6Kf",
-	"B/MO4nXuVnZz6twN/yRFhasPUGyzxsv/2EfJVxF6yStxT7p1elu8Bp+3VumxB2RzJkUinGUF8oiWuzcs",
-	"QI6Il7aSNyDz5TXyfUlhlRPs1grkS5zKRndXL2E0pytjI/soh7D2nRXI4cw7FcILwVt5iL8m1diqln7I",
-	"VZExMFmphBxYpSti3WL0RG+8omWLf2afAjfUhEB1ezlxtEubOPtu8Cc6+atlYxNE9wsH3v1z6ZEPZ7FN",
-	"RFYeeODvMJm6R9PBL2bgXh0ukFJNDTAMDeYYujbljSrbyXwhBbQdU/l2U6uYTG1tnOHHPaRjh38xg43n",
-	"ZlaxquAaeAVOf8v19QMYRfVt/yLI+W50RBg0khkIOjuTL5IHQgStAmKSNWIkyzazBQ/b0Yefzk6PL4/f",
-	"Ou30w+HJ6fHbnsBnFffJF+JPlojb3qOKG0PHPxhy/D2Tggwjv4bwdcvRVA5v5LV6YEH615mCTARIEcgL",
-	"xt/enV6AUL09vHhXJ4MymdqmnHPUHwbUvsjOHZC2Qh6UYlyaA2eFsn0dY8n7gULWuimlM01ZpmgmNaFN",
-	"UJAttxuCWe+u35/OXlNQb4TuZJjYnYxilS1BnXwE4aYmUi5tBmbd//Xq+AqPzPnV+/cn739cUnlIm7ih",
-	"qkMc/XEqDulNlp06XJinOXM0v/jQYXomk1NwzLiEeI2jeKcGY2NudiplK1Wug1jREJehnFazkjFXQrBx",
-	"MRmxmJ85wt9elYXd5LUdHrMsiRK/yGb2ldZ6SbVePIdo837GHwrapO6sCDE2Ww5gQVlyqZiSgHEu52YG",
-	"nlVJ9A2TfUQPV9XYUBrC/XtgMsCymk3deHvip/x7VHJuWPUp9/VzfY13bNA2dfVGMfOXu7UXJM5AirGl",
-	"RRAImwp8r4HCsvHJbDiOqBU87sMIwnYTH/Xu1k4sA5tFsgmStqRUOcFaJuquAoct27DALU/2RpuyROiW",
-	"BHbrSuTFrxC+cuYh7uY6bKoSlMYuI63bUNVgK8rG0ZVMyUpqmMnmKJLgd8LVRhIDAjxnvvUyHAzMSUSy",
-	"t21RHCdyDul3FqZEfPfaybwwWvxwfnxcS5REmPxh8OjWp1NUWBNYWPuackJkZNqpHKoAoc/LhYxgc38y",
-	"DhHtH7odIefi3nFgslxZbEIQOM0wb2uc0eveZyxvVV+PAGFc6arMFdWypJjOwsVLT3N9k9LKAq6M9UEY",
-	"T7YE3AId8EF8br/uZDu9xRqXhGcEeNY599X3Te3sQ4k4vtWKu+deW0yrSvUwf19ba7z4lf7rBKpanU1z",
-	"fweh/vBk3e8v9Suw77iKpYFvzqZugvA9X8bX+a3SeAFAlBNabPfe+OIp7unDPiI4mVb5Iemua5ZjmZGY",
-	"luZTrkIvh1W62hfpO2OrNBHpER6NnVOlr6sx/YWGSH0ugB/DfjVkfJO+Tv9FqenOYZHfKvfTy2P431Lm",
-	"hSrpP7UdqXLnWKN16f54Nb0uZQY/OP40VUOYx7vLy7OXOxeqqpxl6/5yVppP853/+a//dv/4wZR3sswU",
-	"shT8247/N3/h33bOlSx2Ts6oW+pvuUwx900FAGDoKF2JmabG/UTkUGbkvKH0EPqQ8/+U4cXTI2NucpX2",
-	"xLnK8lINK3LdEEazKMwdtj0Tql+8O1Si50whT6xSawmjWhSwWvKiEC9394i4RpWlKVMBTXF343lPnOi+",
-	"ph4et69dRCtSTEuolHL+GFV+ZCGN35JglEFEjz68f398dAmeYF83XEG8ovZ2ucG0buVj/TXW0bYnJ92P",
-	"6OhsqvkZR8dHPU37czyDJebdNqMGPYVNRx3PzWsKW5/vZ9/VOFJe7a429+KMfntu/y2BjYSOSSxGWrhV",
-	"g5vBTZWvd19jQS3Xsh7fqpJdFt/+P5XVGGqjGL0p62se4eXuLmF14o+iPEfogNsXl+eHR8cMHmrNRIlr",
-	"pZ20m9ISnQBDU0SjOOXmi7IyNcoB/+GQa4UhpF0rLVsdaMTFWua37D6i38LBrMheeAr5xkVZ22f5PWl3",
-	"PC6guM6KNKstskehxSya9QR/iCYI5VQ/Hl/2Vu7V9/MfVfXHhnVsmBjM3TIu3zdnkDzoxr07PnyLeoVA",
-	"3egEgg+5xo6+QwSBP7a0a0vdAi/fUzP1DPwPtq0fzi5PPry/WGcHP9Dj/9jE7k2k5dygA9hZffAFQnB2",
-	"eHn0bh0RwKqAPwSgWwBgKT8n9vwl2/fhYq1L9QyBZP/YvM7N+3Cx4lptpcz4kq27Wm/nZn9s3NKNu1q6",
-	"bwu+1zqwyEpnU5NHHAoMjByCIllu5aBQGRIOtIZ2f+YHftWhXXqLY1qSZSFev2z10G4NlT8vnWdXqsp+",
-	"bRFf+kZ4y0WxW4acDAVa6lbpilvusSLTKZ5Q6PDPFx/eY/wz5YV3P/HRxhDW3EeQxHeYefhN/A1ASWN4",
-	"RPdx+m87F6q8zYdqhwZCID+YCAM0tn5z5yRrfjnn+Jz7EWcSw1lpDnOh/mOm9FAtPHPmS3gJnM3OBr+o",
-	"YbUv9hLxMhGvxP/8138vDPdWFfmtKuc8XEb/bk7MaPekci5kVanJtFqcV36tpVMhgItox/Llm+/+KY7n",
-	"fhLvfjo82rl4d/jyzXeeYEjewcYk4kbN49oUFGe3mUi7rDIBiR98LEd8csCj9PGffKJsJSfT+I82npeE",
-	"3uWLSupMlplgAXOj9vWhePnpEy9gFAcfIngeVq+4xVHZgSg5QIvVqMRWd5cjY3WpII6Dieq/8JrZ/agr",
-	"BPhZ3gib9DUwPybi1S7+/5dinIg37n/2dgWiH7v/SBBH7//5v1/uiv9/TxyK13u7rDCZaRKFBuNB1ojM",
-	"iFF+qzDA47FZhJ0Nh8raAwzg+6QjlM8zpCk20vnWO/8KCOjnZM6zapOcEYg9kwWqOmka/uSgr0uFWT9o",
-	"lgEQiV67eHOvXsswjSf3xKEmJTCRcyHL0r10oAEHEHW3w8f+VC0024mo166hnG2a1C8murB8UjXunoP2",
-	"YK46ebMLDXt93dax54yXevUyM+745rtkd3c3UgW59p1piTcgahM6aI2mxw90y9AZz9dipm+AYR5W8yDG",
-	"v4WAJC4VfgWu6M76BlrDDUXfGzv0JPH3xhwuQGEtA3oPx9NDZDjl5Owe1HZPYQCeq+vcGXVCLlzFrTfx",
-	"6qoL+4LUZK48BFBVPjSQyk9QOskdPnwpefWaayhZ4C6OcK24u6zt+oMEWl6JkcwLS2AWbtrCbXc2K1QM",
-	"tSUtwUx2dSXxEkLNI3enIXwWa5L2xFVVzmmteWZbmxdh/6huXwU+PwCZBXwaXnD3QjP1NIILfb5+ckLX",
-	"2IfuJ7GrmkDPo3pv3lvALyQ5D6kbzK1mM+UTOe5K7HJJYy35OJ7GqhZK/3ZPsqXUSLmWJurKpcQ9HnWL",
-	"iEuIgn4KNou7//KqtZXj+WxS/QZxxhxcIo9xeXR3eay7WQ/Zr0qEOFzDMsI+sdAR5q5byNbWseGDERsy",
-	"t3H4wTNZmyKryQmN2dfOCHJfIDs0Gp/+UssJp6zsU7xX0MOaqZoEQrOhmdqIaDHFhtaUcIv7Ov4+tIUA",
-	"xV6hZGlF6obO9fVF7sxmgJhAQLpbVaZuZvTjhv0Mpn8ODetioKo7pVpRfLE/7lGtuSfplLvnCaw1zT3B",
-	"cVzSSuedFWdwKA3/9RnGXVubXe2+jMy8NQpq+bnbtnGs/P09mVl3WQJocVH4k11Uqqx/MbfCvX6ldGA5",
-	"5bZPKhez5A5iX59NxMzOZFHMsYBikhdFzt49DyF93SwYbZiT7YIgrhtOeVuhaYvCik4xF4jANN0zcvet",
-	"/5ihwaflRG3tb8GHW8maEgzxpfful7//nqx6vqct922xbRPAT9eeQcOcRKaRdWYTYKIZxR0KmnOLGsqU",
-	"FCjomqbTfLVZjkw5kdXW/pZTXhAX2kq2JvIT1hxu7X/3Otmq5lN8xxIxMD9jlh5rnmbaNUFoSniICX6F",
-	"IW6WhmUh7rDIX3n5sm7Xcw9oEnUpY7rwH5ygAS0Qiv06S0NlQRPjiZDWHwg4iZFhBodCnFRY5zb0GGl+",
-	"BE8Pgvoafg9hSU2q3AqjmxdIgWudUcWMVpgVVJ/kZFoo4MqYWbXoiHvXW9SFDhoc+nplHNPfK3aBra8e",
-	"K+iJDxo7acRY6qxQlkLBLyGgR0NABwa1bIC4H4h8JNKJKRWAUUHRI45CQEFHEnqDRXWXDxUZh0KbaEPc",
-	"B1CLqKn940ZNK1idV7vUtAJFiLG1GjFmNOIWGBpy6ph8WR8AXxn4WBnpAHF9FLuSnjV/yighz2E554wT",
-	"MtjVcMiclfQ0eWHwGejEQ31pbq3KSHofwHwkjGU0lx9Yby0QplKbcoBSJisdEOI4qB78Q4jkICUNHPSB",
-	"qcacYU182yKxxJVWDKXuU5G/cPu835EZy21A4Q2zSFq/vXNGmIxp+A0gJGlFh7gtx+VUopttIqxyq0Wg",
-	"FhKbu3oC0KIBLhv8SMp2YQeZs7UCJCRpJkrEBVizvqZ8SgcSNckDxcOfSwC+JfgeicGTBLsidOpaGuAB",
-	"zlal7EMfqaPFy5vpmbzSN7pATqbc0sWXiSK/URCLN3Hsbb5P5ysRhbm+5lQaJgczZi6EoIkb0IrU84dK",
-	"YfGej1OCztySlaTdTd3778MFmgqZZdQ0I/LMInMZQQhBz3DLVYaJ0XXvsktlq0e5yNyDHgVw4LPyArU8",
-	"8RMmBqjlBMDH2YNePytAaBPli1/MgA4TDvK5fBX1Zfuywoizw6N/Ofzx+PzjxfHROdb9g7uJzk/wNz/t",
-	"8GuEq2GrafXE7mjkee7tvmzxPZeg4wBp4GAec77w08U3fsZX56ffcheLu6Nm08LIDNGzGUInYARQBYs2",
-	"Fdiz5xjGgQQ7tLVNwd3oawRU9il/yvqBwb4vpqW5BhhzZ+06zeP8D6ssZ+09DItzMuAb1C/DceS2PHk+",
-	"Em67Iffe1/wLzPoXhUC/3gJMMNlO2nCHnRtxz8Px8sZAL3NurbsATCnuStMCyAIQxhOp8xEHqLSp+ppX",
-	"MfFci9FrYYAHO7yhBymvrCpGHR1zpqweBTHln80A3JPHb5crioEcOktc5dMleTC3EgHbIRHETEtY0Vj8",
-	"8GCEonhOvM0HjKJNM8HNx2gAwXdfd3LyixnEWg3QysBTdG8Yod6XShbOrHPmgTXDG9UNingoflaDC/gO",
-	"io+dKnmDpuARtOqPZtdA7VaZoSlQ55vRKB/mshDDIkeH0pTin+WtvICRE3Fxl4+qRPyLqYpcJ+ItM4v+",
-	"aABjra99byw65cNSZUpXbkgiOE6hmy9lvcjMVkMzmUidJd7bJ1ILGwNcS4YQGKtSsWEi+3qBTSAJRTyE",
-	"9fvPP1/C1kvN8LxkWgC7qxOFFGpp/vSnIz9l2/vTn8ShGMgsfg9AJ5dagA7wHMO0jPvIwLi3+1fxDXBa",
-	"quxb99hXb3Z3xTeke77ticOoz7qv7yBPFT2jIDAoJaaqBGViNJktgV8S5v/qze6fEyieQi7RmZ0qDXoY",
-	"Xx++9PrN7sueiF7MOUTOwVHAzoyuA4WE0Ig2CAaRFyoQWjbLLkplZ0VlEUAibICvmtrbjV4S4j6SESqS",
-	"GBwDuZpL2BMokTqA94F6r/DCNSfmm9dvdl99Sxt2bswEtuqCGcHd1RPzgXsi8OgV8ixmX3XuFa6yKZm/",
-	"ufliyFNhpkpbhqPsa/cUECzaAsDOKJW8MbMKSCychWorJbPEw+bWRX7bG8OIgp5X+yL9VfS33K/7W/ui",
-	"v+Xm9vF//uu/+1vid4DUyK3IbV9PjbX5oMBsd6C0cN4uw3nTJVybUrhdxgaKuXUmhgb+mzpYQwhpLpSG",
-	"mr5Dv2F9KBeLpBWXpA28CRaAiMq7+MndZ4ty/foNtNOCDzECcG12mrWTpN8WmL0jtvHuIffuPSTSpeOQ",
-	"eOJfv3yTCGcUm1KW89afLXKbxwPsAYt5cKFyd7KolMGUEJfLK8Y/gt/NtCe7p3d5ube7S49mwXVWGBz9",
-	"g3g2WP+Z0pd68IWU9xfKZMHyl5WENDgwO88GfCejf3ZOt85Z+ICO3lmprNJD5U7fEV0Z7vz7tnCkooDv",
-	"4HEDjqHKkOXokQ/C+/XEz3xER4W8FukvJtcfCyVvkdBoDhB0wObvPkHphY9tT/B8YDFqq+BcWfYm3Uk5",
-	"gUrjGr0+YCcgcZK0rARErkemJw772gs1SH+k2DwuxthZEgLUET4plKw69R//ZlqaW2dZGy588KtkK1lZ",
-	"1mwUZcR7CO9kH6rqZkmi9aELJGxaQN/A2B+U1YFxzXATViE+RZj4S6hZrQ3iRFj8lH+fuJH8szRQPsAS",
-	"4qwVkuiPZGFVT7xTENzmtWKTv+ffy/noaLtXxiBxfuPCSzw/FMTomMTcXUV3cs4SiSRZub6uLZoTSuZg",
-	"A+XqHCJUrmM3s/5WIvpb7hi4P7ovQEzG/WNP/A5al97ASXFRMFc3JhdUea0wCF/Oxcs3u2JiD8Sb3cDl",
-	"heXJoG7cMgVJQCsJ6L3YUXQHBHwgp4hpzn3dmPS0NNnONNeL886z8A2+M2D+HsmkvpvIfQj68EBwmsV7",
-	"EyGzfXh20td0lbWWCeM7sa5oBgr30PRvQTwKeDNYfSFksFzBLn9Ydl6c3qq6EDubEoIwW3YJuWNBtYG0",
-	"Ots0mrCYITTNgzgUDccBld4dkoZP0QzR3sYQzjcQtPSBMJF2A+IjpazUDlSRb+1vufO6FfwKJHWtsXvm",
-	"2e8vRrmWRf6f6lmESzzh7MpwCb/PY4ZLPDNuT6R5xqHNBXLkg1CVRpdyVLU4mMdePioHwvlBbzWE8/2A",
-	"QCs0x7IgnYGjZBcZTGtjUSQDvplXRJdU+d4Q2HT2nMdQPNPXCCRyQDyh0KVACZKIJmLX2bg4U0I/SN3k",
-	"itxWV2WRonkj0myGiuNCDdM4tMK/ofBKX392fIXPKmPVLgRQcCG7Iyg/kOA/Gn0xPRDG+COW8usWn6bV",
-	"sRSK7ZN9Ge3XOvEUgKNaD2ReivPjw7f/HknVaoJ8QKytTCbn287oy4fOSn1vAkumVipjxFG6mMMD9vtg",
-	"VcFj/CMolurUepFrlTC4c4q/RvyolH1RzwmOhhjFQOYxNfKo+VOqVej1dbAZGpz+EgCTxqpUB8IqJdJr",
-	"VZ0Fe5tGqsGhULA38JsWrXbEj4p+vbVRkv5lIFsoFZu4wmUGIkqv58ktx+buSwuIYkl+MRzL7sDgovQl",
-	"HhqQ4jphqy3srN/OUP85BLxzbCWr1x/zDR7YpsGrdELc11RQa3TWEz/xr8Oh4Sa4OmiWcxK4a82XKHHJ",
-	"qEc/FUoPTaZQI127c+MZd+GBfe1+yW5ndAACaXgH+ii+Pk/33o3q+HMgpdtav+jv7xsXf3qh5cSf+M5J",
-	"Ww8oNqk7j/NJ6/oWj5iXT7oRNn3crp1VsBEO6S85q+HaaglijpA31F0ezmhGQlwaOrcRyr+PsjM77mDe",
-	"4iEOJVRlQ0DZzDBf5oFKh0U+vLFAfXcnUqbgdpsAy5f6azR6LLWrA87p3NmEiMG5L/KKwo1a5Ywf3CDa",
-	"1tD6A+bpEjpoXKcf3dYFWuiNUfM3nrWMtvnh7x0PxI2bXxkxmM2R9b/rcCy4i3JWjb27GDbvHrdMLJFN",
-	"ank2bhIhZxxV0xlGf2a6gqSK3YfAC3bmIWQ1sulThwAU2vUE6FkMJiWLATAzak8MiBulpk64sK4zc+v1",
-	"DRg2w3pcI/12DaMmPZLDsdo5MroqTZG6eZs7K+xYlgARMxxjepwfStzXdC+64W/zTBl+v/gAM3nfvjO7",
-	"+jrFGly3a2dEyuAcrQ7Dyn1tk2YVjN8VURk/EBtVm0llx7Vm0YfQ8MRj/lkGFRtKwT6KqoL3fXdRCuXR",
-	"KVcPum8QbHp08WLIOvomUSfzN7HfBXiVDcT6cbRPFRyRREwlEb/kWQ3zng0qd21YajV7S+aXn7ezw9AG",
-	"40lDKVVeAmlNl72EZO3d9lIzUe1xPpgtknNzNI9EqE/DYmbzW3UAmdfJtJoLDM5EaB7IJrd+UwnVl2/t",
-	"b03s9cfdvcneX/7jem8yHr0c2P/cG918N/nL7etfPn1OqwnYTvJTPplNolLgsKl7VDx+wBR4pqS3cqrg",
-	"zW7XS6A2bn+JN7v1ib6CbstKlW6c/+Ob/72389e//+/dnb/+/X/9tgf/H/7nt5e7u9/+r//fVmvMa3N4",
-	"WmNZ3cv8jA/Q5rQImxFw3IM6cbP9Qm3iiXSeZyHa5fnh+4ujD2vFVsOrPE0xWni++Caa970K0uzyijRn",
-	"iE6pce0JKtL62pekiYWKtFLpLAdjZjNFaW6p+poq0sIqmpIiwRgOsvl/qocpUqsz3W2ArZPH/6NQLSrA",
-	"9WdozVK1KtB7rV2s5kvYCYuQgdyXAXN4pEj6zRmSTDghe3t8enx53GshTIRvou3yCCCQK/cR84N+Izfg",
-	"zxG2o6Q14WeuAN+Xer7D3/QI/DUnjxZ9ayWs+eLutMKW00QfB6v8Oe3Lj8eXm9iUFZjli7tyP0xymv8j",
-	"AZE/p/1y67SJDVsNSL64Z52A4zTdx0MZf0Y7pHlZNrFLG4YbX9ziDjhxGjlgiHdZQ3968af1N/NQz2GI",
-	"1h6jf+hTDcu8EYFpByiH9qOYDrBOexlwiVZRuyTwO9oW4dylpIsws6+/eb33SqTuo4+VMR8LWV4rxoj8",
-	"luJHpozgQoHEJiCtYNBZHHLF/bYVRx/OL8S0VKMivx5j+J/gU8Dkh1YV2j7En3wtUm2qjyMz05nvHb86",
-	"P405gqH4A/wkKG3FnvNXIsW6yo++cp3ZoiDJjUXsTlr443aCKfdIY5CVMaJLdD5bKzcxIHiEUNkk17NK",
-	"8cTrtI3geVGZY9bX/jFA/riPATU3rJiq0g8EAamIIxIzkXNwJWHleuKNe/kstzcfoZX3Y2Hu0iibiT7U",
-	"NpRA3kC1tywARXQ0K4p24nCvZv5QHg+gPD5cbMSGWw6Q33JXXHUb1ox6/8dWf9lWX21gp1c0vaKvDWe8",
-	"LSh+6TUANW8BZyoEVzIznE2wDXZWFlv7Wy/ACqFpLyJ23SqtrKXaaZnl8K/QtjRUFvL3FN97p2RRjVsC",
-	"jBf5td6ZTaG/mwDrCqeOptLaO1NmOGbouYoHPZy1DomEp0WhyiTS9omPYHo9PMqvZ6WqjTiEuH/HoNgK",
-	"E1Hw8pB5KUpT1Ea6VHLSMsyp0dc7hVP5UaeLbdD6mjtNu1SbG/aX2bZR81vOViNgTA5tT7g7zKoeDYWZ",
-	"lLaRzkPiH0BGaMjwni2jhd+0DPjPZkAGyUTecMTUjESI91mO900kQ81E9XbxkkZc8O0bVK+X87tkVVHE",
-	"K3kkK1mYtkE+6IGRWL4DhbTAH1IrQKjnjhuJZaxOiJ9kJhNVDlWb4OPa+uYDWnUuWnBLHbLXaP6NDaTM",
-	"ppBDc0cXSNBbC/8qgyzpmMM8aE/29vVgNreJGOQZzKP2oG2biHKmsZL3RBP/QVSfkWKVRb0eOc964mek",
-	"Xq5CFrtef+FMqgSxE+IPQknhRNXPK7wbDUb9cJSgblZAUIaaxRzyte2iUjts00Jq1BUzTAzyo6dy7nQi",
-	"KzRTQsk1xPSjXf4+B7yllif5WjSqcxqOZVU/WaFYW2fcHIS9jzM7Ftcm5Bd8I94kpDCFmx3/HOGs+xoZ",
-	"B3iwhH+PJ26iJgNozIFaz6pQ3EBLXydaioTZugFHMcWyBuss5RJLG/YF/o0mwvUOw1lFOUgAuinlsIIT",
-	"xJSZ0BHmRvwVNFw+dANt7fW3Ep7ASZa45f5FDauTjPoSlZDAgltL32LHrDawUrV9h8Ta4mYcAQ0QLTGr",
-	"SVwPy8i/BuQMACN6AlhDSCzdx1BwGPfFSd/ORWWx0KkF8u+uWKn72h8YUSEUebTQzJwRUuj0MFP6x2Dz",
-	"ZhVNvfmq8Drtr6tJ9KCZI0Hek7ilA7NH7khFrTGRXqcuj8WxieWY9SSpsspwJ1AhK6fQbW00/FrLaGdO",
-	"1LWp8lHoKDNCTqfESE0t24kYzFk0ooHdr9tuMmhgARooo0eqVHoIdQ9qkGvpBnO3sI2UsDMZ7AG0VuLS",
-	"47mZxLef0ll8jdLZbX16QRdb6LS2WBtFO0tlZXEHbKTpMoON09QCcdimvvmLd8TrX2tYh+ELxTVClJdE",
-	"ywKevy8kNoiF5yROOqFhV0xmlUqEnZoKfXX3Jjf58IYITIIzfK0q56m/EunIlIM8y5pK+CeT0QlouwQJ",
-	"fIrajUDMB6ow+hqpf7m/NNK11HG8hvFCu7O4YdF92zLK30w+xJ4XrJYCuWDsY1HdmQU79Mh9o8O2ZSi0",
-	"GkKoia29RUvPw88sDnmIrNmsEsCJiUNDFA+guEJP/LuZAWVIyQWs/L3Ed/WAkMOcKAkLHGPNybC/0qJn",
-	"OEWHttvF+YWYqCyX/GI1EDSvK7gmlHuSwgNPnNaqoszfykdyT4dT6j4DSaePoDO4GtyUN81HC6P5bpTD",
-	"ca5rZvxCGrLNpHeOC3s+pPm2LSgSHWxn9BC2Y30QG/fuy1ANa7sslmjo4cxWZoIvzFY5mRAY0GofHkXO",
-	"rvRuioK/ujAEfKljgMJc88+xEIHLzPBazRSaqwsvPcvytusambLDMYlUNV2TzsXZF3eyGo6d7WOnalgl",
-	"gJKeiFLdmhu18DDb6fk0HhdUxL5wljbqJO4rv1HTKr4XIBZZV1T4vKWahnaVG6hpzeG8Doy5SbhDJx/S",
-	"XQLRgMVNgTGW2rl2G0Zk1Qg/4OHlzCq+AfVQFQVewYtLh730lCZa8TQynMktmjrfRN8aeBEqNGepXXjO",
-	"oNOajk+BAAfvunBTXhgik3YMjlyb6YJOP5o+zrzZF9eluavGCTRfwzVI6+M87plVLZsKHkDL4N9DVJbi",
-	"GGZWgcmSyTlXnOP6LL6y1NldnnVGM2zl7ki2EVGtsgKvKthVbyFeqygmXyIw7+Jezm2lJqs2kbqVA739",
-	"gkLJncnYthDv1R3tdIcikVqbmR4qkJKWAU4gNlLNE8hXOD/CwqHO3cCIzXAtCzE2RRwiWnwOlDzlTkpW",
-	"n/kFkkGsFo8QVhuD33Vf1FfoSDYYHNwdcl2amc7EL2ZgMRSLLoIpAcvG3TQLzwle9+q7wZl4URjV7nu9",
-	"gkERuJXERGp5vSjZzuaGsN+nnUpe/1ia2RSjf434WAhnQgwuiT6AwFcSolWJd48TjgL+3b1EIxQVVVn7",
-	"v0SBpaQW/UmCNxGPBSZ/PBLb50lshSaRDZmQ7Za0mYYJOpJJcLKSrQiHAPyO2qsofk9f4UmBpiQEgpJQ",
-	"Re5/eNyJlZu0cOH+GpudaAWFeBpFfsNQC9ZU0lZaFQb9gWqlFwyZeM9jYyVpGBdJzVJIapd80riFk8Vb",
-	"MqndaUnr3ZM0bopkQe0nDU2dLCjapK4Jk4ZGS1rVVLKoVJKmKkgWz2wSn66///733/+/AAAA//8=",
+	"7P2LcuM2tigMvwp+7V3Ve+bIsiRf2nZX6my37aSduG2P7U7PpfPbEAlJGFMAQ4BWK6lUnXf43uF7sPMk",
+	"X2EBIEEKvMnuJLMzqdqz2yJIAAsL6375uRfwRcwZYVL0jn7uzQkOSQL/POFM8IiccP5IifohJCJIaCwp",
+	"Z72j3t2coACeIT5FEv6CF/qIJ/C3wItsyJLKOcIMkc8xTVaIMhgRYyEHvX5PBHOywGoO8hkv4oj0jnpi",
+	"zpfTiPPk3nz3K7L6dj75JqBX9A26xnL+1fbT6A16J2V8xaLVG3SLF+SWSvLVrUxoIHv9nlzF8CmZUDbr",
+	"/fJLv3d2h2f+vQiJJXkl0BOOaIglT/poyhP0cD7deo9lMH+oWuin3uKnz8v9lZxw+qnnnfWCskf/rB9u",
+	"Liz4GPksUYxnpI+wQA+f0uFwJ/i//+f/hX+QNygh0VefemrUp97DG4QngjCJuIZkhIV+ubjK9aXcYEku",
+	"6IJK/3oSssCUUTZDCfkxJUIKtTyCgzmK1FtIzrFEOI4jSgSSHMk5FYjHJMHqK7B0jCIq5JE+YR7RYPVK",
+	"IIYXpI8ekof8w1itPiD9TwyzED3IByRIwFkoUMokjRCOosIq8u8hnBCEnzCN8CQiCM8wZQN0mwYBEWKa",
+	"RggzsSSJQHP8RJBaNeeDT6zyAAMcRST51HuTfDU6PHwjvxp5jzGD3TWswg9BAJNoBMSPHkAgBYfs5rB0",
+	"MSGJ3py6MHAID8sMSoPm7fz41Xg4fLP8auzfDpHJ6ngqSbK+k49zHpHsPCRHS0wlmpApV5BHiXp1gM6e",
+	"SLJCu+NDWPnecAfNsUBU6p0IviBod3hYsdBRv7egjC7SRe9omK2PMklmJOn9olYY4wQviDQE6ThcUFZH",
+	"jiR/JMxiSsRnispwRFioVkDVKE2Nev2eOoUCkcHq44WFLvDnC8Jmct472h0e7vsgCCs6xSvhX485QT5F",
+	"IV4JlMZqOQoylAVRGqpbJnmIV+i/Ptyd/KmPdoZoskIhmeI0kn0URHgRk1C9NFL/s7O/N0C7wyGiU4XT",
+	"VLBXEmG0hKPSc2Ub/TElySrfp5q/Al12hr2+u9fRsHKn35HVeejf6vH1OXokCr9pDu0Yy3m+hkd4u99T",
+	"aE8TEvaOZJKSCoiPhuPdynXU0K8F/qwwygE9YTKhRPTRuB66o+FwU+jCla8A77g9eK/xrAKxFWFXpANW",
+	"0UfThC/QCP2XQnOznz8N0DGK+JIkdusBT5miLQKN1DP1CYTVZc/5BWcEUYHIIpartb1/YqXNA/30bV99",
+	"umL3o06bv6U/eQBwpg8QxSQx7LFwkgOkIPSEoxQ24znWnK5qtqAEFYkpE/CbfhPY2hILlAoSAiw+sRpE",
+	"qIUFbOPZ2HBLcBLM18GhZB2L1HrZZjuaFUvyWb5BARYADTpjPCFhFeL+WLFMHCxIcaHjYd1KpaRs9h2p",
+	"4IhCP38lFIWoJg61pOE/EzLtHfX+YzsXV7f1U7HtzJ+vSWKZigboWZgJGNxHIiaRVDfGiKcaXfTNULIg",
+	"Zihlj4wvmXmlCq76aQVwi4DdGVfC9Y4wzKSP4hZ2AfwOTl4Nr1qStB/zL0oSdj8cLUYHP85Gi/l0PBE/",
+	"jaaP+4uDp91/fg6LS973U2YpcTBfEP+KFR7Q0PLmKY1IBSJg9zN1GOGsHUtZvXjSbfGXsAzf8tWiM/lN",
+	"8/LxcIiCOU5woGSUPmg5PJVIRFjMiQC6o25nwiNnXNURwf9rt2U+EYOIzzx3VLFHS1y8O00DtaeqM8L6",
+	"cR0fx9kXnsnLT3As04RULSXQj0MrJ9etKcg+1XZN44OaJd0pQbJ2VUpxeyW0xNl3NbBEKiSnivOGYUKE",
+	"qFgxvPns1Uoc8VkncShOeJgGUrSXZQyf7R3tDQHdtMS+Z5BN/zXyyO/9NhaE54jsxi7QVWg3q3oHlo71",
+	"VX3Nk4W+uYqXA3nlck4SJKgkAgVYiQOCgERBBdIGkz4SShUmK/M84jOE0SThS0ESxU54gniaE2f9Vr6p",
+	"v27d2m1tnWTbqqEETEH9H71R74d+SdzybDhNBPfs9JghHuMfU4ICGKHlSnUQDxeUPT6YvWWqd0KeKE9F",
+	"ZmbwoY/+Uq8bHldRgIQIniYBqbv59Nlk6HwK9h3/Eh7O7vDswYIAbERa6FrxVFsXEoLDATrXA/jknySQ",
+	"oAUHc8xmJESCgmrviJ9UoN3RGD3ECajXVE13P8U0IuGDNpTJOfnEGFGDrVlKL0SLsozLuVIe9RRigI6N",
+	"LShBD39+0PYG/cy11GC20l9zpNcyHlpjV1tTV7OEuImu9lzaNG5Bm94TIfCskvks9OM6zFtkX3gmAl4l",
+	"IUmqFsLVw7plcPP2MxdxjRNJAxpjJj8I/3L+xtMEKeE3F+RS4WjFxXWlotOy/JThOuHqQtWuRs0H4rkm",
+	"UvBC30jxD7H9ANxhIROCDXUPyRMNiHhjRLn9XZ+EVtxS9rGWUlqEUxbMt8bD8X4bIfSGBNWUMOBJqJWo",
+	"SkxI4P1n4sENiSNcZRXMpXhsb0gfkc9BlAr6pA3/2BgNLYZkK88s1vaoJmRGGaNsVnXdwVpRQYkOdwa7",
+	"6zBtEn4Vk63XTrDBEdgL/J1tQMt1X4wN3cK8VavTq6o7fWHff+Y6qrVOkNfgad06HEXzGev4Rb0tYs4E",
+	"AS3+OuGTiCzUP5VCRRjwFOBuAXgetmM94n/9U3AQ3dvZDux3YUbfvQPVAwU8jYDvoolSAZKEklAJdG/Q",
+	"Q8BD8oAEXgm0nK8GAEPzdTBaB5I+EaWwfx35XE+jI8SVNo9hXC6eo+ERwkkwp09qJgYsnCuQ56JfvzdU",
+	"4l8JdMZ48JZGEWWzqyeSPFGyrDtN8QrFeKWUX00ZeUwYwguwH6oZ44THJJFUnwT2cXO6ILluP0sTzcOn",
+	"PFmo4b0QS7IlKai3a8sNMAuIWuv6d2/TSfanMXYpwdvKSDRRkmuiiEpMEsoBJdv6F/q9YJ4m7JokgcGm",
+	"NnOT0BqHQN/bGYJpv69+jPWXMllx/f0lSQiKMQ3tewjPeHHNg0NHjhkV5Jh8D1pgUlvQUuO1OT2PMgPP",
+	"EZaSLGIJYmDAo0jJqNgeum9DhUXtNgFywZmcR6sbok7DHGTdpTuBQwtWxxrH1CcUzm342jl74oqTr+/e",
+	"PjFOy4Sgq+uzyz7iTyQJU6KvlfbFkCLuvG7asvnEJkvWb3ZdtdFIhTSIr9avrlVh2eOmZSvku5tT8V6d",
+	"2AaLT8g0VZfgOd8oXIxG264zWNt0T7IPyYTiSJwxxZxvOfcZbGBEkXBQhl6v4/hOE+RWBCfPQfFfXHb4",
+	"D0VFy5Dw3KP1aT27dilo6UasY5u5aTkCl3HCd8ZrdKZEO3MmpPXfjAkZU8YFn9EKcxq4XdFyzlHEZzND",
+	"XbnWluGRMfJoL4+2FtHMQK9tQx4eBc7chiOCFVIhEyw5HDHEphBxLH3ucOLOqJ240tj/dFALacvxSpiQ",
+	"z9o3664EpzlFryWH6mfaT5GLaXGEGciy6vdUgBNwwp8IbMaSPkUI14EYJARLEmpwtGTlBuvb3g71TpiS",
+	"WohnXEoomvcGsTSKMj8l6GwKbXAq+QJLGuAoWlWehHoXT9R91wLp2gbClJz4OSkgK1xmJCSNIoWlE83N",
+	"gfuri1AkKUNnEZTJ/d2ej67MuZAkNCf7IYmqHcCIq4tCg7k5O33eAWZqHYIomQ1YBC2yst5cylgcbW/H",
+	"eDUwv26bt8X27rgNWGhY1L4oe6p3uKx9IaKMiKqAGabUcFC2Is5m2dZALtYiZSIkGg1B45Bk0cg1DDgv",
+	"KCMgn+DP5/q1kWOkwkmCAQONOFUXwhEn6shCG21lVmiQUV+5MMFTWYT87deg+28Nh+3ArM6u5rq1er8Z",
+	"fUEAFRxNcVKBuaPR64NRK+yNw2klztpjhECo69OvwYHWBLIGZN2Ow2krSIA6cMZCXzhBZpuY0EhJx3qw",
+	"Y8hor7voV28lTnwahDTeoLW5OkyQ8IAIwROD0lV6uaWS2XhQ0e3kBoJFUFN2/5fRckx2kl251waoIvOp",
+	"t7h7xgFfkvcqzRvOGC2uUWFA5mBME/9ygkfTST2Bat5sOpFc4qj5PtkrlLt/Jf5cWM7h4bAdM5D4c818",
+	"En+uuK8HLa+rdGw7HXz/a8DR37Gu8vxLx8GCoAv65EXlzuB0ouRKAG1PoNI47CrEPHEa2jcqZBJL2iYk",
+	"wAuCvr86PzVoCq7CJRVkUxmkJB2CXdEwqL5rW3OOYO2K9fMAlEwiK2O0g2yFo3G5iCMPFUmdS2CtBJex",
+	"LweCHvHGS9L6jrDpnlmTJOyPmLtiVmCa2pMSfcTIkgipZYl1YTcTK1rJFwVpvFnAiM0yXdOUTzfPI+By",
+	"jd6rjMJ5NcWcLrAMwE1oYaCkFxxF2q9dNpV5XGQFPITt9W2snxPmptdSeVIVut+xOg+j4pkgCqtTwY9f",
+	"RKdrd/9ldfDHtx/vMvfFcSrnPKE/gfXZcZXrPWUR8aKvMwrgvQM056l2L9Vfexsd0kE5vI6wF85KA9Qs",
+	"1Vh7tcrA+aNmWADzOAFJjYUmfB3U7QRCCLm6TeobagMQgy6pdvqVzgcM2F6iCeET5dm1chdhVsDEAk2c",
+	"cB4RzNQWcRTxJWbGYFZr0Y8wO85H/9L/1RRZd9suV/xaYQz4HeEYJgnHYYCFRATC55eEPPZaKF0KVp21",
+	"LnWYbSB2oUf+Yt047sTXCfeLpjSo05Y1TmlfIWdy3t9cUmowalqGcq2dJ5vJyAq8honr9BNtYBA8CrM7",
+	"rxVRhTRFcTNOeNhVmNYse0ISMGg2EXN7e4wCqs06S3O1eAKuKYg/UopTwXjfaBNW17kNitxRMz6hOPIn",
+	"PXydEKIdG3DsmRVKw82VUt4gHVLLOILvDdCxGQ7BM4rowO8IS7TgoqgljnYdJ8nhsGmDG8iA2ux63R7D",
+	"1QsVCJ6brOzJmSCxCQFCSEI00XYO9ZG169B0HyowrZKRg/BI86CfIuEqXGsPHAoSZY4JGakpUOq+ZQrr",
+	"6O69tZ3FQIWWzTKgAvmXEACB4/6+pD945EZ7qq3/WqKePg1vKN2JjlTTd0VTWhsNQkkUChRydSN00Bqk",
+	"q0SYvRIgaugoaoN1iCmmaQeuCyHPEBOeyb+dkIY9TyjcyzJjN+5lqM5ISpIoQH/6dPsFefUbTbPJsujd",
+	"LiLYsIKHO15t/V8T3U4IFj6v3teGG+M0pBBqa2O49grh+EUWfUmWZpcRFWCVWw/L8p9bW37XAJZuPOtl",
+	"GZD/1NBlB74E4aMLnpD1w2532sPObMtPZW5sPJZP2ckkjjxqCxuNUiBBCOSmWtAAJVpNcPCIPtxcvIgD",
+	"LCQRkQ3Go3xpSyyQeaPg11K/My6f4cbSH72puECZ4xUApcZkEi68CfKZK7QYycyMSYgkTFtq6YLYHZjY",
+	"uBYuNq0Y35JgfWX6Jio0NqnHfesNXtAoovrHgpRehCgV6Obs+PRvJfPoeHewN3aBydMJRNi3wMg82AbC",
+	"f1oeLYw1C13OaeQ82/xYSZJwb672qjT718fnF2dek2RnV19Cgo5KJ2WKrSmcqMI/tWCsD6p4dkqLsS/3",
+	"kUiDufYeTdU+Qioec7S0MfBUIJ2Rp/2xCyqEgXHjViMyw9E7HoU1RosCWBepkDYI0GB9AdGmOBJe60VC",
+	"JKbsg0LYVthDM7pQdGyb7UuOHgmJzY3bDJcEEaLOIaMfF9x1WQxqAZWbZ6I/kbcr6XP/ws/Av9QkNIIo",
+	"xxmAvusl3zvYHY+GuzvjZ6pLYDtPKmg4iNhOrKMblq113GmCFwT9l4mBHv5pgD6YHWiflpA8IaFOB4Ev",
+	"Yek49YuswQSfkg7uwnYuuoyFOk66FtHHRWTQCFLGBscFJ5N6r1ILf6OatTohM8NHJSV3W9wFROa3WcRv",
+	"6jLrbLnwKvtVTqM8YNyBtEsZHD+Sy7XdK22ZkofsF8meS27dO5azVVd6KoswnS0DGYo3mwcyFPkSNoJc",
+	"Wv3du4lyOPwmjqIbHvkj26ykGpMEuDuoLrcfrs9u7o9P359fHmk9HMQBeHB9dXN3BHl5wnkEZoQlTx61",
+	"EZUGj0SKAXp7fnFxfvnN+nhdlcik2FkbUjGoWw2Y6Dh7nVNnY/Od1fX6PbOkXr9nJquO2ldA+CbBPnuw",
+	"hQRKeJQHIIqAx8QTpZ8YaDYjqBoIKQvqQ92Q+1a90/uljMkljEhsji5MUHn++mM+B1Z27o71WypqOEDH",
+	"JWebTgaD8HuYzji+5mSFGCFhAW/A0IyjqG9xRv3wiT0AlI8UOjwAmM0PIo1jnsiHvkUZVDXSoMRDESfy",
+	"wdaXd7RMqCTZX2aC7G/zmWpk0RlDtWqwJuw1OrDCIVOVo4hAk4gHjySskFkh4UPLZrn08khWSsRJyDQV",
+	"SnKFYjNYseSAhEryicvRm89ScjdQzys1OCcoDNIgMhtfQYVTZJEmm694TnDUHDKvj/WdHuvRyGoFK++2",
+	"Fzwk7WZ9r0Z67Y6ZxLRuW6SBTJPq2FVT4g6jb6/PvkFmdJ5RrbPtjJsH7e8OUUw/k0igJQ2tVMenU4A8",
+	"OpdIzPlSmIJ5wKwV2oHYbUIIBFrg0BSFQ1h+YvBhbasdDbPqaciuzfjYEWVoT1cMQgvKUkmEybYmJFSo",
+	"qssTwBp4TBj89ERDwmHYJ8YIBZ3xiRKoPceMuSS7jDp8LdBRThI+ZOvU7Q53DY5J63dnPIOVrvJjAn3n",
+	"fMly3Th7CREW8JAknxhklTMSSGHjvgVPFX6zaNXPCrXlLwqSPOms9JAE3FQl42iB2cquQBhSVgjTPNre",
+	"jniAozkX8uhgeDDcjugT2Q52blZ//en482Aw2JbzdDFhmEaDf8azVnGb1fm+d3l2b0bVLX2bkIgruUUW",
+	"s6lKCbiNs2eQ+0hZyJdeC9U7vtRRythxBCyxoqMmqJUK8xUS2kPpOxatcox4bik9aGMSNzLaGVM7qbFc",
+	"QKRGvkJqVSES6jIPsGBQWbP7o5Bf/WyqbzTGZNQoyoXQV5ujx5MScX2G9aKVnqtpWq7k/mvpcv2epiQV",
+	"8QHXEV4p0pFliS2tIM/4coA+UjlHQlE9HJkrbqimlvwXeKXIialjlFV65FHx7Hd2G3Cyi8Zp/M3Ajhzd",
+	"sphWX0Jw760sgiZjrAVe1C+KMFU6Z0e9UqPUqVJsI5/kZQhSHliVTiIq5ooEOPqVIsLae+VUvCh5MtXj",
+	"ioQJLBXfGw+L3zA2fGqlvtbZEsfqK2dMJquikjr26ah2PxXVkWw6rh1W8CNYxsa8puhyOFlA4iZXikEM",
+	"pRoslYxr3mlvL6NVtaeyD0OM0BvtgiAhxeYu6dAhTfGdVUCZFXR7c1sYXAoWaopN93iOn+pzpFzbo05V",
+	"n4CWtMp8EKZyqyIWm1NdZuRIn7kYZAigRUqtKh5OHfgg0qcF1NTcHcGWkAWX5Dz2L9mw5leFQl1OKaXD",
+	"8WA4GA9GQ6+dFeoSteM/1/Yu3OqXvCTTfNBZtAF3370JGSqs0ad+7/PWjG+ZH0sTFySHqlq1WpgeDx06",
+	"1Z6C1Ji6fFREZJprs41BD824btNLunzFGpDNjNlXXEpWAE7fUN4GDuAtdpmR/0ey6qMFFo+aFv3Ladac",
+	"iXRRJ11iZu8PXHeIybEAzeszWMtCoyRpJ6wlcgoIisprYgeAkNzO6jgGiaEdv5pVYU1BfySrrhQeC7nr",
+	"v5i6qjIIzruV0S27k7+8LsayFKvh7FbM+UG0BDrMX4K5rYKJjb6cMxljRVEAe7GDScgTf2y5WjP2ZYMq",
+	"zEfrnNqeNQxeWp35jqz8brsOrrcGV1sbq89vqEu9hJNLXzg3UcrSvAI1KtySNY0iR8kydrh0pJmTNPuo",
+	"cr7yJZxUOUv73TupFAR+E/eUEalantSXO6Xf/xHZInu/ySk5/rl6x0gh4ZibqGRPDCCUVjmW19UJ5W6s",
+	"UOGzhIUil4VqKlVVxg3p2RuYXmFOxXn0W5A6TSUYepKUOZE0egWwvF9VTtokqcpArR78LO+fo+uBmGIh",
+	"HWqQudNk6fwbin+d9Xt1DZInfcXqAGNqup3b4XCLU9EVP66PP9xm0YEvozHEJvmwbQ6RGn/+/Py21mHt",
+	"0OnCgA0Z34EN5Jpw/kjZ7Munp52kQvJFdanX+vw0TboKYXGCL0gWBWkq4RT1giAVHfPSsslvW5RtqF9x",
+	"Md/LCc/SmV0WyPYjIRhVxXohhy9RpWK9rthvXx9BQeWMhfUFqDTsgLXwpBhmnIW164y6jS/zF406Mzff",
+	"kAxHAM+IYCkFrZxvZiDkpdkeftH3sPACY3VoqP+uVt+J7t4D5/0WoqQbbPQlBEpXWPr9i5WF0KvfQrj8",
+	"SCZzzh9PSUSfSNJCawMrWRhzCiJnqN+jL12MorSs3+1J5vu3DMICpxDgEFEhSXjkRniMhv3hcOhPBf7i",
+	"x31mFlmrTmQ7qY+0EiRIiHypTCMDzfWFna5BGsxx411dfuINgqQstCCYCQtcnqxnd+03ltANqQA3bZNR",
+	"LIOPEszNOxUCaHMWzFO1wKef5T5xAyU1GXQ50wJIFLX2bJw92Z5Av6zfI10V83Tzk8gXCg0Voch4gvRn",
+	"W59S4yGp71E2u6UsqGxtBP5DTKM0IbpjRb5YodtqVnly0V3F+aIpfTLZkdph8Zx0lbKStZxvYGE3DUIr",
+	"5SulJWTNWIHyODQrhwUJXeRlpoteRKZfPKClRJL+dSNb0qRR2X0P7rMPSdRNvkwh9MPQCDeBoUipSrei",
+	"QE89F7uMP50lv9LJNcsO9kZ9CcGvzNl+97JfBozfRO7L6klVx+TnNWQgML0PFY3zqEQoc5K153s27ycL",
+	"E33kpGlyLv87a41lS2e2MVfhcLEBKYWyXs+pVfqMBAVP+IkO9jenkKU2c9Nl8LkJDS+kEutj65cSIorw",
+	"7ERYGI5Wkga+wgS6CQNUus/qFRXxbprwRUPgphYL4OZ1CKlqaczMVl8wZ8Itr6CM0ElNj+0jHoUFotju",
+	"kO2c1+t07/Xu3vq5S96cK9AJPiW8gEOAaYoGEA2G2kM/d+DsTaLXtVZAKtONbYzuSRn6cHfithJRsqhi",
+	"gXjlTzYpQq1CgjQIV7S1rqOdCa2/8NaKe68fmkSLPhLpYkFCjcWK7Lv9mxIOVepRGh+h27ubs+P39+/P",
+	"Lz/cnd3mzakUL7VNXnPUgR4nOt7MBsZCtLSJYsiC2CZklhar0x3uNbbC0Dv4qDiXL4DG7nCpB6xv0WYP",
+	"lLf4/fnZx7ObZ2wRQvC4kNkMtq+/XnIxmXo0bgxFh75jvqsKv5canhRZ9evmMPcnwpq7a9zoYRdUSCel",
+	"3bOmW/NElxLCUeSuzxDcbi1PIJhYdA/mrmBghYPBujP3Wpm5rrHY2RrzydcQtF+4kA4MswPOT8NPjhhP",
+	"WUAW3h46l2RpwpJN+bqsw6SVlF5Ze4knAtp0P6pU16i0BXiPb07enX+f+bReJNgVpyElrDnI04XAsX3n",
+	"l35vwsNVVdelzxLI8HucPIZ8yTIb0bu79xdF/8c5mxGbvmEC2NXF/vOfb1MW4pXCleHO0XCoSPqf/zxA",
+	"ZzoqT2d7QPytKeKzECR6Ir7So5v5cvUrb1dNbT2WCZfEqP7PETqbmnNoZOALIjJs8NbO0KWQnhWJtiZB",
+	"s85+SxsqWbedJc7TB0J/3fxNS3+w8D2uKEWShTJgB68V/uFIcLTQ/aSWZonUWWG7iAbISKFy1eVW3dp3",
+	"WttJCm/nRhIqo5Jd4z1WxJNhBu0mkL5UX64SAyzAkAYHFo6ZIqM6zjEV8aVUFDgnku6l7KZGeAiY390b",
+	"YSbUrRZZ6zgwc5fRpWRs9VQh/Efv+uaq1++dXd6d3VzfnN+eqaW1kuHdMALXarEuvLsbO2dxKivLUDsD",
+	"/Zk4L88IvLQ/7yuPhjW17L4EUyh28h22KSr4AiQZZ42LWxLnUsPPjrTONAs21Gkz2mfqkV19vDy70QIl",
+	"VBMQWdt3c/SVRPLliWJG2Io7+mBwqRqRqshfua1zAyqUi5e7ZK6J4rTxouajX9oa6kqvv+9KrgUo/BqW",
+	"z8IZNRZ1ZSUGUFPd1V37zxZ3y6j4ngMq/vIvTIz1Fv6FiPGvQoJfTNxEVyxauQLxG7Q7PEQPAWfTiAby",
+	"QXsdlzgJxe+b7Bpc34Ts1l7bW2d/pRajl19fHQHsKNNnrKvrRKsB+nh8cwkFkbBOaTWJ4gzcngN0cnN+",
+	"d35yfJE9p8I803nnd1BEFBitORxGlp9Y+XjVCor1cdQvvX7PTN/r9+xMFTbJNQl/3fl+c/z1nW2v7AZl",
+	"DND1h7cX57fvzk6PijxbECJggL0jvtdtq5K8XK6mbKFrU4XJe/1eNlOv37MfrdjR6q2XOB2zFVJkq3Ah",
+	"J5ThpIQzo+Huwd7rfd+3Y1qRsBgkJCRMUhyVSvYramhMhy/js2psxNJZ7+6eZvdIKuwVyzmPdLqiJiua",
+	"IomlzWnWGxZZglfAmcQKI8qGDfF4H9Encr8r79jBu9HqZBjvp39Pxt/9+Nflofh+srM4w9+Gry86JAGe",
+	"y8b0v7ovdk/x6yPyGQfSTe17Rs74WizBWxw8Ehb647nJlH72H9GEzChjpg+/ruajVg6GcCrQIy1VLcmO",
+	"oteUTLihFaVbwbR2tdJ0uy8TKauB4eSqWYehawAo5Ke5CWkNCWhAEWq1Ym9ZsDY9ctWxmHF926l3mso0",
+	"IblcCJxBDYTrFXIiFCk1jXTRcf6ICmug16k0mEE9Y3cSm2ODdS0bE96vq2S0lWIq8XYNMnihm+zGhMcR",
+	"saXnR+Nqdp8jvEusx22kujqnt04M1iPyAloSrDNGFwXI8aQI9ihy/OUYnZ59f3ZxdX1209qLmqFyri7t",
+	"DRsQG8BZjYjgwlnb5XfedMd2mp3meB5X/nFC8HEg6ZNXMgLjtXlqnZk4IXiAro3HQr0PQaoCLaGvOA7m",
+	"MERX9vI6MghuYdXKvm4p93j3HU8TUaCezSGZ6s2doe1X4DjdRsM2r75ee3N32NhCiPFlbSyPbgOjBETX",
+	"js002LQ9EU4VzTEMQ7bcbKmO+7M638Ax6LUW4etuvAA/L76mQVVyocBRlmyUMmrc7rFub2PtRnM6myt0",
+	"ntAw9LZRY5LeMhoTb/WxY/WepanAsB/cFx6yOk7ks4QcEQLZElrDVCQCs5Ud80bTzaGCt/qqfaUk0oy8",
+	"Jz6h4TkLEpC/axKwzHEhIUmcO/8kj2FGAxJI3JtU9tEetWyeOqFhVeNUPV/fVNSw2mXOJdSRWaN1McBV",
+	"vdea6LylYcmKtE5+fqW8SdKUR4Q1HussUHSBJVFbtYhTF6vb7A9Lu7YMAFdzVZLZkjIGdXpgVN9pvK6Y",
+	"nmJzD8GcBI88lR+S6KFQsdPdKRXo4vz7M6O9FU9ZzzFomSCXN5krtYDrWp8IFKymJi9mmElmtFck4+nr",
+	"Adnn08ItowJFfAmQ8+44t1HutbxpYOaibPa2tt24vfs6iszQLe/1bj1rG9efPu1nlcjwntZSax9vaViF",
+	"qEDSIKwky3f8Qljo0xpip41aoepF6ax8tLuQZUdsgl2BFTk+ygIk8strKHCj5qEB8ZaGp1jiKhZnAjsc",
+	"PPY55oI8OfU55GeiKVgL0s7IsipD8y4/5FcZ39WJD6Cgmi20bvv+QkTmZdC/LEplkK/Eu4lWZTN41aMC",
+	"pNk8BxdCg0stSIPFPJtKBJCxRbr1kIFavc9IxwO4KLVxG3Mcx4R1qUL4MtkbpTPSeyskSjir72uI1ZxK",
+	"lW2AZaQMaJ0OMgPbbwtZ1jhgh/3nyrUmqaxCsB0qIWFnfzhck2SzarvqaZNas4mQOyFySQjTwpSOgYpI",
+	"a6k27xBn/nOW6HU21nbTOjUPC/20tL3iNSRmVQp+eczh0AXa/nC3WKR4VFHwYDPi1WST2VRgcs5A8+W+",
+	"6XUG6Ng3jWi/gOhUd5ztexFtJmnVIN4GS/UtbSPGUn/GJRr2PJnGvRs1hM5vezIPN7Y/GTOBzwClH91o",
+	"LL3k8j2RFaIQc9U0YwHVJR5yHPxCMlFzszu7NCF5HJPQVN+lbAb05LeQdZ6pUBXzW3W9QEba3PM2F/ll",
+	"tBDJ43pakJGu2m1ZISrf2O5GG+suF66fUXFTOebVXNnC3amSHbtfng5C5PrtrRMnzabvGZf3CyL/6KJl",
+	"lcNeKcZHho4ILZXoQkdam3pjWj6ol21YArTDgK7FEFkQcTZT7DovdkZ0SxBTwoWEA3R2eQp+/Sc1EEyg",
+	"PPnE1rAD3Z7d3V2okTIzQkFaEOSzoJPjy5OzC3ie1VtzC6BmvLgY5aC2CHGvpxARYObo9XvZ9/zBARpw",
+	"HznrwCmcvazb0RDWTStM9SUPJ1nwtFbsNWaAasvOeL+lZefFmJbe4tlnSRKGI5+d5m88TSC2IS9T5RHn",
+	"eqkgydbu69Goepb1JPm3vJPivLbYfgHmhXlqLtNHzrpQwJchfxYR64jekrM/MKELqTwOJE/uVr6uZgq/",
+	"+gjH9P6RrI4QRuoHxBN0fH1uwxpsMM4AxUrcDWiMmVRjnT9LQTsJ54uBDlY6Av+ak5z+ieVt08RKSLI4",
+	"KrT/kYJE0yKxUotSWKmXCZGj2cy2TZni7vC1CrqVtZbwoidgSj9vl4EVyPqmMyoLs9L86Mz0uMAJ0eGJ",
+	"NuZKAS0hC/7kK7WOK3x11ssLpjoGraNsQ6UHA3SRipiw8KFIF4oPfXgIO6iyEOdERyNAdtqJPqo3pnGC",
+	"uXZmcVlzbg3o52ZSYRctG/uC5EisXp1K3fkDhyFV+8LRtQNwLSP6Wi1IKleZMdTGyxUKAOUhIFTIQrP5",
+	"ChnU2/gAlvw9JUtYbQcfm+bcG2/NYfy+vdEw29qzdqRnqwgHoTov3axIOyKwKMQmlvDYr/ep159fSWbd",
+	"KdhVm6OLmCSCM1xzofI8w3w0CbV6GkDkS6E0Yj7IxBY0xxxWdA8JIqovqKFQTlxD1U21HUVetys2X926",
+	"37bst+500ye6VJJInf2MPpFiDIVpDSJQwONVQmdzBS4R8wQkjhbLgqma6ZsZaCu76c4B2e0oLikhP9aj",
+	"Rqcmzb58W/XUxJkolm3vROnQMv64mQMOA0/MyGXOCtZQuSBQGB6VXW7nCmZoAHjoQj8jWJYmVwohzfk1",
+	"2pYTUqU9zfo2IuJl8msKnaV+d0WFtEjxa5cUygh6Z2ZjRR6NINBznkShU69Y1xc0vS0FAfHQpuCQWBeN",
+	"ZZY6GhK4tsC3mIVLGsr5KV75MSfEavLJSvoalwUhq+32n/VuPDm9RBDBILktfdA3vQkXiiCRUCFkSaV8",
+	"PRyP9g5fv97fHY87V2KmbKZode3yYAHE5ugoGdQRekv4MdrZHb/e3dvb3+28lIg+kdp18ClSY6CL1wQH",
+	"j2Vr3fhgvLO/fzjuXo86a3bUNL+hiTB9sVF6sVbGs9aiTYP1GMORjvm1BLo4/97m05tqF02zuxgAhXlN",
+	"kYy+qSWisMR06FAaWAllnwGerlVGqguAFFDfRb81fChBpXxG/fyC/1BHPK6eSPJkqJw3k9yW/wAygijT",
+	"NWtS+StTlIPRcH/39eHO+HC8v3/Q+YRCEy27TiQVe9H5aRAhHOKVqby0Ye2qAlkuRBnu7HsqV5FmUmfg",
+	"RoV7HLZckIJjH1EWRKluCayz/rkFdLEu0nD4enR4ON7bfb3bHctbVyIL8apLHbIXJfY7zyFzpliC/y6M",
+	"h1kxhaxZSIQTyCoV6UKB4ME5TdNq3l6Kh342uBs+6UZ5GVY1N+3z1UK7Mz0UZF4CTEsjbihHh2OrLY9W",
+	"oGCk8FdGIsyNzEHuJVK+tp9ZCArOzKYbGMV/R8ZwHWHe0Rieh6W3NIbrFy692TJ32QeNJWuArgot0gUh",
+	"CCMx5wnkpiyO0KfeW44uKAt/fKJCfuohLMxvg0+9UloN732Z/n0TGj4nOE4rg46hv2jVXzuWAgyboiff",
+	"0rA2acsfKNkSa52QERsndHiIDvX/tcHmzkEkXwRHC1lWB4U+iKPfHwZ3zAkrO5Q64JYfn6Cl0IkJoPeh",
+	"1ZwLJTmBuQCEYZt17++Y1Zzo66kQAAJnTdd/T3cZG/NvpfFS4xtxL4mQ93g0GQc7NSWofU1tZuSVQB9u",
+	"LnLLEFhvlLCa8KUgyRuT/Q0d1AUUfAhKRq25lLE42t6O8cpW490OtpuWVTpdXcw6B4+b+tniNCsohS3l",
+	"BJkUnD/qWPQlhIfA/dKbRDNORKmIglO4Q3u9PygoZpvFwYJku53oxbiVTY96768u797Z7i9HpgqUqTDf",
+	"/K3tkDOyXhTEWYrHoejbFZ0652oc+MJ/gBV7yjA7TWi5dMPugXuN///wpf99tL3dVC4XR9HVtHf0j45d",
+	"wH4o24re8SXiU2nitOCo8wZRhWRQOI7BJh283DNrCfTc/2OXpLCv7JpoPv+XAn452NA0JMo31ncwq+a6",
+	"VVfizQ8Cl4/BrRVhL8Xfzo5v1EROpRDzZA1tzNTX5tTKNFtfb6sXGwM4ECzOHz0CQhTxpdpqq+prx/no",
+	"DbPTCst1Ra+voVYoXhjldJJwHAZKh9AJ/0tCHv0N8hdUtlr7hR7pLUxwnXglys697do2pcNowZmcf7HG",
+	"c9Au69RroPg6IaY1h+5AYpvg6SoLWhF9g4aWThoEmuMw697Gk8x0wIz7s69+1BlPdlSSlgr/jXZdKbEx",
+	"An9FcBKtrttDVL1QAdBCJKRed1bARRMiU4gJPrIG/ib4dwyVNNTG1Hpw91Tqf7YGgvWWaDZzWeN2373O",
+	"NWRLXwch62o9uo2ZNIx06LxY4CjawIblUK2CvWF33dxgx/LE69QpyqWZ4SQLhaHsidOAWKuObjG4IHLO",
+	"Q4/ToloYhOm1ODhA51CP4glHNDQysJb8s3gV9SNnVrB4k7lBoQoSPAFj4FppZ6+4GG8byW8bZMbD6QF5",
+	"HbaSGetOHTZUJxkaOV/nSssMBighMk18hZr1gy6SQF4GGj79GwheJaDlW6gBXVXY6p2Ld+re9Is9VxVi",
+	"mCQCg5XrMNRe13P9uMKFWfhEVh2FcVv+zN+fyePMfnYxp414fkpq0wnsHdWte8vNwYzUVCxZt3lVIk07",
+	"DLg/1GmCiDPnKljgG5IoCGGGwNCw+UJbmrS9O96k3hVlT107tVBWVT0GHr3RTDPibJZtjdv6V9rmPhq2",
+	"pu4GnBeUkRbFNLVHvtZbHyeKe4bWZ21W6C+F7US4fL01Ho73t4bDdmBWZ/ecQlDq/RrhRFtodL0CwdHU",
+	"lU9K7uTXB6NWJuI4nFbirD1GLBBG16dfoymNGkHWgKzbcTh9uSZmBk2cDP10AuESzUDcWFD2CMf4c10W",
+	"Df5ccUgHLc+o844cV1tpT20Rw1tLTN8yJ3vfWZiLuwWpco08WvKd3ZZaO3UxglE7mixry7S1M1YRAW4r",
+	"JhR4KBXow+X18fnpka4G6mglMyJ1PvDXN2dnwH9fCaTnGKBLhfcQPbCkgujw5s2uOX8iyUWmZ/oIqnrm",
+	"xE2sK+Dkc0BIKPqQ0Z4Kko/kEIBtvwFtSSDxlIQDdMmzHt8SPyqGs8SrN8iGDgnTP3IKhsg88SXT2QSa",
+	"kqW2l7ci41d2o80uwe5Go0lB8ffENqamxl9iGy6u9RDPJBwdB77EArWTc9b6QNcWpC2gH4ROZUqGaTKt",
+	"pHzKWzY+cDpO13Z8yJKJ3qyvYoFXCkCKH+bnrBeh6/hsjNwBjyKSBcvXinTZyPegTG0qDq416q6WDKE+",
+	"lBYAjXTYPgrA0yR8Y7+gSCddQ5hb9kJbM+kqOgvicEvZFGembK4WK0HvRTwmzMrVOsvdbEaj8s7WKbol",
+	"QWotN255xQAnoTHYYtOQ9hPTZzBAxwyl8SzBIQGKJBCZTkkgnTqMNqtM018ISdZErJR1ptNNXlJojgkL",
+	"wQWC2cxbwNGYenQspSHRnk0YtNO3a2PdCtdpPHYJzuwv32bPh1qdqLbfbuU0q8ONEsC1PhO337w5ny9p",
+	"XnX70H0xG2s7kdfdudOPJqE4Omsq1KYNqTp2N9GJfKWsBmNs3ZT6e4tJGV+IFRrd3oR1lsgzWzvKQ3c9",
+	"NL/vYcoFVtlKtHShm0db3bY6mTt3bAWuF75XEmL6JctNjfnog/CG4hesR04/P5+YUWqlSKS/A9969CEM",
+	"zYrx6gRgPkWwpPfqWWvpEEbrrfhC+qvZudM2U4/qK3k4SgV96sDP4yIjrwkZBN+K/aMgRmmjtq3gzfgS",
+	"2J8NK8ARYSFOzPv/9eHu5E/OTVv/kHVxtFx/V4nZ8LNGCmPHVeBwXLiIsXPbDBZ5ETfBvpN8x5fGYjcj",
+	"ur1fFmxbiJTGLESTdEUSgSLOH5UmAx0dTJlXKnNFyO16aV6ZEakTmYyxmNrYVF+apyLtJzziFfakgEcQ",
+	"RjTV3MH0gVQKeMiXTPQh8fM/kmQ2m0weyllBapevEF+WIkz+gxzgnZ3QJwLkFuj/+Mdw6xBvTX/4ef+X",
+	"//Ra6PiMe2W8YxTTQKYJCHlKLlI4CvKR26ijXJ8kk6CCkA0KBnQ10UA8zbrUbPcBchFjtjLBUEcFl0tx",
+	"IbUd4+OELnCyanVik1RK27qTT3XNZcAFpYaQcLOze43Hw92DZ52dr8B1fp6lPfYLOFp515ob7WhXCmZh",
+	"XYudvoaCTovOtOMveWcG6BqIwQI/Esh4xcmjTmiPIMcwMeFFVBHeNAqVPoAmkMoYVl0rx7Pzuvmgjre+",
+	"fuF71v1iNbmmavZQGyP0xa5L+2MT0LW08fCye/WCh/eL97YQ/MhTeSwEnbGF1Qb86XROsmI5NLSxAH/B",
+	"ieGxgJX7SMUCYUgCUiQSbK8mA+Vh9IAkRw9wgx76NpMiFYrXLeccrHiUPVGTv5yQAdodDk2ldK2U2w/y",
+	"xJjyoWoEZZ+YXHKTeoQ+uF9UNCGi4CeHyglc5nNwyLKHkhFFNfzn3ghCS0MMeaZQxWOsfgkiwns/aKi4",
+	"AHZMg+tHBMVJbrgvxeMYTcwgWAbgbA1QuClOWDLrRVw0NKSAj+txaLIypS4KHkYh8Upoe4m2rBmvo3on",
+	"fLlOsYIIUW1CmvZa9U/5SMhjtAK7MZhK/+//+X+QBTbyxujHChPkrRtl23ZNXvatzuc8LN4sJ3yeMG+B",
+	"ltZ9T0qrzefr54f9Qw3GiRM4tsrib2kESoL6FoQ8uTgoKhAsbEorhpedruIKl4oh840OGzNR7dZqAjdK",
+	"a+mXrpO6PnCT1L+UUuiRCYrUtNas5CHAYEdOWbvllWGTBYWNh8+qeaqUE/Bn24sv4HLDefQ9hVAxCvHK",
+	"WxU0M7GvgAzltCBvxlEojnqwv1uojbrfPShMg8+HACc48govAYZ+57rmrOICcNgD9JAFjT+A40hrtpGO",
+	"oKc6410dPTZFLim08oVXTHczU01oPb6/sTAkrElXnOJJ2anxcg3aFVs9pSKO8Gq9FtdxiNHVI56C7N3q",
+	"Ux+EbUHgFtfB3jZilDUWDFcH9p0ap6PV1TmWvx7hlAVzCFZoVXuDstlZQ/slrPiXblxGQn0Q1AH/Edrd",
+	"y0op5+HYQBewLsWUsogIgQLOdD5f6HhPW1s5xIuxGtNRsxnfFJrZjb8klgmJZWOlJMOsbmEsOP992ORl",
+	"jOWUbYft6akNuhWQdB35nTldfCtjjQvQ+kqbCn+PwwWF5bRPTgA6tZ6RoAlVgcxo/oSR5I+E6V6U1TSn",
+	"Rdcx/Z2s79g+mvM0MaGGpjp5axNjiy7kuaHrGsarc+QR6fDejRqeX5aWOAZvTNMKXfYjmdzy4JHIvHLa",
+	"lRJqHz6lw+FOoF+Ef5Pt/w0Q+0o/gX/rB+p/x/vqIMyzDCf181JJtKVQanFEn0hRLxbT1F/A9pGwKpdm",
+	"XtcOhhUnIqtv55NvAnpFv/3672c3d3+5/fZwQFbfDslfj9WPy7/99dsh/ngZB998nYYn3x4OgnHU+sb1",
+	"7NIy8JoDtQjRlHsFF8YQIFuks/2dAS1Jl1T8wVv6BUcRIRmFy+heKSkrY84gz6yzyCJfdNme4XWatfW0",
+	"MwOMw9iWhQzwIsZ0plYkYqd4s2VtJX5WYlc9HZM32hqO74Y7R8Pdo73hYP/1wd8LCW5teITDEtY/OtzL",
+	"PqoJN5S6cMmjpsO/lE6sooRmE+i7F9BcQxNfCU34vJ3wD1tEU4HqlAQRZV/wRoVmgsYbVYdr/9PvmaYm",
+	"9kZl4mT1tbLH1nytvPDf7FoVcKXyWtkJ/9DX6kxh9cveqSuWVQLJ9FA0T9lMKdq5rqGpWumSFTT6/d3B",
+	"Xr/63u0djYaDkUZoGPR2lcnW/+Z3Rxomnpu5dqvqrCi3RkfMEnVsM2xui6pnFuwFjSKqdcqicQSO0RM9",
+	"Y0KSf3GOz0cfwLa9nHNjSbDkQfscocDlnFv86iPj8LO/R2QqdQApnaIJl3PtclY/6+J4QH0S9XRlC0yY",
+	"Qsj5dJmiwhObNVgYQ2UhkBeszELiFQl1K8mi+NpG+7MAae5dkl3iCgrb+TZuRnJzOlJJbzU+/qGJbUY1",
+	"qwx4uuoQTPJvg9sLGNxcMt4QzKTH/Z6MdP82s/0PNbM5eFlFKmprO/mlY8+t9DhfdANFk46iRe9XAoXk",
+	"iQa6iYp4k/mKEIVMeOMIKYX1uNe8czv74rVvLPSkmXS53j32lHhqnPk5FKSdfJzTkjXR+FbyxLbfcDwx",
+	"BUMoxPJkI4AVQMCPEl68ZXoL9MpbNOmfhXD2OBVzFCQkJExSHIksSKqEDaW4lyL9K3Vva6is5d7PdodN",
+	"3qBFKiQK6XRKklz81JhQjjHTN70jLnhKDGY32rncgDDV1xRCEl5WgTo2l0/AbiFZQsd9DErTVjZLrXx/",
+	"U/HO3WelgGfiM/7QIt531BcoC1rlEWIcBXhBEgx5I4SEJBygJxoSfqR1Ey2d44QgLB5JaG8mTcx7wi0W",
+	"ZFVV+IAX6GpB1ziRq5pgAd1/hBe0hL4OuQmkr0CGqG7QbnSpAjl5+YtqVlB1AhMcPN6QgNBYVgV+xDzR",
+	"sXBAjj2BHrq8en1aoPmMLcWO2QoSmwboaxwJYsKJQEpSQ4mk0qqQ0MQ4V71ISV8uCEZZ4mA5QMAssQoK",
+	"lM10RkP1SQmbG2N62ayDQQ0qXK3D0XiD1BjdIuMsSXhS/NwGJYIfyUo0hZWYZjpuEE5ajtjYaazLjoUE",
+	"E32HPMGuMf0vQ77sdzyqWHXodQmdHFrnfCxL/9GYUDpJcxgFUPnRsSLN9xiJGHy1SuQhzFZucso4dtV/",
+	"RUzwozXLtGcjU8pw1JAEbJeouKpJrXSkMSe/95HEsv5bAc5S2TGU38hIb4KZfqnq06uqijCfZfZZ+BgV",
+	"xm5mpT6hiM4jWSliFOEAqn5THRKOzAllceUiJiSYQ5n/GQO6pa1mcKn0GJqsB9NPCNsavfYGXWM2SyuT",
+	"nuxTXapC4pma4+3JNdp9Xa7+wrhEj2xtZsK2vnnbSrt8OUVZo5p/R+ahyY4oKlS+3FGnEixh6BZLvqlu",
+	"bm/AhMx0Tda2gtRnWQTJOeTHmkabaUg5CCN38zQRpox3RTRoKxnfLLO7YdTV13UrutQK6vZEzG7stTY3",
+	"0kHCLrEvcV0H/DL9ejbJeoMYXzoqt46MkaaCuiSi2rDS1DLdoXGm976vuUwjyUNXLFoh+JglOFpgzWWp",
+	"lnQrwwowSVi8MHP2UcrojynJwoEsmEziouURaI361RC8Ukf7nF6VYOckJfzjeOvveOun4dbh/eBo64f/",
+	"9Z8vSt38RMxZzc6ebzU//Dzu7/zyX1v54tQvB7/86c//+SJk4w16MHj74Jp/0B1dEOF2uBNumqXrJFkY",
+	"OyBDe2hBWQplCGbc9h1di+/p63wiBSI5JzUBhk1YbumYp0ktT0LhQTOI/TVhYV2on6vDQEJIo+WpO3ns",
+	"r/f4dCD9pgacWRzcKwGfVnN/MU3MUmIAfhUZTRPi93rAo9AWSFwnoRMeVkg9ukq9en4EmEM+S+2iY2iC",
+	"BdnfVbz2QT1/C3/qAOgkLbHcnz/15iSK+Kfe0afekidR+Kn3i7fDQfalevlOjVNTZevI01tzKQayqP7r",
+	"w93XWwdZVvHlh4s/tSsiA0vxNzS5Myt4JVAERwvrUGP79u7qVRVLS732am7mdLooQXOCQ282ulqYedhH",
+	"QnfhmawcCekJRynJtFJgCzrtx8lVp04RvhXCSUKfoDQSVqQJhFRrL2Gc0QBHn5hattPW9a9btyR5ogHZ",
+	"AvPZg855apXybvA4fAe78KW9l/N8gsaWhq0bTQpFk5O80WS5p+TBYG80GA2HA68ErguelsocX93e+bOE",
+	"5LzuxqnnfRSTJCBMbumuOaX8v+2n0faSTOacP4ptg0Xbu/KOHbwbrU6G8X7692T83Y9/XR6K7yc7izP8",
+	"bfj6wreWH1OSVFx/eOTYUYB+6OpIyaMSILIueZ8DEpsOlIyzrePbk/Nz025KIVjtTvBXIx0HO/lq3K7j",
+	"hwG1gaPdQn4x9O3tFeiJe6NNj0fn7tXQVH/d3pMSVRV9WzS0W5leS7g9mG4e1VraTKwIaPVmO1A+12Np",
+	"0uv1cIhoCcWpy1TbbySzF9Bn8CpCBPJfSp0iut7VsknObgJWUXNmN0ogXTVlpWEtuK66cERdqXMXfUff",
+	"Zg094QyexSD5YzM3bGZZNpDlvYc1nJpnamVOGFGpQZuXRZEk8eVCf5yvwNxu9BaLioZh5GYFxWlCjQnN",
+	"tWLrOJue4JWoYnGDl2Myoqb88Lu7u2ukBxQxoFwqiPkC8MC62zFVLSsNVE/fnOO3h9Z4RWrcFrYpC24h",
+	"QXpreh+XkvzzPAld2xu8F2HORY6A7YFCrhlP5q0sTp+lV+MwrOpoISSeUTYrpkkAr2xRO8BxtR5sWgLc",
+	"QLkid0TBFpgl6PTCbeOslGiUKJr/5G35WknHS4mf9mvmUzYTUevzEK43Hg4tiOHv17pLgYLuI4ll2Zjf",
+	"ohDrxg3BKrmJglSWSFnonlziLDjuWq8ZTOqNwndzP2x/ks0xSjAL+cJk16CPSpGk0G1fEcQAg00rFx9s",
+	"iOeHm4s+mqQSEDwhGMIjS93NN5HyzA31lH6PafGWbChXli5VCynO5gClpv1LxttLR9PUpy2/arWimgLt",
+	"M6U0dZurBTXLT7wBopp0FwS1nKDpklgZw9C50pWySQv9GPS8RgUZVON22vB6aYQTzqQS6U0D9jWEgyWU",
+	"Ig7jOKIB8Kjtf+pe660K/ehP9e3O/TiQyHNJvIUvcqKYMlM2GPpGJDxMAw8zMw/KHgz1cz2NaTKd/Zhi",
+	"3Xd+bZEf1ML6aKROfjREw+GwMmd/NBwOG9L2y2XJsv04S/ADUeKIz25XLKiQC671p4Ba6UupcDeNFcWs",
+	"aWBf2iwYBPeGQ3sESiKYIkGeSIKjzMSgzcska7DXzzkVUFCemoLhrW6wWbneV6HYzN56rRlv6/kGiN2A",
+	"WtGscogVCzwCVCyIkmWb2HqcHUDmeDfEMT+IcICO0e13H7K2FTP6BBULoJsCgG29iV4zGmVL9AIiZCc4",
+	"mJOqvh3vzu+O8hCzk9PLV0r+C+ZkgN6f394eoSmRwZyE6xXo0O3d8cXZEdTYjUIU8HgFMR/wOBygt3+7",
+	"PlYfUAQNvlho9/Xu/K7X76kpev0efKnX7+lX/PE8Ibvgs3NoYV1xB274Uuij1NvA0MPMiiSldi18WbwJ",
+	"tUwG5r7hy/ViSPrC2x88+gpPE18vEzB8g5nPRiCenF4e6XrnWwEWBEVEStClQjqjppDgfBXPCcvKduwO",
+	"S16UcEa2SFokeLvDoh/FeE3M/9/64edhf+ewRW03s5O+Bl0FqmVH1PLSMdOU3MNM/RbeW90LGkzNbov+",
+	"rLe5Wl0BKq93dofDnfFwg+CdMNVs0bcQQDa4x9AQLFIS4QpNCGHZWorXeNw0m32tbi6gK9lewUOaGNJR",
+	"mu/w8OCgaUargRTYaZmNed9MGZYyoZO0er18ih7sSh/QEjqngxo5IRFnM6F9T0i31Vc0MmvBD5rQyrjF",
+	"siqGpju7lsF13UcneqttcNNayyMDAQf8hXMvbbVv8LIa/RWV8OkcRqAstOm3OQSeIkR1Dsvyqxt5Cyd1",
+	"LeEhDtvoPboqqedKdY+FU0ygBa11+ZUtp1RlCNerUzxLj+qj89srtDPa398aFYnj6VnJorDmXv7h57G/",
+	"bmIr813B4lRrzBs1XsxqLwTcIDNV1o0Notmn1JgrPDeqn5Uz8tyYHtSt2A52blZ//en48zZlIfk8WOyk",
+	"Bw2dxbxlGg2iV4XJas6ce3ut4QodK8ptyAQNdfCoIaoZvcvEFBBANUOyKpOhgQjPMC1FSB1Mx8EoPBzi",
+	"15OdXbK33707dkur47o9MVMO9gptwN1eUNWkyQISqstnLpXM5lhDieaYMeIvlQVln/Vzjw3rBc1Eeg44",
+	"7Dd5moWaXkvbGZZmwRPAxw1mgAWuNKJkWJpj1tGy1Cr/Ra/bpsAoreY9EQLP6hu3gfaz0AONFMzqutFt",
+	"ZtJaEKVunLSpL6eHFloqFepSU6cqpP9Amgr31ZVIllRGENgUp2JOxBvbKLI8B9Ak6yJwIgFx8Cikjlfz",
+	"FIJtl/OjJY5ywg/2RUR3TXAUEV8ueEi8aeN6/zbVDJuT0Ck9Swz50nmlOoMywq3K9wYNrYCjxhdW6pfG",
+	"tHbZ/tr6jH4m88/Wn3TS+lysK+69fD9cg6C7rBoiVZvsN0t4GleTqzn3MxpPVFGWSK+WnijRTtvb4fcJ",
+	"CfiCiPysskC6hEcEeqy+SP6d/74c53pgTHgckTdGvRuNh9DxBwdKEay+IZ0zEGtuUDEyMRO+9Qt2Yfu7",
+	"let6TqacU1G18jwzhU+7ezMqZyA2HA7f6PAYfaZoBjb8gjHqmXFgTeWQfZbSGvz/llPWkKIEVucwzGuZ",
+	"Kqz0mTQ2qrzWITTvi0bS1cDIn1immUnfspKjJgFjoMnJEVR8XmOUAxTShATyyJBl/aNjsNLfywuX9Po9",
+	"+J7SF+FNv9lK7+CC4CfS4ph1tfr2mWe/o0OqcPHohxu7d4wk6/Pt6Efvib+Dqk0EZQhnDAS940LaGv5z",
+	"+LdlB96q2hP1WkMqnE031WNbtsEzrK8cMNddov0np6ybvB6RqayVZGFDalShX6q+EM+QXP2WIh8kYegR",
+	"WiZUmo6P630d1Rj1JKJT2RbqG9JHtcPwKpUf1OT+20vyrj62XZF6i6eyFHnyLOH/BWhAQxBXhpZOZokp",
+	"/5ghWoZBZcjYM+7ba1NDK/Sl/Za7Re2813dCdMKoFcy0l7ZSfX2xe/Xb8dJNj6gltOvT5ruBu1UCfcWB",
+	"exPpzUSG1miU++Nm1LuQuyBTWXtRdA/8iLMZSX796/Jb4H0rmDVWiegMtM5Inx1dC5RXpPXfCA9Q80qT",
+	"73OjVmVehCYbXSVMI0bWyJlaUKScHQcVKd0M4cC6ArCVLHkCNnqIsCHCEWEgcy9/IU/bo8znEAokffIY",
+	"D7KCC+B70F/TQhEEKqkzgh9bBZBPVq0KkW1EN7zJ+xvYm2uqoDuiGC4JYNaQoVsIKRCLl2tos2gKP3qO",
+	"ITrHO2uSTggWGv+cJO4YVNPnGy5tXwStQkd8CXhcD8WmoOl+T+JkRmRDiUsQ9DXCZlHqaka7Zh/X2KCr",
+	"q8tKjM3TLA8uQAbfvr1zLs6VzZ8N8Y/eI1yDgkFV00gQ1oICzF5J0IG0FU7whbYqD5SmWTW0rwNTeQJU",
+	"cABqUnks4ixa6bZln5jdzRH0QtEleEzK0HxdV661YJv+WYaxmT1pbcDoBg706mwlObgqmED23BC8ZxoX",
+	"1ih7NRO4yQlqK2OOHq0bi4M7wqHIRfW1mtrXZKxr4q8+YgPVC/S+isA3ymgZ63pemu2GVvKcvpV2y5O8",
+	"Tq12bQtrkd4bVpvKDW101uEGFjrSUAWR+tVsbC4ZqiEnt+YO1XXBIsucePtiq/6AaGCa2SV8qUtDN+JD",
+	"La+0taF9lNDGMWuhPuuxxaAZS51zb+RGDOzsN4VhlQP0CpypHofuNHluQcTAk8lTqb0PauVz01zsXxSv",
+	"2pf8hqbYtkHakpBHdXbQg14aFy9PS8FnhZiP/eHuQXMo3b/J3aRVre85lsdS4mC+qFDpI8oe9VlNaUS0",
+	"e9eUKg85EUpIgqQu4z70udACnToBmRMVSaYReSXQgoQUI7XGEko6eRRxOC2D6HWjC3Q9mwPPCAvxYO1r",
+	"47295rAl+hPJKiXklecOxqPuwXvdEgnbdQ0u7K1b7l+7rsFtUwLn2AYx+HOEbGBPwZvkCdq06FmVJ5sP",
+	"yDpXZ8FBOneSEbfSfjavQCGJiOxm13Dvi0emxamc86Rr/MQy4Zm3rNFSoKdoqJPuza6uCKshn4tBVRUQ",
+	"ymd6R6KII/JEkpXJzG3UkQvmjd8gsE3I5Fcwo4RU1psTl1joqDY91Hqy1FOm4PmC9hMx62g/USitFL92",
+	"oSJmNAm1gvtGN6Zoecc6tvS1nXursMfOZuLAdRVCyCiE8F2+The8pfJqQRb6xelQSQsNPtiG61TtWzVf",
+	"b+xjYr7qTtZHk1Uu6ahL5Ra7zssGZjH0ikmGSoAGuQRd+skB49LdwzMtRRmxLBC1LN0/Q8hiBFx2yxz4",
+	"F4DVwI1O9LeqPD9uvGnMhd+U8CJM6QuxnS/MQOrYwMtYtckLkePfmCT+D6R4X+JCt7utlT7H9evaIFC2",
+	"9DX6qEWFs1EOzCIGZld/ZG+jhdup5hJtqKzDUL6UL/35pKCa1XetKPUbsvVm9aLphm/EcQ0utLrDZtN5",
+	"chUUP9QhnOGzb7OLlY232Szl37d5Rs7CDbqSVBBRT3sSFwG0eKctTVNKojAvw2gLOjqtDkJfiKmrh22Q",
+	"uZG93goorbDabOq56OscQyP26in/jbwzUpsNY8HVTcb/YDIjXEH/GeK8m/zwcjYlKon4TbwBRQXDox3B",
+	"c1PMHqw9OvhBi83o2F2sWVuo+5CZdmP4kQgUJyQgISmX9nhmI7F6O1leJKLGWbCuFxUqR7Sq7fwszaOf",
+	"eTTeIIKDeaEMCjpTv+gXF3kpU3sqaEakUPiSivmXyvDZG26q79hWFEYkqdR/Oqo5XVKqSgTKnLBf82kg",
+	"TFXxeDZ7kUfhRgEYmd3dH3RhH19jGcyrfd3Gb2MC76rI5Mvfl//fC1+YO5+10qjHkqNHQmJddQ4dM2DU",
+	"UKoOolh/3Uvgw6xKDCrF11TqWdYt7ISBIbyextPXlnNp7e7GGv+C8Q6tfBsvp/G9UDSgB5Xshl4JpMe1",
+	"NLYYH3Jrn/GdE3xkEDebqSmEr33gt4nWm7RHtWqBtyuuQR+OagxrLRz77kK1fJyNHuhItz+wiEyCx6oS",
+	"Zq4DQ4ljaMmTx0LuJlRxnmIaqUX5Qw9J8Mj9ovdcm+pivFKkGcVg27AqP0Sge9S6hu7HeqkzgszA7Hu6",
+	"ECJO1H2KCBZdjgzWUj4xnnQNTi70ifLWVwiIEDwp1HEJDAAranWIe0mEvMejyTjYqamC6it4MyOvRFbz",
+	"GAp/pSswIU0SvlzTA2ywQYxXWZxBsN20AE+gQL/Qb8nC1g0GrkTU+siqACeyn29E49ISiDH8qHeFZtya",
+	"D5Y4Cb0Fh1lAIm8d44/+rxmDG0xrWm1XhGoUwjTUglsEaLQLyej3glRIviDJ2QJXJVSaMBIl82SZHbpe",
+	"cqybV5JyDaMJ/2/Yll20u14CE5WiZ3brVpaVtmwlN+iJ0bHS/EB9eSVQRBdUoljB2XxUMZf1PkyK42zt",
+	"vh6NuhclsrOd8LBCebUjUAAx/FBWkApEZ8z2q8oXcnH84fLk3XjYuWpDRS1RUzF1CE3+RB+ZDv9QIBRy",
+	"ZIPVAF2oZ4XsF1NGU/eBDUMlTMQdigGbWrPlIg0NRRo36ZSvgziqiKQJ8XAzk8y1W4BBQPeiToI5Fia5",
+	"QlMEE+7dN1nXdgjiqRQ0JG6ESYegEU89uOZMkRSqZ3YhL9rWafjkAD38fPLu7OS7qw9397dnt7fnV5f3",
+	"56e/PCig6Fhc05wM2gQ4vZ087Sm8ZEnOMWtVNX6jWDGNcGVq5aURBWD1HbrsZRART8PrVMwrOMRJqTn5",
+	"MQsTTkPblxyYhYG6GKBjI2Nr47PVD2lizM9vEGF4Am2wzd4ENBmFHkAIB0Ad+oiyTwwsE07Za4iA1T2T",
+	"dGZHifnYbZypCerCSnQFKN0nz+ixdXt6gyDIBPZi6tkVl9vKcZUtz/Q7OtbvNhKQitfWtJLy7mtPen0N",
+	"vryrwiZfCfTt7dWlaQqnqOITDU2dQyZ4BIIjT6Ange3aoLsQIsKCZBVDxFbeCBgnhL2SKKIgytrQjk/M",
+	"sgLPCeNUzu/txPef94aH9wFJ5H1lvfrlcjmw47NLytVnxttPo231svBdz+I97PfAGnzFopU+XmOkvVeX",
+	"218nPzAVp9cnt9Or/91sat31955YWcWpOp6K+X8rgrQl5jweULxwZI+yqOHw0J0O05Z9waPh7sHe6/1h",
+	"4b+mYp8139/0VBM+4VIdquWc2+pL2wokm4E5TugTluTe2y3zmKGb22NkxkBfS8rQ9dn7IpPYUv+9Pfvm",
+	"/BJd35x/f3x3hr47+xv8+om9Pz8/e/rL+dvBYPCJwW9nl6eeccXlH4wOx/UCUMNm1k5wqDWQcJfsTT0i",
+	"X5uPQymue1qtnllSYYaWrFkWYzsKnL61gEfGXsyaPjW6DjeMFm/KBE3J0lbedztuHjPtabHPCnVgIvhg",
+	"HuCPo4gv16Vri8SaDKzjsW10sQHGSpMj4DZSBhJ+b+hRCb7FbqalsetVZ31Tpow+kUSQ+5AvMGVrTRAK",
+	"e2vUd9ZnKOdn6P4RDsIV72mJOHpZIA/JJZc0qFBQlF4CytKUQJ6REgRAczLV+UwxXZu+kZAngiEGObP3",
+	"kC01OdItvz1ea1KtZNpXma66DupRX3FckynGFzFeU5NwiP/blUK9LdV5srigU3/i2DuTPYUeBGGhAtCD",
+	"7TWEkS5wnVeCLFb0HlbkD6kPHSvZu2FCPVJPqa+SEr30LQuwUkEqZt5pTj6zOra797W1+VEkiggYN99n",
+	"bRpLEvG745tvzkx5N5yESDvVkhkJEU4lX2BJ1fJXA3R++f3V+YkZmxmqjJMEM0TZE6cB6RutjAoUY2rr",
+	"SlEpUJgSZFtmWOOhnr/X75mvq2043Vbs03WbIl/EEVXKQEOmpk7uAjHOaVBPoKsCZ+SNFe+tJGct6zzR",
+	"Mfmm1KH6ty+lqaZ6tnlY1FO1cVYBhwiptAcxJ2Gnutpl5bJ1nW0s8Q2Z0Sp/RgLPfKt9JdSxYZ2iLiRe",
+	"aTajAGH8H4WalmU+QdKtgDCZ4Gi9d0KjphzG+JbOWEOXaVieQUmlj+FZQggYlKFaMHzgDQStm9om01Sm",
+	"Setu0I2rjMgMR+94VKOpKVKglmbsMQYPFniFJiQPdsvrCWflxUXLVkXks7whT5QsayEFhVESGAd5COnL",
+	"AYFxb9H7S/WzFlXCBWUCSiQ4uZbV/mCFrUKSBJHPUg1AgpQFir3hsA0W1aWBFtqrtckB/RvBCRR5UEBs",
+	"kwyaUPF4QZ50zfA6DfkmGwg+omQhjoOAxE091g0uYTPW/JYsxJdEeZjge5KISoLypB/mGJ8sRN6iwSx6",
+	"jkW28CKYx8Px/tZwtAHNeCIJnZpM0SaQf++MtV0RSty38Dn3NN177+e+lkddPSmRlHiaV5zoiBygm2Ca",
+	"kivt7hF9CLxQGKhtOBrfhPZoQCevLBDGQlO8srnM7Zpe3EH6uS35O0sTIto7xOZ0NlcIW5CUm/uw+A3a",
+	"VxC1o5YOoIBgJb2nrPyIQZiOQTDZEdzA1z3G67K9mrMLl5q7raKa+krMSPkN/6hb+lNx5Nj/QcIUAyiM",
+	"3G/OeFfoRzqu3SDXaUqaSt8bTDMlV/zsJM+GbprXfK3tpJmQpujayfHlydnFxdlpsczDaK9xUi5xhdoC",
+	"jwr9RLPrVH+sKdNkogT4cWOFAu9rzd2FTNHT0xi3PjDboNfIQ9VCU7E3wetOdTJwHoEges7ucmx2ULQA",
+	"tsKeitfQITYFVO1njoRYF2vPLpc95HqybGiClxplom+QDc90iWNLjHKYGuKl2NmHy+/Pbs6/Pj877aOL",
+	"q49Ar39L9aFZxv5daAa/ripg0lpNKjbjcvOM639l4d+pBPfMvPMu0n87Mb9xyjjCjfLddYTZHXWZXAP+",
+	"mIucJegvEyolYTnKPBNOdhFVWV8AJgjcN9NzSZyFlQ1mi3rHdPNyNtJN8pZNda/cAZrnvcZeJurNfseT",
+	"txwsCLrQVQX9+kpRndqw8/Wvp/j82pqOEznowNjpigU3rl+nEVmWVuAqRdpdAuH60bgktUTbLJ0pXObC",
+	"pfJzfMZIIG9rGo1l/IyzCcdAe03fMYS1Wz+KfLGI2lYqGh31zskHmNkuwjawT/grCpq1NH1Xrw0wSqST",
+	"haJXoQ6j11wnQ73caGsDFvzzZuOMV70yEIeYfFPjaUF2HhvNab/zxtpSp3mJqAQ6GmfAjih7LDvTAnk/",
+	"wuPJTtC5xEQOOe9u+uVzq8AawSNywWeUNWToRnw20wnnpq+jCSTIu8qooa+yDoHozqZcmW7l+h3+SMlm",
+	"4a763bwRIXxav9g1KrkdVbeFyZtGfxA+f4ZT8hU+ks1dfw4VMcQG2CCrAxhqk8n1WV3pTzXEupTWnb/q",
+	"XWceXFSZaWjQIFI4BaJqjVOt1i/WGG4ZYyGWRrtxYoV5kpBAojlPBEETcB2sGl3lupstVxTFHw95jOxz",
+	"8DoqjAZXC/SplVzG4BczQZJOr2XQ5b0Rk9+9/svp1vj9X4+3ri/uzrYO976/LS5zZ9wYPGknrnaPZn1F",
+	"UzlXRxdA1gKO4z7aN62hs+564LpDUxys5bDsHo6HO4clG2rRMTPcOvzh5/0WjaCtqy87Pi+mmRhPbzSH",
+	"0gV3x6PXWSRodiS5J3aATtQt1f4uU7ZgnseOvhJILHAUESEhZr6Srh+BoRyCnfYGw6GaJBUmZ39P//3P",
+	"eGU9gnPQtMynE/iyqWvsROyGvbWO2j/8vON3aVk4HC/8sV/HDGF4tB4cq18B2hvS6ZRAXxnzmJqIOpD0",
+	"daCsx54KHzipKf2TzRzYrODcLjbaO/C2zPb09XXOutbSacethdPZB/3CmuvwygDHbxghYJXIrLQZlun8",
+	"YgtxcHfjKJ7jCQEPcp7M0c5wWzzagtl27DPb2heqSG/lxcilozJ2I5HGEAcIm0njmCSIJ841eqOwvRRX",
+	"I5YkMZUKqITgT+faebHdJWpr7txm9JcfhK9F152pB6JkK5vQ/ex+tO14U2PVFbWeroVbFjFJBGetVJ1z",
+	"d7CS+ontNgvC3HO0P9axWlabXkfqAG2To3aatXrj5fXqF+l06uiQlpeZrqem2VWmTLrn0aW36SkWc5Du",
+	"v0n40tfK+5IsM6u3upx45cspXFXQbTC77AzVa8AePtydFDOwXUOd5ObrrYiaXvCpyYvI6NmOh5xNE77w",
+	"VFCWOJHFJp1m/pYSPm/lBOwDMadO8+UOs5SQAjYCM/c10GuP9LuYVhxLHGGppn8lIEbVcVd+YT/nFNOI",
+	"hKckok8koT4b50cymXP+qFQOM8ZOBimZ2V8AyfEuVCo3BiHgE3oGNKVMB1od2y+tdFymTCjRflE84alE",
+	"4wPziZzz9JHgaMEVimIapYmRYGzfdnOUS7NQkS4WOFlBwgtDhIUxp0yum2Ybvblqlbc6sUT46n3rJ7rP",
+	"BY4ix4Gn3izMtd9qLkjO8U2lH+Tfvzj//kwx65uzk6vLy7OTu/PLb4pevEYX24IzOY9WN0TJC8YP215k",
+	"Edouv7yr9HC6Pk3jkktj5N46Q4WK6248lHzSt2Bv6Tq1pX2ZtQYX3TaHTQvgMWF3NHgk3m3rB/lJXV2f",
+	"XaqTuj67PC0f0l6zzz3vur4+17Xbk3055+ZOgDGQhLqcuUKrrGE617GaRVn9oNl5brw1WTnw4jLgZ7hs",
+	"UWQyiKY0gvokM7DiFfe8e/h6b+9gtHNwcNC5kHjuOKq6I45vKT+Dm7Pj078VD3ln2MF339YLcJLdDCi/",
+	"4amnBE1yLKjyUANY5fHJ3fn3Z8Xg2VGzg52SpXeu7/UDO5tGBEtHfCczHu0On+MMd6iB55ZamBQpXb7+",
+	"ErUt4X7h6NdQ0kPMitfUw+b8fFriCRZEnWYFnxb0p4zXhmZ4Oy6dGTNNdbclSQhaECzSpEuivrnffpZ0",
+	"FROGnBF9e/o62r5EahvDVxb480nddFAnRHescCIynPlLHUpc9PKGmSzoLMGy0vPkRH1YHpK9oW97gllH",
+	"diKVPlTlNYFndr44nUQ0QPri91EEFvauEVt36pMavxq7wZsojyay66Ii4lBDrOhqeL2zOxzujL0Wmcbo",
+	"Hb8f8JoLOUvI7V8uXgnrECxaDUevB3uN0jNQkKfcU5Zvt4joa6jookp2ht4rbUTNAoH2J7zn4i1Yf6pl",
+	"W6hOqvU8j+alP1OKeNobHjZSck2iusUb+mLoxs1cVCartbf2W8eV5bsajbtxDP0JN1gqB5ezrgwW/hN9",
+	"Og4kfaJypVTNSstQ1krJqyDjmJ6oQUUYvB4edL8kmraeJQn3sWGYxSQjkdCWKdz9/Hmd0Xecl5Hld2Ql",
+	"ukVC6py3bovdKy22+1KFUuxFF1PcJpGTCxwShNdF3J3dbr2w7GL7OZaUTrkEx5IUBKfSgLrVIdPv+DKP",
+	"dw7JE4kU3kKOGpCi4+vzqqZ/Fh3qIHZ8fe7kdoMQYrPfcum4kRbo+e5e8JBeN6Kue2V9aDshEV+iB51a",
+	"/GCR95GsEHi4rIuaP5IiqzoYjXeHz7r21yQJvMXCzAMTyR60IgWjwdjpAzaqaAKmoavDG1ftXBkhXnkN",
+	"fq1llxLlLRr59vd+LSufQ/c6IroxwhZPvwWZNRawximtAcqanNy5ExMGWJp+r4W1Qcs5FbOPhygfonFK",
+	"1yMUUiNc3/l3xwO/ip2Cc+rYy46q9SN36OKzboWH53S4E7XcYzwsBI2/HLhOtD8qjyCpB9VvbK328zZ7",
+	"aN6TLNP9vst38otZvDOGQhUwOT8hL5ukCQmkqVpZk/8ql9y0HYbSRiG8Vt0Rg1UWapZURgB2XW9GR3mr",
+	"r9OwWFfgXMdy2GJotjwv+Uyh33GUEByu1ss0Yxait+uFVNvUezUZ9LXVxLIAdBMEp16wmX77u5WJfhFO",
+	"WTDfGg/H+50Ldymwn4dtyjbbMyrM/Q9TGHVCoCxldrueUWd27NbpGpduG9Q/+DEl5rGvYoHdkR8hRUX5",
+	"nWPHyZ6QMIWKRFClD2po0IAo/MEodkheAj/ZSIL27frdmEgd8yKQWFIZzEmIOBugUyxNQSRdBwHhOI6A",
+	"5+MwpNWdnfVCrqbTinCPE6MJm1Jr6QTUuH4W2Kd3a8MO+miSQkgN0FH3DbcNnAHI1XSqa/IVExSsBNbc",
+	"HT6oD4DSFRmWWGS8H71NV4pkLPAKRGqIYvBFP1SWuHuRFnos9EY8nrG8Kqaub/GEIxpSueoj8jmIUkGf",
+	"ClkNXAkbL9dOL6Qi6No8Cn++JsmJKW3W1kgIBST41AbZ6JeLGwMkLqemNWPEAn++ISFZxJ2MlrrAIkM4",
+	"ihpXUZOTXTDNWAyvlIA8dyrhKQu18waQgDDpXpviVXWuTiElr3lxSROEipAZoGN9WUTmc13q6sCmiq16",
+	"cn18flqW2epNAZXRviExhSkM/hcymqj5UdEYbtoibIb99XUYOYtW3mKMlviapeVVsd3FQYA6VGbtWGyx",
+	"TaciRfQKGLZGxPuuGcNQm7W7UcSDtatsxbvGPmaWP0IB22rGhTXkAszQRFsddJtsG9YNjpGqUMSu7KnY",
+	"6lVzaSifqQa6DFn3zBUoZY+ML9mvxIdM3C2z08IwXUGIuZ2t2nOh3wtL2YTu1R9WHnS5dlKdyZ4tlFFr",
+	"5zDofEOmqcDRy1EKHxHL6UTd9prJRnMylZpOrb8hC0CPa0lkMsqSAaiWPngvyY7unIEiooR90TeR6f08",
+	"ip6FSHHFRAQ8UczoAwjz9qZoVXKjEsW7Q19E6nDr8H7rh593+rtDf2Rqtp9ii9V2/cIyZWK9Q1jekiQk",
+	"A89ElS0JCsWaC+LuRt0GfPvzNRqw0/7hG0JagJ0mPK5MjoGzyXp+6+Bm9OREaTjFmcuJ9CFpfWZq7C/9",
+	"XphqY0t9Xbc1IqVr9wJbzgu62fY22JqeHP+6a5g72N9t4eN/GfncU/PaK63vlSyH5r/iKr+MNL/GoCos",
+	"mKNGl5SPFrsH3ISTcXWH0tx+kaGAySYxDM3kB815IpG6jdXo2U5OqUXMW41wGgutBKtQTzOaddxbP6ln",
+	"yUHtCdDLaM5fVlPdG/5qqP0SPl9XyPryClM2m19VctF07aha3Le2vFq7O/T1sgipMzz1d3RLoSrO0IWb",
+	"u4Sglpubmf/w3Ly2oabW1+D4CNXF6nOTpiKZBVG5cF8sxSwJpQUr2midPADTcC/rePhLne0YOKO99t1M",
+	"yRuZiT/OeaQtVu2NxV5tO2OTh+a/rsx6E3lpE7ahm1ZY6lEnl9Rp1F1LE764wbWtKDVal6S6nsyvLPxp",
+	"Oet3L/01L+AZVlNfc5gGw2nnfi8vZh3xLVYHCnVbk09+riP1/halpy6rFlmpxo5RM5m+vx4CULY0eU53",
+	"5ZhNX0lrOC1ZnQPMBtZudFQuw8M4Eil0xw3JAFGmecSRQ/Cn0wFiXN4DlpHw6BMzyTEW7Qam2EZ4pCVz",
+	"TSzB6ahWc5/GR6h4tXVqFw7mpcpfKWPq/+eVYT4x84X7yere0qUj0/7Wtr9S2zBfQ0XyN9A9le81fh0V",
+	"8CriwaPJgzGVyvWoPuLJJ/ZgsfZB97GUoPQUSpi9Eial2UhIBsLq5FlmGncAl3V4C3W6g9pW/i93g0oW",
+	"cdbtFbVOqYhT6S1HEZIFZsUeYq8EmmD2qHabEJkmDJphm3ZKeTUblBARg4plGLLbki+0eYqmIZmaHoIc",
+	"ZkR8YszIOVACL9ENGEwNIQbV7wR6SMgU/FcgIjx4W8M0FRYw84a1FQZ2RocH7eoLRFzUlkQDFxr0gYgI",
+	"ThjUFzYZ8xYCChPhM5knjkbEGHF5TNjmtvLu1Q+U3E6hG/hpSo6rkkF1Ufqc0pqzDzCz5+8UfOPmN209",
+	"jbkQdBKRF/Qpi7ijYsxBfajldgWc1+PdM2uvemT4b65bt9aVznTOhuO8rlPrWt3lOQrWQv1SX9NxLNDD",
+	"NMFpmEaEyQelbDyY1nf3ihhBr8MnEj4UV+Ub4tfC26ToG2hVVFqjhcJUOWSd9HgDh2LVjr5bzqOI6A5W",
+	"OLe6gqc7S1tPnz87O729vzm7vb66vD3row+Xp2c39zdn35+ffTzS3XuTGZng4FHLH/ktyitnKH6kVL8w",
+	"wUuNj4ZYKaqM0ZSQAfp4dXnkXL5PbMaliTVkZIXUBAN0cXV7d+R0+Ms7l8GoAfp4fHN5fvnNfXnV9vfS",
+	"6hmiTB1DVpQmwExxc2jy4O4t//LJxdXt2an7rolaxZbsOXVgnQ8UOKN/mb1+z7dO52c9ea/fW3ux/MLV",
+	"Za/fU+Dy88qn5ARHkVqY/2rd3twaOg/9rGOwZkJ+qMkYhQz1iNjuLRGRxB+axUvNczi7D5+SpkZaEL8e",
+	"F9+MtABRqHW15+MS/oZehzvDg/newU737p/BMmwBpSVPHpWsNuVRWO6Uu52KZDviAY62RSLKTrXDfV+h",
+	"ARpVeMjVk1cCxVjO+yghEVaSlRJkHoJl+GA7Nml+iyeCR2sUd7DNJ/8U22xG2eftuVxE2wq2258Hi3jX",
+	"t7imtqSlgxodjgfDwXgwGrY45hgneFF8v7lLVBY5bU65sWCZkRvX8On+8/jb8GC0mD7+Jb4Y4r/Lw4/B",
+	"ze7kL6/bINrTnIti3bje/b1Rxr5Xz+7vmz+z1u7QIm+2aIMLPtoNnTJrQn5N3yXb9ZXO2FYaI8Ml/XWA",
+	"Grs4NXiOPRWAunYH9hZB825fyc63dMbOm+OyoMiem2FAmLeSF/y8liBobRF73RL49Me8S38iTGaecBNv",
+	"iqNrZy0+S+SdLSNiam27ITBa1kAPJpQcZnhwbJOlyS8r47vtBAwvCt2ZdKN8IgSekcyH3S/+TELq+dWU",
+	"X9Q/Q7j5gqiDGfyTU+b7PSJTmX1krTV/1i/cWYX9Jdct7S/6EPK/TT0h5xcnd77h6SNVOnLFw0Va/WKc",
+	"8AUvPp5jFiaYCjKA//U/ggDb4gZjLiM6m0vnN5h5C0dOK/VBlvTvAYn7TDsv8meThGBta1gHrvMMRB13",
+	"WbqKzABi+qE1bxQNKHuy6KD+tFkr9u+QBJE9f/V3dlLafeOsW/9gn+fLt7Plv2AhiBTZAyPGD9JYEPMx",
+	"+xNOgrmR6ilTKM+TlYJ34e+QxBZ118I3+us+oH7P9pEeWLGo8OOCigUGM5L7qzUDrP92bzJ7nQdW4ff8",
+	"dp+dCk7hpgwm1P0rIcA1QadZEOk8WerSzWQN8tlPOezND9nKRDrJKIhzfUwDuEGMafFPMLLkG0uBQsh5",
+	"QsRc13jWv4iYsPA+wLGiYFCYYpCQONLNIcwPWj261zYXvwcOaN1VElrTv3HzANnrlcmr+uuoaLdEWP1U",
+	"TgDMnID6K1gE1ZNX9ZU4ZprSDtBZlgBnNE1tHYKnD330YF1y6t+5T+4B1KcHxQYeNnN15kzIdXA2vgGc",
+	"I7NclCMSlFr3/7H3r8tt5Ni+IP4q+DPOCVf1pmlKlm9U/KM3LdG2yrKlLcnl7tOqbYKZkJilJMBOIEWz",
+	"Ozpi3mI+z5f5MK9x3mSeZAJrAUhkEnkh5aq+1Y6ZPmUxM3FbWFhYl99PkukfHhsu5sfwzuOT6gWb3at6",
+	"P0fQF/DLBFMl+3Ou780tZyEaEqa2TC+PzOE8HZG9Ptnvk6fk//0//u++u/vd0qV0UTzM+S6hgA1IYKYu",
+	"TVfKM/W0qdY2mDNkuhYeUeGNsWNzI6HO42u0ep8YZdnHMfSJURjahrTK7xDDutMn+rSeIkJq3xZ8KUzV",
+	"8qrMOqYqzH61wHdilBhMmScP/d1D4t6+D4dK4IFCQEz2Mou3xEX19UsgXvKGJmnCb616Casgi/cGi2jA",
+	"56hSbLFUMmgew+PVNVjNt3RaYktj01CAjK/ckxISmkUWqfi4WzHjqMSqzXDgyH3etGkmoyyzsG/slLkq",
+	"3GdADd7ODUOlusyBorlWh3lRFXMOeUgr0D2pv8BiVnJKcwzhsBv1kPqOLq5Me70wk/APQuhhSNWbOv6B",
+	"yjsWf8rS0DXNCnW/lvZCt+A5ZCvy60tXdaFDGuJNwtL4PBOzlC1CISswUywkS6Jv+EhNu7kj4c8htDs1",
+	"L0qjWRp77nBzBA2ndlfNRLzuW78AeGSYAqeWuwK6VTDwrZtpFnjVKy+Z2Y8EHyMpXPq1oO61117DsIrv",
+	"hicxk+qcZmo9RmfhJuD3cpkaahKHS2WgQ/UhztIb4AJOJKE2BixwSiYfryYX5xcnlxP9Bnc5nwgDPkvS",
+	"NOQ92KG20bzSzgBkHtzgzWql/dnMKfVb8dfrzFQjS5XHiXDSkYkV8jJ0DGY1EKokVX26tXq4Y+ujmuri",
+	"EoQFYrZjDDZj9+IO6qcyG5rfEtqUSvWpKTJq1LY2DKELjjEqlyVF/UBarQ2leDkXq5tUiIxcwprtHqKq",
+	"8jN9E/xnoy38CfN0qFvK0gT7W2IbJOiSNoBajCAWG+Yj0uXSFdIhqIqRniD21XvWGnMe41NF4KLp4bLi",
+	"2oB5Wy4RcEJ/sHWkx0wFPbao/dCsw1EafAwtn30LvoLlQsbcDwEobz0YWFZZS8GuLZpnQwc3U+a5w12q",
+	"e2R2qd5XsrhVaW1kdjhbSJbeI3RzJ1u5WKACBeFZAGdEX8G5qscx9saxP3QzV6Aad+6QaaIDSIzF1+y8",
+	"Cg4xcdUMxeOWYwOKpzTnSUYkizKmtphtfWxVTMW2uQ9uAxy8ESpvQBsL1bpRGvOTgeXF2yuNGqFyflZA",
+	"a1spw9tO2VYK8Tu2Lrz31qF1whOV0FT3uBeslKMLd0RtjG9roJU7tr6MxLIOChQbuGNAHgPPuRQ8k6Ro",
+	"/ozugePJj5PTs/PJRffNo99u38xhEJtxKkWZt1Q/ZzFg9vbrly5w3G45dRUhhw62iu65saw3Qcss7TdM",
+	"+OOlfl7LciD7sizCbpI7zfaGim9hzf7m5NdbkDTr0bcxNFdNlR14gwP6tuYIhgwKKfIsMnAz1MCDDYjh",
+	"ey8SRpYsS0SMTEywN7hYNaNxbprAiMXVhhwPMH5bo/hVIf63JAf4hoD9rWDMCc8Vk6dBbKAP+KO+69Ek",
+	"C81VH2gRtAECrE9aX2EfK7QB+08Hz1rQ1UxPPpu4T21nVvhAt96YQtgyDuXe/sGz1u54UUnTcn2XoKZ1",
+	"g7ahTbSe7e8NW7vxzbDpn3YAce3OSdHHvACwO41pWr0rDg/a8VudnG8Bre1A8LsKeQCSS/aK1qvQ8bIA",
+	"i69gx5fA4j2gO38PbchxUJKCmlJkEYsvVW2t95VL2TTVszfwBpFKLDeVX11G6BvjvqJ5nCiSilt7njeZ",
+	"YlbxRGK5zpLbudLNAstXwA7b7mQ3/QzNSMH8UwOaD3k6zYjMZTKR7np4B2xhfQa2EpeYJHBW5NnHdF3c",
+	"Io7GH48mp6eTY9hZZSW692xXwOESh0Kpn6Fpf0d53CCClr9VMjIH14AkmJjhgM5CHj8EwmtE9rMToh89",
+	"tCWs3uZBkF0MmcF/GqZ86JBJ56NkLqQCShIB/wUdgr9TXvGpzTaxE19uK71mWMFpZDQNEW15KdngULWk",
+	"PuX56uaMAmikmmxp84VQ106AclU1wJyzrA83oMjRsxaASkuWLZJ6R0jynq3r0t3NVQocnBV0Hn1ar6hE",
+	"JGez+FVw5Xa/6sMJ77bmnnPXu+0uZBu4rTvyCIc3aPvkcv9eW53Yf2LOw98IC/8FCAv7va+Pb8Vj88cg",
+	"HbbZL44L2ymeogu4M4MKsKonqr4uE+RCSnCDqVaEmGikkOEeLq4t5OMdgT9cj0RWpz2LDiToioFL0JRG",
+	"avrQUNe22gcmpmHifvh81bfQPyLT1x9jFg/IiT5WUpossOcwECxOgfENWgUQ2+6XCNGdNFTmsXXxUe8H",
+	"XRIw29VoKCy9AfhOvKNpe/Z5n25+C2bFzoLyUJHIGI3PeLpuhgzGUUAxtn5B9smMRdSyShhpSCSROSQq",
+	"omnYghVXGaLXFX/Rg0vLb5lU47pyHUxEwVvy5cUl0bcas5OjiC2DyGZhCMYhKgXvrSZ80q5149j95pKj",
+	"mYgtB6UewoLFCS2qa95dXZ2TuRB3pjoXPQR3DEgxTW3yFFIYpndsDYkNU0hkmA4I5FoUPgT+SJE0kYrF",
+	"19xnnA9V30b17Fq6MyMi+BcgupLzvv7vnPv/Wqb6CiT4F32T1X3D4qeyABdf+NWKokKom5YsCmP0pgQa",
+	"Cn1jplgEualLTEDQ9nLGIFONWZ/QbL2Rl7B7wVWyrEnG5FrCtDiITGsurGmlcZwxWbnY71aDtNnkn3OG",
+	"1KiO0kzO8UYI7cfk08WpFziCNL5EcLKgWZlVbIeqppaCM0yl+JcufarXJbUQEHqKIA1eGnADK9j6zjDV",
+	"8jMlidQ6YNhVJ+qZB/1TkJgVfKDDp60IfqHMKKykL2kxLhSxgAkd8DmaU6NOuFwCr+lZroIejzPOiIDf",
+	"XHlYDWjWLFEZVez9bBlw/7xPUjEzl2eDfwgIEmkKxybLPPZM8kZk5PPk9cXVUd/UJ+p2Ex6JRcJviWkI",
+	"YPOktU7WVZ/dy2cVSJqgm8sUZHziiQqSfcZMkJvMWGhUEZmKlevxIpGSxUQmPGI2NkvjiEpFZuyWchzJ",
+	"u9NLUIWnp1/enV72beW5gffGTLrojt5WikG3D7rcJTxuvfOX1/u9fqU2/okOVyN9ima3rIiBOog8hADR",
+	"bctOLgozeW11eGZJ0ZMVZr58uiWxKsxPcU8z/eiXBLciER22zHsz6xUo0NKij5yEGrl2f3BFeTDJjyTJ",
+	"hFgMyMXk8upiMv4wchgr1gAfQKzr4vjk49uREaXIJYPbcpN3p5e9fg/b7vV72Gav37Ofhf80XwkWpLgx",
+	"XmVBQ+yMe/tRZVD5bjYLGlGQVWdFhOZxItB/Bv8ZfOhevx7QKm9g99Ub4WZ30iyDghjuZgyrKdQckjLZ",
+	"GlqTc7HiA/KZzS6ujhxKLGIA6RXB3FfXFSdqNzSVrFa4PTS3bZVgn9B7ltFbG7NzAbMbZJgG3M5yXOlZ",
+	"u1YzZRRI/uI92Q3jLapHXI+Cub7v9n2YGJ9UN2bRpbI06DWfRKtomQkACgCeFXbPUvLdxZsj8vzpy73v",
+	"Kze5+2hv8PxgONy7CRYMhGb+PIkU8NsXM19WJZUprZmoIiw5Z1Baubnv4e9aDJfJV5aWl+7FfrdmdtXp",
+	"sFmtSodMSZ6oxjs4ipreQWYDbVMQBaO6oIq9+0vAgQAbHZ+pTvt2U5B3OJutkrH/rj+Sy6Tpwx0YCldJ",
+	"HAprfNZ/rln4vf2XW658+OjC3VneWNXz6wb+Fzvp5LTv9Ghl3TxdYWe6JDqNB2Ahb5urc3I8ORuRpdl3",
+	"AzL+dHxyNiJS5GbrmaMKHuz1e/B7zVlkimyPTY1tGHMZr/siuiM3LE21cTkckBNjsmoBx+pPQlMpSJQJ",
+	"MN1SsbrU74xVn0xL1b1TZIHhtZlR7KtiGadpY1Dv8v2nsvL68Ont49ennya9Tk7312nOyCK/DVY56uOt",
+	"FhzQnn2KKCHuMKyoV9dnvcHIiKKpuEVYGiyPrbgdsviBDAmmNLDquNd/3tIjB8sbStNb0bXEe1qj+dyy",
+	"yYqO9v3VdRYjNl/MfHhvVIS1FrDYtAZob2Wp3alGN7xLQoDEgaL1f1dIYjdpp2LVSasATCOdiXvmqQ5k",
+	"lUpc8a/IkDT319AZRS/KFOKdUPx+Uzi7KZwrO7gi38xWVBYOn19O/3hr3lEZnYrV1npID8+T8Xqh3ko7",
+	"2Y3WrJhSsfp31kmJYmOIrFAesYZMJP0NI4KcGAwVzAaicSwt2R38QC1PZVfyVoxAOXePl5SvbJGAcV2U",
+	"v19M4NuMRoycouW6PUMrlXIVxMPYG2L2/cvabL1IZMBZOxeZZGQGTa1bwgvDYEZbMMirp2cKv02tTzRN",
+	"eMWN/8OLxf/68zB6df+H/dnHg7url/J0dX7zx735xfPb46f0E3v9LPkv8ePX9+rDtoGPmnCwm7EaqRJJ",
+	"xE4THkS+TROsS0Q5AgCW7SFmK8iyXmkQ/XpIOLtFBDrM3YwyFlciQa9eDYedzq3autQ98r//T3KeCfId",
+	"VeR/vHo1GA7JE7IQXM2/74VJ1RIRT0IXGA+gHp/aic4EXwVq9u6pEMtMZDWJGX7kGdZMMqVSZMfF641B",
+	"HrElAiEv1qbX6s85dflwflbxtidYuX6zDEHq2vAHWJ4hf0EahPicJluSg2Hehnm9hiFsSYGjBx7pF7zP",
+	"KQUQE/1vwBsy1p8JSEDaNxEcecW8/tUdt25/uRZcbZFuqt+lrT4YT7q/Ox/GpWmsOYsLVKZ/46MYJwqg",
+	"qBBp5NsLXs4fKHqkBHJMFECA0FuaYOaWFAuGxRdkbI51gKxe0vU1p4pM50IqFptOfspSzI8w+sSwi7hy",
+	"k6XIFE0H17xuguol3+KlKEEikab6hMboF7xdPn4MqIoHNoEPLXLw5JFI8JskW7DYEYFLwXEm7BcS+YA9",
+	"9sCdVRWY5i1WQjr7N99sdfjSxxfjN1cj4BeXKklTI58DcnY++TgidEUhsGKh+c/HJ8cj1JHk08ejs9PT",
+	"ydHVyevTyciJEoTSga+PAdoDuDQH5Mcz/WYiZQ7Cdc0XiVT0jvUh8L6ka333LMM0Q996/Z7uSq/f020D",
+	"1LLXbK/f0x/WIy+m2jy46fEU8jyX8xrL/8ilpKOAJ2eXJGb3SQRuVmOnY4DtjrGlKcwGFmB5SBinsxSr",
+	"6GHRJMTg8XmDMwUcE5ChAjslEwuCxBWB8lDs6eucx2ktxjvWNs7gmQ1gj0gsBpAVLediWbGEnz1rTwHC",
+	"Dkz0qEJFc9ZgWuZyzjDiCBOkL7jFvB0SMI08nHCTF+76WRfvM+03pPwXdR0yuQWWjuq3e2+ev33x7uXJ",
+	"qx8qSUhP97uO/zxL7qliBn8iXCpkmgZI8skROX+8/+w5WeKLmFvCyfnkgw8VO1i+BBhpC34jlchYTBiP",
+	"svVG3l/vsf6/15O3Jx/J+cXJj+OrCXk/+SP89Zp/OHl7Nb6djAeDwTWHv00+HgeeK8/Ay71XLXPQ762y",
+	"RDFM1NSr5E8KeDZaDellJu4TzBdbulcgf8ocI7nUiuENWM/mpMAaethUeGID1B/l8Ux87WZzm05eNVD8",
+	"xOyepXq7EYXJAdXNM957vX/09Phg8mxLwakmnJZ3UUg9/yBmcLLX6WdDQTMiFBDODbuMAQgd6Im9zZiU",
+	"oxJNq/3rwIHDxyMyxXQjOYXd6lDjjUWAHyiauOYGmpaobJ3w27JmNr1CvQVNQfSsQFxtOHTfszXEzGqK",
+	"tg2pCvhoyIypFWMctpEJQfrVr5j7re0voId1ry2AjdumIegjzNbHwcQF7uCYLBAk+Rzjb8XXC6bZDiBG",
+	"RWhb97g9aOxGun3g2KBkBwdxKiBtr30Qg1JCXU09dW0zl3ORqS7t7A1evWhspwpGUixQqQelUbs5Dm00",
+	"qBWpgx8xFYC2Eg19fTw2Bu43KcT4RpUQenv88PnKmeDjXM1FlvwFMdbmkHzlV0js7RdYjZslO6bWq61Y",
+	"qFOphKmXMeMMLUGBANiEhOmlFJNz43vDCnFMBkaLiwAMbJF8BMB6v/vd76ZeoYApjV3myuLn6CnLKlk2",
+	"c6WWcvTkCeDaDPxKsifSwo38/o6t//+/+93vQpP4gcUJ/UHM6jT4f32afJocjwha0uilQz07IBefPn6E",
+	"jLOwdj86+3B+OrmaHPfJm/HJqf5/sZBXf0/cs+zQKjWVSxILBom1aMFfc8rXZKHNy5Lqxu70+j3Tdq/f",
+	"c830+j1sR//RNBTU4R+YonEjev5f22F0auJ0d2z9GNZYXzMyCZdPk2WGZpKpkmEEJcsgaFkIVT3JCLBo",
+	"Jsdk0ZvJSbhi2TJjcBwsBmSsrvlCIAoTtGeyyQHmStyQPUP3X/jEoT0jhPpurYh5fzggY06w+owsWHbL",
+	"IC8fbUP4OMnYMqWRya4VnF1zNxjIpbhja62FiL7PG0knCN4vLbZd32aG6g5KRdd4Owc2SQmAi2sboYDx",
+	"GNpPCBxC14w4ePSudLGkya1eBLn0aTu95fRhZrwNzRTLPsladBwLY4mI4pu3HOMYqCs3pbesoDcDt415",
+	"A+k1jSu2jVZ6b9iejdSBClQPpV1X0lsGkwLeBTyz2l46Tyk/M48Wb9Wx1jrZN1bJ0bvxxdvJyBjc2rB2",
+	"1e5Nns5gMAEk23ApgkguGeByLCtJV8+2T+4ydIiGfbSmoie5nWvbwWHR26G4rnsiURA2jsiwT14O9Z16",
+	"D/ag0v/SQ9kbDsn/RJWPEKPAxqIEOfv8cXKBG3l8/OHko8Sj34Fyk2kFFb9cB/mynh61DlmkUcaNSet2",
+	"C09Un2QCOAlIvgykvG01+5WzGyXZ9KpfbMLgiZ0rNk7rKG7ODHmmuCGLXOl7ME1TH1khBGD9NWJL9U5Y",
+	"VO6OtM+AuWCKNIBto6bcr24EF0xCOzWp+AbsF0ex2WlkFmnLrPfGbXAsFkmUieVccAahBcGJAbbgYlUM",
+	"o8hjbV+7XDWsVENIuwx3AW0/GEvjV0W9+MhW1hhsGKa9ANvdrG17G78NlBvh0+deSHz7YPdmumHR012C",
+	"7H/Ok+iO3CciZYrMaTYTebZ1jL1asFQZaLmTwekWMbsQaTCo7SrgFJV3AzI+PxmZClisEx2Qk49vJ5dX",
+	"I0unIR14F7l882kEmxkrMuSAfD67eD+5GJEs55L8LGbSz2Idn5/0+j38XK/fu3zzCcj19BtBu/SMAyFs",
+	"wm9PEx5KaSQYlEHcPnuHQsrDR3qD2tetv8CFf77JHbD4fvAShBv1lj2S5NPFKTgHI8otiTKQYPeLQPQN",
+	"WxXF74C3ywgFiU8TfofM6bojfYt6on+ansRssRSK8Wj9+D1bT8N3oSVdF5cgpvLlE/aERpGqZQqtCFx5",
+	"oG3V1eVVa9Ri2qZWIshyKRmPpc8fC4bvimaxljKcgozR1AUqilehzBzGDnZCbc12xm60QRBcvM9gZnhI",
+	"ouRWaEO1SGSBMyA3gEb6nmehsAOr13BPLd9QWZom/PYJhCV9T1GeJaGK10If/zd87/ejJ0/CRfoqz/g2",
+	"A3WZiGb2bxKeQGxAAFfxvZbSC0Zj/8a65Si/2fg2oMLsYPv+EgdFdWm40MYGRLIe6sjhhwn7TuAEsjCS",
+	"nn03PNiheAKLd4H/YBP3bstvQek//xDCJYRfHNxBgslqiyRNk5CT7+lgr8WX6KamNv+1eMAF0WIR5RCN",
+	"LAlOmkhVgO1tJv+8evYhCBFaOxS8Z7x6Rv6nNXrsIRcnMX+kiDZlKxbc3t7goGXIeHoGVuqBZr0/lX0j",
+	"WBW5qDTurbSdn0aRl8eOCSW8WCkF368Fs/aIU8QNXA2MR64BDjcUrLFf2cTU7YSMtdH/dSuCbhCfttPc",
+	"rMOOEDMID5DPRNVTQQPnDK2l5SlfORw7jxTkhmbbIbTugL5lhtH4UmsaeZzjlIW247H5zeV/+nxATarm",
+	"5UEXJ84u7ElBrCu2E41R69RszwEHb1SHsz212wYJPku3TOnn7KsybDyNQS79XLGiksQ5K2HKoauGm1Sh",
+	"3SQsY3IpuKzNefHAJEKCVu2PNtu4MNq/gkXbyXe4FbGTVST/CsROSROhU4n1CdmdbJKTlWoP7o0WTE9l",
+	"UdtY7pKGsVu1jBDn67FmtV7j3C58d0Z+bKzJufMhJjBbK2aqHa3xAknTARapTCxCQMw0c/ggEU0Zj2mG",
+	"n9Af/HR1tAW+V/0RG+785O3F5PLyy+s/Xk0udz5yYf4uxKoDaL0Sgd4lC1awaAGBStcRV/ms9ARDI/1O",
+	"57nrePA8d4mPNZEN8LHK8LuMq2wNvge4osOjm1SVRSih86x70ZhWTpNlSnmXwMRVso0Kq3IY/R01VxDV",
+	"cVMJwTx4asYsXFA2ChLbSqWXoQHuY667yDBrMuG3Lm8yxOtjidHeMNZQ/GHxSR5JcsOYi9tsXZPruIZr",
+	"swkts+gNoWSVcG6AvmIH+moKTEwCTespHM1ZdCdyVevqcq44446ht9YUMKDLxYZIJDmffDw++fjWuXbB",
+	"g8e+JlJ1w8fZhRoO3KZRK/fUkX0O3pFKLFg2qefxn+UInIZ8/gPy0U4uZGDBzJukbbMmfZJzlaQVf9ec",
+	"SgInr8mTq7jjxX9COx4qbvsU2b53KactYgHYTqn1XLLs8cGLvb3gLcIQ1zZIvX0kLO8vu9Yz2YZqYcVc",
+	"O5GIm+zQYmSn408fj97td+IbNbTg9WNcIgvGjZ+Kv+Mt9xi/FkKA7gIa6m9Cix1q5kNYyA+3Fa2a86j8",
+	"djPUb/L0BpgcH3KfrN5dWgudtzGN0oQXK2RVXzcbCAqIFVuElmTh5c+0HOn4HFRuJg+aJ7PEHwwFfp2H",
+	"3QhhckMSReLk5oZlEpPVnQwAdLqiKZSzGN1nhUVvnVUiGWCEIMicZKpPkE8fM8WRwfuaT/WQrPKcYl5K",
+	"M2K4LSe40s036I9SN/umQdfXCn/Jq5edtInf2W1OBP1eW39Niad+1JmCckHTVCuCnCcKA8xFB8o18d0U",
+	"YrWiZHMuNzpbGXULnvZ5RcKw5hKPqyNjDRjakzorxD0PWdl24zVZCu5ghEwKaWlaK9UQ8otiUn2he7P9",
+	"6GlHsAPsiBnUCVfO09K126a/G10tKVKTdVo6dNQc8N+E/kJ5IMukCMF18IPcQA5Ju+DZJ40jscgPOnR2",
+	"l93AsYAcQ/3aDkao+UpdIgb8WD4BfYZKhVkVNHY5M/7Ex1TOIZBown17Q0gKWth0pvH5ickM5+Ka3+QZ",
+	"wtlxkxHXSatfQBdDKr3bDQlOheKChHHxOqkyCJGAze7ineay4WgXKowMZpsZGPdN+6WR9L8bTXk+Uy3q",
+	"TOYLl7ulZ/URpqbJsDn39FVHDdzWLB5Kto0RsT0lcJuwtt5u2v+bsBs0aMMGjRM0zKs3DU+W/Ktedbmq",
+	"1ndpUqsaw7sBeVfkqh1RsbP7wbtt35H8WQ3gmcflu2I5q9xYPWVb0TOgtmEoLkyyZqgG0M/9wh1mkn1N",
+	"SojyfFIOIXQT/uOS06WcC1V7YBh0GID8gE/r/0mqGJBNyEGwqZp8BzYfVHAE1im1E96Me69evepmDn0z",
+	"NCAfJaHC5coTtVFkswXaT2kdSvPltVorKaeJDCU96p92jkWCDylwesAP52G7/Ajy+aUvnAVwDBakmkMZ",
+	"S3dD3sgtbxt/q5uTupCKsRKqBcNg28yF7iLU1SByFVTOu8pzpuYilkTRO1tOj0XGZW9HUZju35WvuXUH",
+	"IchSIh1TGHnz6fTNySmUSswpkgres2xAJn84P7nQf8W64wQTCyBRSmRgg0gsfy914NAMwxhng2t+Pr64",
+	"Ohmfnv7xy8XkzaePx5PjPrH/NSosqoRD8qX+dsLJTZ6mA3Ix+fFk8nlUeE+wH8bpRS2PB9xd8D0DvnvN",
+	"rUYm30nGyLSijKffF/3E2R6QN6A4PcNTCZPiVHY7mMFDCVS5ZMQsLqAb644Xtdhujnv9nplX+LE6M/Cq",
+	"+c9g3t693m6LRIU18yJRHmEKL4oCDA8IZmIE8grm9J41BtGrX5pTeQiZwPTrhUHovgKAbswWX9Cv5sg+",
+	"oksaJcrGezOorgPfqbHaICMNHq3kb+9A+hqcGFf1YQ+RhJPzlHKYx0pS6YJ+rZCBB5Nk4KBraMlfhDLi",
+	"68NyV3CEtv0+LltQL9+z7D5hq3qGoEfSJQF7AaOyVNwyzrLCmvtmIadNft42ulMP6M7gH3XP3/jGjL6t",
+	"zJWgPOSViEO8mXgqYnNa/6JCUyKuXGD3XrQ1s21kKmP3jOfM9av59gbPwsG+JTGtNzRjcOLo+qid15BP",
+	"UF7BVx24QHcIqsm6NS/nBgX5klsXWTG6sJzgTV8Hslv/am5h8jboRZ+1NWnKtD+GYq0/mhJukz+WAni7",
+	"FW3La7EVd0G/t6oqQt9+fdrxbfmGJmkQf919t9h7cSIBAADzfu8tCE+Bpp1kmIAi8yiqUulsx8VQjWfW",
+	"kRF7k97ETOzv+cpWC0zk5ux4AtUvqd2Qcj9Huo6Qbv9ZzHA6DaWHJJSojHIZiZgBwTvHIlRTYBvTJWDi",
+	"LVO6ntHoLpB5uwP3ZHPSl+4jVs9u+MI7xUIwXzpuDNPoNuyDphVXr0fVAwIx8FZ3tlGzVG+wscB9phqU",
+	"Wd7dbnkrNGgVYUW0oDy5YVJfJrBUFp2rXr00kGK4ylfHsA1uM6yojTvf2sxoDZVPYLQOBGPzXmR+gWsA",
+	"Fj9CXQdnSO2lxVAyU3+YSPBZGleeXutEFmOqFrVuV4PoZqB6Yc9YtGWyoGS3+sYQBIBAY5mkkJRv7GF8",
+	"vA4J4nktS3bDXnDl8ubBb7kXup3Klap/LRRWH23ku0R/FyZVrzvl5fd9eQV6i1UBpfUttmGRSFesTUlp",
+	"beOIK6uPEMnPiFCyyFOV3NMs0RczrcnTRCry3WDxNH/5/YAcjy/fwWNGF+hflvH3m3w9+sHgrdN0o726",
+	"ldpzZ0DGDtULjnaxROiDQzL969+mJrxgSYp0wwX9DBT4m7kNXEo8Fdyg76D4KUsUOyQzoeZktiamhtbg",
+	"JMg5dAshTHXfjz6M35Sa3U3Be+lkoGpsJl9FGQLZxZ9zZn42wFFVjWGKfp/3d9EefbIPNZTDARm7n6H2",
+	"y1zlwSXnA+mA8wUPAyNVyxTueJg046lRT4uGPY11omxhnELGS8aWIlNQ/WvkSB9EP4tZoKaw3cRA2/HQ",
+	"4sxh9k+RY16qiArCbnQ7WPsgQy5LEaWz0qoDfNpWrH4Qs+IwLUnWg07WQ0LR/WeQM8CVZs6ERDqi0TJ/",
+	"4HbHaLfDoQLqtQWD/sYEBeTJKTyXleET3YW0yta7XSZ/Ya/XwdQl+LN1kLiuWOQkq2jCt7O9p8P9g+GL",
+	"vecvt3aC5XVZhD+L2SNJpvkyFTT+lKVTlyFoO2e5tYzuTv2UKxg3XuvxC+hgzgyb/fmnq3B5okMGcjWK",
+	"+Lp80mzpPtl78erZi4ODl8Phk2fxQfTq5smCSsUyONU6FDi2ZDnj2zafvljGBllrYqh06+tOMTNlsXfl",
+	"+qeWuo6SNgaoR+SbDXbDeChQvBChBIPw0qJx4RVlmmfpxMY3pwPylimFqQ2o3hFfOGOcreRGUqeWvtGT",
+	"J6mIaDoXUo1eDl8On0CbT6K3iv/hL+Ovg8GgIlKhmo5JS06g7ubUJgICJNFc5JnVOIn0qmF2ScYvi2mp",
+	"P+1S65AsQssE0G2ruYCLnnVKKQGWBLg1+nAUcJJgyAMfMzNdLc7l58g4fBlljLWhXXoIG4CmC4YYGH7w",
+	"9mFhBFJJpkuWLeQAf5p2Q7aME6mt4I+13BIQBQDZM9yWPiKJZF6qCLeQJLfJPavwS7xmnFxSKJRovSvN",
+	"KY8vaGLwbdqHUDzf6ObQj0H3Mni26DcmFMZixXe/3/0sEt7SPggRmpGMK5b5XYCb++6tp+xGtbcN3kD9",
+	"qKP5SVKX8wRUpjt3AASvXTU7yTmH5/UGNnAgHd8D9JDCyV69FOs/b80aRNU2PbiE5w3M4QNxbZr1mfTS",
+	"eExj5e1qZq+/qVPsgtjhlfZUZcN4susEqUVFhnMYvAfkZukROqQL+hkisqJuGdDD3ENuj2TrLe4AhQIP",
+	"+NJ80WvPh/B1XGNSBEGgT70M+maM+Qh67fX0J+jwPiTT6voAXSEkNLH4mluHIjUB8vbzohXoeqdd9bfm",
+	"RT+3Wzxwv2NxYrmNNo4sw68fqFbK40R0Go7cHHntYQB0wB2+WoWChc7Y112TLRshDGYERpQdN5OWURk+",
+	"jbiS8HF0zy5EDPELwJfM1pgHQiJR/Yg9581bdA1wW/1rLpdCpcBjq3+4S6K7AbnNWaALiDEJdMkGxth/",
+	"pMhB8XxduhcAwmz+Az7sIj01/q+KrtyYH2NAjaDYiAt3HJI1UwNiqtxGVoPYqjfk2kZdNSqdWnCmjazR",
+	"VfxZz4V+dkXlNcd/9E3sFZA2dKvGgLY2HRjK5SkwP/X6PdMTpzGNvuz1e/jxmulAQCzUL3VFv2heSuZw",
+	"xaqUexWlgD9sFWeqLx3DkjFtz6biFhKDE6wm9micY/qfPnhOO7OEyR8tehreSjja04TffRQqiWrzRPjd",
+	"I0nS5IZBMiOAkxrAGIvBmrF7RoG7EMxUirOqRUy5MQZ8Y63TknDj/omgGlMLGdiLWqXSquenw0T1e3o0",
+	"p8lNGBj8nVgh7rgDeEok3vX6dcGOp8+H7TFcuyB+401LcsEkUzVO7HEJAq+AuQQAZzxBFxiMtlRr5Un/",
+	"jS7um9LFnbfVYI1dXiSc0d3rryCqiFw1BouLkhtGVZ55GLoGmkuuEhXNIVnD+MyvuZdpacwrl4OItUdF",
+	"6Y3sI50/lV5av/IKW12fAkbSbxVc/1gVXFooGY8TfnuZz9yg6o7AsaOvAo8KjC9zjFqUSMD/zxBl+56m",
+	"IJUKgmLs5kYrg1VRcZrEBsEZojchFKSGa7Lth/ftLbAwTPfahOB1ArhzJ/bxrdPTwtk5rvm+HmNwSVIa",
+	"sfh1UlerbxAKySzxdLqp+ngkQeczHrBGZvjF5jHHBsV0wuOgg/Cq1BaDp1yuRSJ1pw5Jzo094RfzzxK0",
+	"llKTKreD63CWGPhS07ua2ePjNBUryuvMlAqktKmRAPQHUqF53AazvPzZfgjZeWts8r8/Fvl5Q50JVNoh",
+	"CDlKImBpqjnjFUzyqfkY1HRMDc8zwpNP7bRNi8JDP9XYO1JKeOXlPMPgPHqhPfy/1ixXr5fbj9ZLkCx4",
+	"rKcb0zjV5ymkqgF3oAH5McbqnGZ621BJqL5ppGxDYjoNdHO8e52hwRsxwUu7S7Zi99ut5LD7+44yQdSg",
+	"4QwIyK2XQamvnmkCRcDFPxfJVqHnklJoBcjRjx8nWgnN8jDVlSUqsk+AxBokpSJcllLugewjqcbp5Lge",
+	"CpF+65x06EInKCKVsKyPtuabi8lEH/KTj1eTi/OLk8vJVhN9OadZh0kG464MV7r3bKt8V4gi4WfsSOtk",
+	"FusigiY36hik0BiROYCzawPXVoUs6BoTdykKrasWyiXD4wKBmMEIwlAZwrqMipoVcDpaggpQHtfcao8C",
+	"UlusuCm1QKejDNnQC/p1vEzes3VtEgcoA08bjc9PkDCk2FEsgct3xu7FHVQKl/A8Smo1oFy2ps+gX4/o",
+	"Ut9GagK84X7PbNiXpimJ8AOxZVF0Z4QFHFVMqmrsd/ji6YuDvZf7B02n7MHeq4Onw4OOAzltKrwIj8Pm",
+	"rOsLV5L5YlTp7bea7HNXaWwRhrt001Q6iDIkjLsZLllmBB25+Xy4dI4pQRmj+O8CVB2zXQbE1jxjUUUb",
+	"nMDTYetc7HWci0ohV9fJyMxrRJkCMGMk4l/LgEReV1/usFqVmrKuPSzFd23vQjVnw83JLGe6derlJxnE",
+	"tAv3baNAJGY0UkCKGWPeRl3ByP6zb7Xwpnqka5ctX2BZyeuTXGufUD3Ns+Hwm+3Yz01lKfvfrpksUYrx",
+	"HbSw3v2QBAJniK+DHfS0gZCcfn0MVF1yipRdAzLR5oWpbrnJU8eDC/tegq2rSMqoVGSPvE9eV/J3Dvb3",
+	"XrzYb0wae/n05cvnw5ddZsHlQl8wxbju9zENHaX6r+Zei/gb7kXM/TVlBCZEr4SjBV5UfL7fQqCrlrrd",
+	"jn3fGtg4nkrbIKhq+jW1oQG9WTtzdRbXh+TrRFuYzaij2nLmzFCIY1jZFBqBnqhD2ETmCwB/3MSpxx9t",
+	"HpYsEE4ZJEfDIewTiT4dYul5qXxvb384eNZOhqlb+kzBodrSE8MY7WhJ0Qnb1o+D4f7TvQ49EVzN0/UF",
+	"01dlU5nWxcE5BselNKkhYXauS0wqL4G4ly9n7mLT9/JxURsIwD+PkgVNt0+9Lca3bV2o6eY21ZVHZibC",
+	"Xjv7wWKeApPeLwnmhnw07JQLyBKvwdOx8w/XNFt9/S94b3Qao+XqGLoFNt/+zgoHWNWjTIvASYAuD/UP",
+	"eX16dvR+BJ7VlcjuXA4oegylw40AkT8YPiVT3Z8vcJeb9k3IeIrshJwu2JQk8pq7TxziV/FozbkkkeAq",
+	"4Tlwz5+enn0e2aj/ofETKeBGMKUfPgugR/x3zT2HkppnIr81ZJOer79P8qW1+V0NfUH9Rz7aIXujNPGk",
+	"iC7Nie8N7JrDy0d0eYQMg5DMBwlsHtACBvZnzHXvuym8lvDbAb2nCRyGU3SLGZjl77WdAM3BYjRMWSkr",
+	"AB7u9Xswjb1+D+dKC4oHJGx+28wJcM6MrmdYIIa6jVr9R9SfRZPPdylG3lScdZsU2q530Gg945d3aWXT",
+	"6/cur8YXV5OLXr93fnHW6/cK3RNO8zCIypbBpx5TAkMt+JReFlB2NGPUc07DpwLaWL/Groo5rHzZR1yn",
+	"fF1qxlkD+wfI3TwilMwyQeOIStUvEplNxl4G7h19d8druVmushH6ss3xrcfVTd3rJzezBt20Zox21vn6",
+	"Ycek1Oou/MZHXOgQKa+bnZUaeXXjDWztq4vJ+MPlqFg3OSCXk8vLk7OPlyNAM2La/GKyT1ZslnBqiIUh",
+	"Noi9ALgDx5x3ND49vRyRvdEeumlA6V+NyIJJrRy10ruYHJ1dHJ98fHs5sig0yI0M8uJdXwbk7OJ4cnE5",
+	"wuWr4nYMyPjT0RX21AT65IBcTOygrnkxKogEc5NvbrcDOf90+W5yOSLLXM71wZXcGEA4aUk2WDwgx5PT",
+	"kx8nFyf6yU3SoLIWN23r7W5mETiqT6HCU88EQAzZ8ff6PRyh1vtmLPBA8RnsYq/fK3rRqC4MdkgrSru5",
+	"u/wKBto3sPjhE7VsTvo2vl/hnZCGeKJPRBrXgHQWPJwGfrIjtCZM3AfdSoUuIlAYuMJtW1eRMcPIPWZ/",
+	"cQ5pEgBJzIXqm1whLb36AAYEgZK2rMtuXTOaPWTCKxoHx9BHzRO6SuDqNGmfSywfCuttiT/2wYTCkkhb",
+	"MWUtxw0pNT/8aJGgmsZnGsdnq4TuwXsMvvDIZmwUuQsGYtEWTmGCQyWfzOXbUdCARM+S9FPtDolNShsO",
+	"Qhvmjq07Duk9W28U4tckopgxmbwGaRPOy0Urcyqr075b9Ybp0esanwqNF4AWK2wvSKLaOuJnRC4eiA17",
+	"v73YVPaEXqMCCKwkjWUB81fHn5cOu6U2V7KQT33Pg06ESECpDAn4G8PgQPM4USQVt4fmYvVsOKzNkTyi",
+	"acqYT+SAcMUoDl4+4rNgLffD5xu/0GHSgihZ+AuZrckdM1BY6XJOZ0wlEeQnBuFR3XHQ1S9QUnVVJqHd",
+	"2fvODTrQFfxQHd3p6RcAolimdA1hgYyRPb2eT62+ITM2T3g8IJvPgR7aH1af9Awa/HyvDyAVNYYH9O5T",
+	"uB7108UpgEFQBZHqIipV0ef3WS0Bi6llpRwQKxzChrFHCswcS7g/Y/pfCxoz4+2B2ltFMyylhD9Nj3+8",
+	"+PL55OPx2ecpobcC0Wzg/WueUsju+OSQ0LF+yGE8SIwXxH2ECLWTV+D4mMb0CWG4OA+GBwO/Rk453Oxr",
+	"nphscz0O/VGMzotcySS244MQuP4PqLYlJ8oWvRrHRp6lhpmgrQz3XsRPosWPP9si3ITH7KutwW2n/utA",
+	"0qHXyzw3IB+F8SQDRzRMjCcPrlDpsPA3zwXIJjyBMVpnxsM3rP9Ef0avrMkg7GaMqnm+mHGapK3SRn44",
+	"n7wlyySC3GQjbLhkRWrQ84MhWSZfWarXIWawMHIuVtLSujMf4sPBJwE0PJZQU3XN4VNQrKN3pE3I1zKz",
+	"IS36bXFzQ2iS9S0/MxeumyDChoxb94MfkmfDp/5XIIMDqlNZJHDbCEEWlK+vufmKfJB86XvRk+jpxdoK",
+	"mJvywc/LID60MnqtRbsWOrAJZyGsLHySclCAcXhmTd6DyRJw+TKFnBrErmJXX3OPSwSMx+SWYz47MCcU",
+	"xHhLquZaY4BaSKUgkbgHRVyuxzcOG9RxUJm/47yXNnazTwHr2+GZMqy5UcuVfdN0SH3K0gZmdFtvY4oi",
+	"zTtAI19HXH/Cq3g8WJ3SUOSiZcAstlgyzjYKXYosiOcHJY/k02FHOJ1MzNIgQDsnAI5DsHTs4s0ReXXw",
+	"7IUjt49EjHA1gBhDF+hNoUC+yHhkfmPCOMYqRVq1BFFSaa1tmtaP4Yg5vWNfIqpF89y2J+ciT2Nw1cYM",
+	"8aMTibWoZZuPC/XlRuS8nlm2mx8u4QgskWixwIaKEliRGRAA/GDnW/gb/Rm7CoHyXAdG3KhU8H1EdIaE",
+	"ZSlrkB3d+sAelXStDyo0N1aZwMyiPlkhN4oic5YuZR8fUYLEYoPdQmscLvQM1MywyT2oI92wteAQ7cAs",
+	"BVvOYZP0UnFbbjZjf96hlj2vcbx49LQVh/9BELI1USlr/RIUC2ozp9zzj0KRN3UzpYJ28Thd6VWa0pnI",
+	"1WiWUn43RQ0NPXF1fAtGuT4G3Qm/MaCe94l2BkdUojhaD8IuQtIJK2L++v5Ur2BOWzC1y7yuj6SHOx5R",
+	"CIEZdHj9sVEg4CcycrD/ikwzqtgXk6s8NYcftuBl011zSKwRGYnpeoBfmtogX6kLAzLNl7cZjdmVcE+4",
+	"OqOikzRNrbFk5sPGDY2CMCAg1zwWFn7SFokVob8z0CB6HJD9yoUJ9E1HhooHThs9RDMmY+lrs9ue0NRk",
+	"dqCnR78EtUMRlA5dc2uNFyMtqstw03ETYKAbCaCh3Fhei45SxUqfFknB0z6hHuOqu/DAQudLWM1SUNPR",
+	"NYYCptMiI+ecZcd0jZBU00CijfvdQsXovglubNYNmPVyrk8wYr9NiM9J0jYvtWHEP7KuRsE3xfcQJq48",
+	"lSWZqyEl2aE4jiPuhvUkwdzUKARMb63B76vSewE3dR9y4vQhD/8vVhqvKHI998mMgZLAoTmz1ZilsCfp",
+	"isxEXCH3+ut1L4mve6NrYHDfu+71r6G/8CdLkTOwGZ4Ofe+69zf/mgbBpGqd7fDg5bMXz0NehtLwL1jE",
+	"kmVgFo6QfsM3pV1aMGcs1jteb1Ws4L4H6g8o0A+4zyKW3FcAgzoBP7g3a5YxzqOgV88wwmxwPUiWprIu",
+	"dNsC9mQ+aYzhmchv5+qQANSFudQYbZtFc91nzx/txRNMYfq4iQoVritYRWX3BoZ59TVUn6/XvT/8T311",
+	"ve4desq9nsJ0/6Ajw8+vxJjbGDUYE8W+ojkL1cUO8LmZpfVSCc5WNGN98vTZkCzSoKndheb28v2nPkFM",
+	"U0IX2iBd65+MAFTsmQ+f3j5+ffpp0utAU7oDUVKyoLes1r8Cvz6ShMZxxqTsxGZr4QyjmA98LIQni/z2",
+	"8SzNmXEttMNaidWlEtFdXb0o0vOoecbkXKTxiEwTrrWEyNaDVKymyBPKvfpgfOOmqEjQAzApyRmZsVSs",
+	"WilIgqWTnaiQjDrx+Vf5Bv34t+XmejAdl2GP0x+u5ams1nSU+Sr1q4aPOq/6aGlq3Gzg5qW2AFvcgEHV",
+	"twMqEAm8T3C9h/UXKmSW+pUt+CxBJGpYwuBarn/f5Iu0GWJwG4lcFYqWw0PyeM9skbU2wlwtiilSQJj2",
+	"LAev8Ub21a9FG8h82j9j15RDYU4zVEjOSvx9evJKO9Wmu/QC4rMjxZ7ZN2Nz7B2brUbT9OymN/pTp03X",
+	"+9tP/XrKPJOrQv2zdbPhWjBm+5XyBzaiJt1VRGmo+lSxLdtAj2lxYFsLBntEBEtVH2pObJIq28YpD4bO",
+	"Bh4941sB0ldRJ+4x99l9vNT7Ps5dg2y8yTlndWcYwEuhywUSKs1qOaBXmoYInaI0ie5kGKFH3CicPr3i",
+	"wk1gYQ7tddvJ26l/zKsKIe8BdTokXYHnMtlJrXw78sU8XOgO/cw36Bef7W9/EasSMmp9guvlpsl2o0Fq",
+	"amP2VkTEDVpmci6WA/IGY33sayIhOwPMOMpLCIFQryOL5JhDP6daErCa8GLuXB2crQAqBzZ0OXrwV8/4",
+	"7eWyordLtiGKki8/vrWAR7456w6Gf/uG9xN9rpYoAy7hypZhzE9vPKHHzJ1mtB/qlB21/W0G4A0s0bQ+",
+	"/vv+EuA1p+v9xYUeXpn/27Y4btu7C0rkDhcYlxXip4XYe423Oq03mnJ6yPBhV5zlJpzXIQCpkQUgd9Vf",
+	"daqoWUt4XjdxfX253T1mzIm+kkAAVl9NypeZLtLR+UrTBrReFZhiVP8NTfx+9ORJb4ebkLsD4R0GkhKU",
+	"R/CN956iMDIVq0PyrE4unnXDAumAKPPQa1ENHPWm4O8/q0+H8lSivyDPhh2kaqcbl6eB7B549Yq8wv+/",
+	"y02sRe2EGCQ6XGL0vaQi7eFbSrvx0CwNj/c6oIxt3j68uW44s2vAh43rZEcKZXdJCGC2VKRTH5YxkhTQ",
+	"9Nw7RHFH16hD/WpxI4YvWtHdGw4RRkPbo88PyPvktX7yh8uzjyZHAbNALNAlmLPLjKmqmffXXiRSkenz",
+	"0+TOImaD6+Gep87NvPZ7Xx/fisfmjz9LwQcXdPXBxL2K4V8lC5YmnNWU3o7JMuG8ONptfVZhJOPvgTqm",
+	"b2Z0qmAyISZ7OVLEIgHtkckyK5fnPh34mB6xyGcp6zUWQVUjioYBywyqQZA/LSXL1C9znS2S2+CWjXjb",
+	"BG/Zg0AfOt1sLUWp+9LD7ril8TfdcXPz4L/zHXch9JgacnV82G0l9LothGJFLrzFKQ/ETrqAhdseWAD+",
+	"Av2+Cmq/peFWzW2yQPfQq8bJCINvt0NfW2xtyOqqAGz7wNwWYpsEELa9lFsLiW0wsoNJt3kWzalkRza4",
+	"Zrd8Q1DQ46an1sOKxwEGwnT3aJYl98wkd88pJ4JH7JDETLFIkYwtmTL8pbM1+gdOQmDSO4RXolwqsWDZ",
+	"xMIne1Ig/hNMsyYEZPd6l5tE4UrG75ZsOy0vjw9e7O0FrwTbpYSbVYpPVDhLqas96xuyZtbLUySybc+2",
+	"ZRvE75VPuo9VGd1hfjeoZclUObBXk2dgn50W3otr7nIlUTzBd7FxxfkNqfcfGKm3bP9VkaRLISD87YQr",
+	"xmvz3GpCQPhqNXi4oo51AI6sCqt7b5lsFcbJGF3U9csmDXPvTrw0+x36saAxK/XPxXTgxhkHfAJSZQ8s",
+	"bFJbCtVmJK+j7FcExyqlUjimdqGr2j6ovr0FKI2rFC1CNbypzYLHfPXM7JJJEzw0d7NRg0d20Eo1Txap",
+	"M/++dqqZiuNELnPFjlIh62ydMYnxIUu4gyFkuGbAayOT6/L57GOfnJ5dXukD6/P44uPJx7dfjk7PLpG7",
+	"uuLFhg3TsKNMo7HdWg/ZVP2HWU6/rOljBlqnD83PoKUH5HjTYDTNoq05W2NxVEymmCFb5pbrxXK5pT3D",
+	"tC3OI3acs3FdBTtG+j0fJvIMRJSTjMmlKJJL3f73uejMQxIrO4SUySxlu9fI/j2NPzu8Y39RvelfFudk",
+	"/cuB83vHo7auVrVqALjqCfS76JeqqRpwwf/Chfri8vB2Jk83s1Nwp//zmQRdzuliZzee2QGhaT+4Xf67",
+	"WeJ+SaOWzvLyDu58GtQ6muxxoGceq13A0bRK1DzO6Io/7BjfPJEaj3LTmS94FP12nptTc+ujHDMjCED4",
+	"2toujKEnXPdvDUnNC4aZX9ktm9Ho7rdj/bdj/bdj/bdj/bdj/Z/hWK8/0S1x14zyO6uZ5Le6l5eOpC5n",
+	"+W+nuHW3NIUfYM2QRcvwK1G+6TuGQzzhDqKtoItzrlvDh34x+fFk8hnOmLlIY0A/gKy8EbnJ05skJYm6",
+	"5koYbCbfW9hHs+EmhyzNIDXuv2zg4oGnUr07vbNZUO7sNwlYNJMRb+V4/rfxEf/KjtvqqnlHQzfNUp9H",
+	"YG4FAPiTitUWSuVB50RF6TWeFAv37L/9WXEBevcNkLjW3fqMbr6Bh0aV8k2L6ZygHveJPMEeyJjKM24q",
+	"3heCM+AalfYCZ1KMsQmPl3lq/+KHJs3lpZxWXcDIOm63ucGa5nHoNGm9ZJquuUoRLpTrYE145tlw+M9+",
+	"49TLm2fsYpfLgXn3kExzfsfFik9NaPo2uWehysGEy/zmJokSxtUXoPLp/YPe2TofSvWfwD22XSQV5a18",
+	"CIU2XRVJ5BtdA/G3IqPAqAAHBoGQaWa/CW4htPy+u5N045Zf7vMYcltiMssMBXKHjjfNJ/66uwmUsZst",
+	"ZaWkqhpVilNzAHWY1iiTbqqk26X6TG+Hf+Yr9T9Y8NzJXrfL+0XxeJtJVr6pl2WqPtK+eeMv6/GuZ3+t",
+	"PedtZqt1QAHhqf4wm23D+Gi02rAnX9AM+c1wMwLSkGHo+edL5gti64ANfpOn6WBnC6lAutJf/3uaRv/K",
+	"l/x/XjOmMMN3O4gbevUvYbz8IxkdXbfpb2bHP6nZ0dEz9G3MkC4nV6sLafuDa3vjo7vh8ZvNYRLmAyuW",
+	"JrzsixlsgaxnoogWW89B+Binjtn/tZWe/wjYOd+osO3POeUqyOD7aQNLYX8X5ATXQHsNZi7nRxmLGVcJ",
+	"raOANtigmA2SCf3uI4msPVHxbsFfL1mUMRVE4BB5DE0KjkQ2DeQsFOok9RrSKMIsEEkkUzUgafbTE67V",
+	"fcN3db8ZAvADyoMSZMzjTCQxiZluDws3Z5lYSVN63NDcOc5H7ZlXHoKeNnzBMzjuk5jZlIgZuxGIYVsM",
+	"1kNCjRbssZyLZZeDLRFSd/B1zuO0NsGELpePJJnBMySJO/UiEgusmd+yJ10WXU/JHVsj0qi2A2K7UjXr",
+	"br69y6onZ5d2xRu/bcobg8ANFTgNWEpcZPOKkwADFGrh/270+QZYNTyeia+hDlRBnsojDU3r5qKHBhHY",
+	"LP3g1gyKeZ0WOW6spf6rX0Z4MHwVApmsnDbuO1hrrScMoFvocnkIsmHYgGBJ4SMS4tWSmerrTFv5UGsd",
+	"Ow+2XSM5IlO6lNM+mer7w7R/zacGHPiL7tgULwvwIcScBuoEROO/FeI2ZYOptlGmt9FiMN1AecHCQ4c1",
+	"3a12284kyGQQ9oIul4CSD8Tpj6QRX8zBsxqrb6m3IVFHGsnfHsEysGMQakA3uYFiiUbcQtyj48ifa30b",
+	"FJliCM6k9A2KUCjWxkSvzY1Hl8sfWSbNjis0z/7gYDDsonHuEh63G4h2qt/rp//W76VUqkvGeJON5wic",
+	"MnabSMWybcw94Ayo4EMx/vjt6y5jEjI4J3uvBvtdXrfkc12mxZLpGLOn6YCzxxlS13rmAAgO+BHt3kPJ",
+	"KZ8lKc15NH+8P9x/Hr792klupDxBmdJLgzCEu6wNfKN2jFaxY0tNI3p5sxe9mLF9+uogfjZ8/vTFjAW9",
+	"RUXBdasjSj/a2Q9VV3/t1t/sDjvi0m7zpcyJqy8DlSUp7RkHFPhTo2KrxejC2USMKWwjoLRaNIN3yjw/",
+	"2EJRdMRqqKiMDcgGmrJMlbCz7kWyJGZBZIkOliTC0k+gVIkboht4n6hBWVlsXMMov83pLSOK3pLvXh+d",
+	"k4MX3/c9tPGvCqx1YAAdkbcsW1AU2pj1yYTfpomcI8q8rRKuIOxYpeRN59NnD9ZR2y7OL6Cy3O5ysEOq",
+	"UGJNqqnS90XCHSjCdsrEaBDrtPR0S5rMMpqtHcrWcP+gFgKpRsuUwLz3N/rpoVP96b+vr+WTn/7jf/yi",
+	"uqmKHdE4bR00l1VZy3ZztNimG8OAXToqLCRHjgu71fsBNhARPF33S8To+ubgLdyP4uTc2fnfmT38/SFe",
+	"mPUw0G6UeTS/5rQw2sDM8m4hJBaGikw3bwh8S/y20PNev6f7WYNMIecfhWpSs2a0lUMMFAbwqeX21lvW",
+	"vDMRr+vozb8qK7T7wwYaQ+SL1bsK6D9m7DbnVVC1IEBdN3+fuYNUFcA32tH1/CnwkzcBteP/jEiRKYLp",
+	"lofdAboMN0TAR7PnkAItvKXeoyB4SSwPSZwv0ySiSks0BvR4VGbc/Qa71+dbfGbhwyz/Ygv5om9f2FEW",
+	"JC4geXX7/KNHG90k7S7LSzrK/ClQTq8/aXmfhpiYDQV1DW6dQRm/8X0IRUwg5EG0W6h1R2xGMLcH2a8i",
+	"yXN1s5VTGU27SZaJINm+ST+w/lVzGlhd4tMItRsNuYrEgskuO/zMPqt3OeNxkNU4uDzOO0nJTcJpaljk",
+	"qhk5Qb9vuzKp1xd12z+4vWXbYOAhi0fiIp21G3wLN3ISVwz90vaz3et726JYAW8NfbHx5bbL/g0jAfpP",
+	"7AwHWNUUIVzAQrzCq+BRVVH/+PcEyRzThp6emVodzEqYZ0Ip42xz1+QvSKqnl+JnwH4BlOOM0WgOe6bu",
+	"jD/z9ky5p8dG3GdrYhYFvGJJRmSOTP9Ts2yYYDt1CxrQgUVH3wDccfP92GUOGZy6IjKApsaarFgGRY3g",
+	"dbRuZowDy7lTz+17spjg5g5hFYrl4dJtfLf/9ev3bVvDsjCGP++QbkqKBPRLwsn+AZmLPJPtg3BL3n1S",
+	"7Wlmb3raHNYSuFy2N4eC2HAnAe4PoHFkGQHSwAJtztzN4ZEVSTje9GFhXQqF/WsRPpBE5Vm5mHAvSE7n",
+	"9kbzVOimlBBklsu1btowphmyJAVZHEiKZYS6fVb8zda82GaZqSKUd26gomS7Kwaz32oVQyGidZr13Ls9",
+	"l4eVCDkyPt3qpUZvETvdA736mdBisGKzUelhCAxUHvcUYCLgqMDXe/3eis1qVdm5eT/Yz8e6iVHZnSxu",
+	"SqEb7It7kEK+WltEz+sovGljHfiPuq5eMAkUqOFsJP2bORxyOX+AQWm2kXcxUxDWwMNf39u8BBrjf9Xm",
+	"I8Nojq962/deiyoN2FHg6YWlV0Fdu6ligw1z7zyu8y77z2DCWcLJNE2kqp7o1Vr37c3djuakW0U3IaUF",
+	"sRxK5bNhzR6iKcImV2X+6tTAFZOqzeWKhJNK21XmhNmU3laXFrI8Ou/wNs7xFrdVC+UndKxp+HXbdrxp",
+	"xembNFCKBHdwLUMthNLxAwn3+IQ3/R9h08Sb9brr0Ra3I3NrcVq11Xdqn20HDbCzJVZ4wzOiY26DleQd",
+	"GqMxetU1abIj3629beKMh1EIq3QQww7sDpteCZyWYg1CifhWKEISeMFonHAmWxNrPHJ4fVSJGyRvhkw4",
+	"5BlVwKAYSqqZM0Nr0+kq5Lp0pN8LXYS6pX7C6zb1szJzBe0u9q1xarAfLfMDe9Jjc8e5CmQG5hkoxA+h",
+	"m5H5zX4DOqf36yJJ08TjJ28+txi/TXiNDsDfPPpL3eUs55IIPiKUzPIkVY8NbZEln8EETetALu8h98K5",
+	"kOo2Y5f/dRpOPW9QTIZ/uO/qy3SnEgmbNuG3QaXTkMZHM5vDV0GXoYrOqGS7I4M0iZTJbHOSZVah7694",
+	"jZilKlmwcZHB0y3WdzkXK/vSZqBvzAm1CT6KZgZFndn8a+XSnQeBTrxO6swdtiJKLMkM4yvUNdJau1Eg",
+	"z+4Pg/cc86GqF4vm0ZbJi7NkI6t9lsTbfyRm2cdaIcPfHwFdfqYCwnaUMkHeB0WX8VjW0aqYWXikbeXY",
+	"geonUjd4SChJ9SVSz77elTyWplhhB0q+Yr7tlFVzrr05cJ1ukmCXYMXXHcT3aE6VYX04QiecCY50fm0S",
+	"Jzu8dcx8dNXWowhGZnLTzhPe+RUgz7lK4ADr9sY7RjMlOz9+nEhwpR5nYtn5JW9/b/lK94HPxWrbiW0f",
+	"9SWyRV+iKuu0eOaViZdb3+mFT8g0sc0r5wUVwsPefp9Edzu//CHfvWHkONju9XeUxxlNJLvQ/7Pbq6di",
+	"pe9i27x7ackRtnkJ5macptu8c2GJW3aQOu9dsVxu9+7rjFHgdt1GL2686wNPdpvXfLGg2VqbvetuSpUu",
+	"a4wPQAb0+YfyWWocAYdkCumrRNK1NF4J5z8yX8ZSFVmyTErqLowIiZElwIOA8Ck1hzN4ihMVwHXRz5Yt",
+	"hTen48t3+8PmY7tbfHPJsohxdXZzU2pif1gms/KoftpJrKDDpU93OpknPBJh19HPUtv9HkPXQFvjSszy",
+	"mxHOov7tM5tdiuiOKSLzGfweiZRMdR+y5Ca/ZY/tS1Pfd/kz3j/tb0GvZdHFeCmSBrx1bNOWcxpCvc0l",
+	"ZWaoW903y5MUuHHa9gOSl660IHtzMe1DYGGWxEnGIpMhXgxA36DdfFbqFtw3Wq0316G+N+ImETDWxUb/",
+	"f0zYimUm62AOD4X2SV63MoXfEV92UaZnQ7KQh45mO00AYU0VryBDlp4qSFf2dEQ1UaHK/bblltF9b5oa",
+	"z7oLDnEupNKqZCUxrGqZRMtzlMRtVWXagnes/1w4pqsEbhErDmGbhcjYJrjlVreXzbh5h9HLutQpTrVS",
+	"BZZ0R7ZmSq10r43zR0LWf5IBF6uyQvCUGKdF4dHQ3xkQfTvFGEKJDjsxdHP62WsOn6eSrEVOMkZjU+7D",
+	"2WqE/4ZLLDwEYE3k5JYb4leD/hP6OrYbwmNaNs5EdQoGZGLXsqBD2h+SOb13DwMVLw92tmtigDanPa7A",
+	"IoVpfxhwjIHT6SpZsIZcdOPFm7FbyjGX2fSuGJmdSH9TuoUuRkvN8hKRxnBPNdCN06IfU+cP21zMHS+u",
+	"3iD7xZo1ingxihoUY2OrYGjWHzQ4yzMhFrvV+Jauxu5c6fbOlX52I5ag/9hQIVu6hTUVua8YZOEQoXX3",
+	"jd66DjatUOnAKW0OCCPSZoNTRRZaLeKM7RPPOVmepW6OtUvoVFGnj40e2WPHYzk/aFX4zgPnf6RxrtxV",
+	"PeySuacJeOURR9Rl1yAztZmVX5BlMmMLmvDawB92CjZniSa77Cferkq3aLJp3q6MMFf1DPUKzclUi+pU",
+	"6w0b+S6wNqxqoAtk2e0T9hVAWU3mr2RENy4HeprVwPiQ+/gvBt4fQnl8zeEPMTp2RlrL+M8PTI5Xv/zX",
+	"4v3y381nwA6OHy8TPiKbhsLgmgPB7WOVRHfFA06SBmgNFb+g+TVw15THcSaWxc/+7WZgnYCPZ0k8uuab",
+	"vpviCePa7bs/gIO3+K55ZwDq97Hh0PT6OxergdP77veizXN3JEi8JA4ivPSNiLn9DchHtsJlAobAGdO2",
+	"uT76EjxEEB8RFl/rfswg16dzOXHcXwOIy7gltv8yC2OUvl6ZnqEhhlXo9Xsw54hsXUxyz7mW9Xx6/zJz",
+	"5/0FJk9/1Jss74zx/mRno/iG/Yv7hvn35jseb2bLr3fgDar5cZHXv2i4OP2f59bjMoD/Df+UojfGH6B1",
+	"tnh/g5Yf0zT1/uZIbgNT4v8GzhDvt5n1V9hdGv4NWTG8bqGvYqAtibX3dyOdNTdNfb8aa/MvCG2Aqc6Q",
+	"Y4BaPXCaOZOt9tX9IfB/KgJ3OUyOoWlqDGlpg6d+nVXfvrtdyuhYN4PsyC2GYfVCAM+FNbtZqTAAm/nR",
+	"GP9oR3wnOCOzTNA4olKZQl8bCBWcfY8WBtiKuEYB0IVkeXZTH8zDSBMWoxSdMCFMuHlgTD3KFQEkpRsT",
+	"ccfQf7Dfg1beSH1xvWTRZrdes9uEQ55twt39xtI9Y11zme+5byuTvTDugHwCVgpMVUuW+oC8mIyP/zjy",
+	"E6dZTKp5Aq/2t2SL1mtvOlSPVGke6BuHnFHkRuOS2ZpofV0Bxdo2LqdEcDonPP67TOTe/nAwfCD1tj+z",
+	"fScxdqgt1Jdusx2lyfJS5FnEdqyksBHm4PximpI3xaFZNBsmd1NZbBo7n+XJe7l/MHjWKoo1+SyFaMJp",
+	"2Vg5XXQEnrWgafMk9X7bnY2FhctHPs/XldbfjE9OJ8cbvLWd0EU2MNa23ToJt1SPdajIusMUF6q8dlwo",
+	"Yl/uQ4Wfto8p4FZpa/TOp7pBZtREEvSeKKG1wCKR0szxL0JuE87kGBcFsEsmlqmHu4bRgQDW2ilUvHTC",
+	"GkCT7ipZsDSYK3PGGZzga+gBpjr5viR93iwTzqvZFI8keAtInGd4SJW0a+IDSokb+AL8sDccDglV11xf",
+	"qpHUoq45k7izoRxhTqZKTslwQD7D/oCbFo+EzUy/BYxBu8wIiKG/wuL+NZfCu9ZWG10wynHP6VYgsz9Z",
+	"QDZ7kehbiF0kuEp4zpyPDA9iYwA8kt7GhTtAtwqZ8pIFDJ89vzbT+cQypmjC4ZDopGYS6c49miuxoCqJ",
+	"aJpaymolyB1jyyb3VXsWIU5EPSQT/FwyYgrp8nVee0vJX9jrtQqV4cCfrXV6k6RMEiVuAVll29Pg2cuD",
+	"/b3hwdP9AExZh+OgXAKSqfCJcGWFzgGTFxsAQTVuMq0xvjM+yeH3hWmAjkupRKbvym3iixvD2A3d8Tm6",
+	"ebr8oPIWoJRlYQhspO6gk3EXwTEX022skDwLhceITG61Bnl3eqkvPOs00bcECMkaAZvmWTqBUhE5VlMn",
+	"e4YNKCh8ZKo/NaPR3eM8S6cEbSZpbwnX/NPFaQXxqDdXajl68gRAK+ZCqtHL4cvhk3sRP4kWP/78h7+M",
+	"vw4GgycJj9nXweJp/rLTLHk9r1EuU+gglsLIPqEciq8svEIiyznCRQkovLeriglVTvrsXE7/9DfSFvUq",
+	"VgZWNjB9pbJ5kFqLKmCz+Lu7sPzKCrpvL4Ml0NHCJPYFs/ECO5aSKVnkMoQvl0IqhKNioBzWM0Gz2JWU",
+	"fTg/AMVoCwesGNKM+SaVWFh1Atl602JPgndiGsrS395KWiwPPoU2WOn+pk07fRuGXn/34fzge99qQq6M",
+	"yHo3sHZOaxQvfhWqDey4de6TmInBYnnQyQCDqf8UVhnLJFKmdLusAL774Xzy9vuAJWhf2anj2JfBz8vb",
+	"jqZje7V1B/Tl0p38IZeDX9GacHskuHCXC21K2JUwTWlFjYmyjN2RGc3Id5/Z7Merq2++jEXvBvdKfSt2",
+	"rl/94G0/UvSe+HRxKs2pUhwqNl3YxFd2jK+WnRo1x4Zfh1/s5aqIOLW1caI4FdhVi9eANOuFMsartvK0",
+	"aoZS3waVvWskt+ZkCSE2F9JB4Wnjp/53hW0uebpqS/2cq7e8ub6FVzZwXS67swbPgq4sm3f0dO/5/v5B",
+	"KfEo5Gj9Rb0f7eg9UJfApCK3gqYB/J4Nf3cbns92HlsWdNhW/jz1TMmpzSIoDePg4StRkdtWv2xVRI0z",
+	"9teV0d8iB79FDjpJKBSw6HM4rEh94hEwWmLz/KagtnOXWLXzrKx2yInnUCnShL3zlju/KEZDU1GxlI5E",
+	"DhwKMcvI3osnm5BnzzpAjm1Mai3ng5u9Nwmn6WVNGS8c0yMbnAVfhQP69qyMBAu+ZNms8HkpbZE9elqV",
+	"gM/5qdE2cN1AIlXucvKXhvw1H9qhQTFtFyc6tKigeEmEHu8SBNoM+nSNueDkVPqBfxx0guWzi1h7c/50",
+	"cYqumMIPaNIj9XBlSRJa5wPuKXL05InxqmeDhGPp7JNmnVf2OrnZzLOkOsqDl9/MybuTB3dXGp7g9qtJ",
+	"3GvcvjVK72zpqJwoFKk27IK/s5XmglQPNM/+1jRNYaAy9/OuKGVFfkigRsL9eG75t8utH6HbqaKlDgmd",
+	"Qe3BTcLS2CKMmjzxv//aFVEfxI7fIAf7VZbz3Hi7wxmX704vR4S6g6g4uoz/bDUXaclUkwLPMfTNSMgb",
+	"lYzd+QfUu9PL5lPJ9qnGh6c1qxJkpWWh+VRiu7o7QHFr85JcoK0GO19wJgvgNqq6X5p3dLFa01fPpjSZ",
+	"CWDx0FiWImmJIuxrIpV0QAclf6wtmqjEjP+5nbSVkf/y7tlv4qPU2wm9lLjOzsIt7n96kPijSxDQclUN",
+	"na5x4L+OP1Nl1ACtBLyZIq/Atphk0VJyXhH4t5kBBolWsiXNqGJX0MTU84pW8vJk98qWSqUsfBoUdnic",
+	"7qDpVkQRUp11UUprCiKkhR+qxFwMmdxyCtKeyBLKy5KqOejTRBGaSkEica81auXCULpQwNVh8NDYZAs0",
+	"OfhcTbEI8/yunXy1Ro4aDbGG0No4EF+wtQmw1eK6HNCLzv6GXyD98xdIq/s216UiR64jsHKnbLGN0Po/",
+	"a6bYVcXFqJ/61sli/2ARv1/2wteSltM1G6aIrW0RH3tAVsmAnODNQmUJoPsBPuGaUKDGlZBk37fWJDgq",
+	"oVTToJSOrMNvw2VtU03QpJ0z/q119zZBv81Mkl846OcH+kyuyJYpIp0TQTbPgK5xwqYI4S6n0VYBwa6h",
+	"wN9igGa6FOMK0GeCboJxafNl9ulDQhVJGZXKwvlPvcShKeKGp+yWpu9EGkIKd781cyQWMrLItbEmlBfP",
+	"KO38kp73uOHqvOpvTHmtc4jXONdL2uU4kctcFYAmLE0B77HqKA8cN7922ut25EmN/o46//zF5Ojs4vjk",
+	"49sRWbA4obrXMwY5m1miFOMDcn5xdjS5vIRnTLkZ3qHxOUgO0Nted21g4z2YpFdWCibjf3TNrbVT+h0/",
+	"OgVftgOzWQ/I8eR0cjU5Huk9G1H+SFVfSZQ0BzPNCsEiY1Djz4cunGVSAa85xVrSGSvKZ62Due/qoozX",
+	"Wp9qNvu6vMAQs2H2w4hQUqraArpjLuyX5lRec3cJhILclSCLhOeKyZGpNIBPrRxxCYaDIGDCybSq96fQ",
+	"DM6qb0SuqPQS1qGwNqO3rJg9wBQH5m2IOhUrDN3CPWROw3JNqROXXr9XvNXr96D3vX4PO9Pr98yqNXu8",
+	"rthXhZfUTbdCPgM2CqmHaIoQq55OYlA1LTlakMxg26TbKGdHYXCWj66KP8qZY+TIl6mgsKJJWjaID/b2",
+	"23z9XUgr3SQVnJU43LqqScMUZ/oXUS641jwEGOjEDUH2uAokinr8+mI7VFDw9ibc+jwfkQXjeUXZnotM",
+	"5bf5//5/JPnudUZlkn6/q/kNzLm4H2Czox+hlAnhPjMlCY/SPEb6vUUZ/Wa4t3+wdVCmlL1dR0mpF8ln",
+	"C12mNOpuX1TsArfKzko0HI5OQMtG4Q4pvU6yajOIFPuqcFwhCCOuauxD39MH+OkIbbFHPiSvK/xYk9c/",
+	"Xl1d82s+HI70/7c3GA6H5PHj63w4fMqI+euB/us1P0v/9//1/7vmVfjwg5fPXjzfkRJ2Y3dtK/B9kvM0",
+	"uWMlNAZfLPE4KWZSHjq2v3orJbxxSqPeOphvxMiuWzfRCMe9rorR9MlsXdLA28W9iiOgJgCmb5xHIg7p",
+	"ho8mLAmX0kg/MyBnPF37ZQBweNOEF5qgim4GBAqNG9vUv9zQSBnyE/NW96tD1jySCY3mVmFIiDzFLg5A",
+	"l0u9g+CgE7cVoKNCYt6/+K/jx/sf/jB+fH56NXn86tmPwQw0v7irxNfWVuNeHkHfm7iwIN3kIR7GMXDb",
+	"8HjkHGNxnxiCA1LKRWjEPg5gysADentG+iE7eWDUPZIELlQ8WvdN8TyAKi1pEh+ZH6b2jJku6XrBuPqQ",
+	"yIW+T5VJJuBq0MG/s4PhYQD1L5rR+CMmpYARaRFBh6yxAHFmC0fjNOEyv7lJooRx9UX/BuTnWuXcsi8x",
+	"3oNipDQ3PpsvIvsSUR6xlMVfIprF00MyNdBfU+P8uwXfD7j/yMeN2t1CIDdb362092ZLX56bJJTBBhZr",
+	"N5cFtynO4Ua5nnsYXJ+Ox6Eaus7Ylz26P3sadXNftuWKFZSx2K2C/a1U2gQ1qDaoiU8aeiYbKLG9L/d2",
+	"DG48IMnpStbg0jibdbvuQlF/3zWhBd5yNXxb18uFS7RMEZbpeRWQ2zE6lDdfSIi2s7Dgpfp0QqOtKKwp",
+	"LLW52ej3SqtUUX2gf6zkVFfwbw/QmpjSALpzQF47NutSuoNUI4QnM0l4pgqUs8RELHXvWUy4yMj55KO+",
+	"J3ZQni4T+ZX/f82IlN12j8gKalS0yGS/S/plNc8S1glSaswvzi/csJla/El/qxWbulxpukxGXg5tQc2V",
+	"SDI+PxkU23xU3v14nhU/I2246boekj72YirnGBr3uYeXib8Xai7z3r7d6LQRg5HTmX0yy9EJCH1cM6XP",
+	"Hz9SFm+orUN97GQsziPDp27E1gpgym4UJhTB9rnml5+OjiaT48nxyAml8z45cr3ZutwKmAYZU3nGi19n",
+	"OeYxzCi/s2kpEeXGeUxWjN1hHAQ6Ka+56ZrxbLktgRCVJV+KmZpev+e6WzhQwjN9m0iFQYEG3SKTW/44",
+	"X8J1P2DvLmhSE6/PJQyVPdaPDMgnnvw5ZwivS/VpCFRkJTKWQxJRCSF8hCYrq64ejel/0mjBBvZP3u7H",
+	"fpSTvJ4dbEdLwjIJpWObXBHjmJKzO3ojsiqncRfW5SWVciWygOGwN4SL2/7L2otbJLIMyNlEJhmZQVPr",
+	"FmLlYW2soZ4uQ+8Wytfh0UcLRk43KKe7DL4Kjln0wrkh7Mq5WQqfgDxO6giarV9AC9LPYhaw9vM4Ee9n",
+	"y4BCeZ+kYqYV1hJ8tAi1M3S2ECTlVGoLXobOj5vQx89tFpP/cZf5oDDpJ4vYowrzcxdgnjkD0LfNtIeE",
+	"O8I/m0ZV+vqL/aBHyu6LYtlf7A+XIXGGDDV9bYvabTCzaj8Wr9gPdF6OMgnXy2E78Z0RLDNDpQ77jeOi",
+	"9T3paJS8WqcWiJ8SZEHvmEGGMZl3d4wtZWmdCZVLvZ1B62K0QRs8WicynuqLVDwCw800ig58yCxMYWEt",
+	"hO81x0+SW6YqTcCDIfjkyjZA3mAU6NZVAEbM8ZG1d57uD/U2uYGztm6XFDVh+8M2h2jX/dN33r/nQwxk",
+	"mH/6U3Coj1vf4qzdZq6Lz8OY5bvtt0Ng5bpn3CD19snewQGkLu89H25uRtcJ/bPfjYODfm+RpypZpuzs",
+	"poZnuP5A04JpFLq1NLV6rJrjBZowihjMKpkup97VX+uCCj2mUQ/egfB03z8P/vtP48f/iz7+y/Dxq5+K",
+	"//zy+Kff/Y9fW6uM7xkErO425RqQnfTSHAyHw2FJcCi5p2luHLEyT+w+S/7CAjrJLeJBFQC/g8YywtWo",
+	"f34sTZDbvr13+3DtqWSc7z8/GJmEZ7hireYsYwPybvLj0QhpAAmdIZCJmidZTADNJaaK4t0fXxUcyhAy",
+	"x5Tr559ju/qLNeal/kaIj8EA/lCy1IuCnVHCAJD7MD82DupwzzdU2iyj7T751/DQ3/q9iPLX+bo5vQAD",
+	"+GBwK3rnrjvSIwrzUgkqGYhdUgk3NMvD0ee6p905CHGXctMpA+/bJJ7XZ5w/HA7OA2QzKb1AFI/oaH3M",
+	"qXbyVBgWvyiwWTNdgc/UYAGv9OdNLruIqbbGl1kSMXQYKBHdDcg4i+bgGYAyCpoxAsWMSoi+yQRH/oQp",
+	"uaGpZA+nMQiPrYnI4Mpd6B5JEqUiuiM2FRiDKFtBdnWBG7OIYtt8+BdASgkVFWyFcfIr5WH+PdIjSzBb",
+	"hwWnBUSp1ujQ2KUqqAVJq0DPcvmMlURIn6wimDjZlJGP5487WUJwWy0EGHr0b3Mm1VWYHXtsuLFNJk8C",
+	"xVpInFCAkXFCIyTXmuVraTgxmC1p3r6aC5t0mazPsZypqOfqnuJYNyi/vgVbwytx4ieBCp5WCnjZ+of5",
+	"7G2UnCU/vPlfk4ur/7r84dWArX8Ysj+M9R9Xf/zDD0P6+eMyevsmj49+eDWI9lMeFFnJsrpYzi3jLKMQ",
+	"kXGRHPDclTtzq5ftIcQ/yvh2TV/8QpB6YflQR9Q7BpoESwROoAxeete3xho/mqu5cHSqHgO3CJKvinhd",
+	"fu4EOOHiRM5XVEK+G71hv+91iMgt5O22aBOBE/VyS0CZV08HDwSIAE2j0IHg5s5MTevqhdMgzI9yE4dW",
+	"zVmS+RwuHbMifIEJJkSgqhwjWVt4N5hwjVoswaOtFkvH7tY3iVEWSddAzt+xdSUEwniUrZeWzgMdHqm4",
+	"va26eOHr+jRK7tnAwu9bf+8Tulw+uWPrxwc3r/68/7VDJb7vFa1cTrOLn/6krn760+LDT39anv/0J3n5",
+	"0+9HT5786b+fXF/Ln/7jyfX15X9sXlT7vVWWKHbG0zUe6P4kKgVpkG00bNQ8RxTNblnoVkM7fqmMgmI+",
+	"V+BsuYa4WJVXSkjvVzx021jLq+TEtothUfdnRF+fGuILrtvCdAn+yysDK88NPn4SB4R1T7/50n7wkMT5",
+	"EmiimCR4OAoesZp0l6xFkVdypxvyYF6W0mBasmCK0TTNY8GQG8pZX1FTcCdAxZs9iF9GTPY+mbGI5hIV",
+	"o8sqBlI4vRPNndC8sqKSxAyXN5TgtGWxWyZyxTZKqrJtK6p+lQKn8HED09Kua7G9Cz3cK3zFvbwx/AeZ",
+	"DXZGS4aua8h1OFzF0ypnNVU6nQRt10KdqpiH63SMSkACn3/fMh2chjeQ2VZX31tdnYzp91nsndLgCopE",
+	"nsblLH4wxPeGtpLgG2gAKMGoNVs/zwF+3gpXkbHnzbWP+oPR9rK18SvpnbrbEs4xYpy7ZC5VRShFTxva",
+	"PnESPwCd/jfFFixPLMlZ+96pLUes3zNuy9iyM7NnHqb3vK3cqPgaoMj+nTTfO0ZTNa+DBKbKOZ4jwTny",
+	"O+ORhetaRBD3iloukQbWcJaojCoWjikByeZdW7j6+f6Ltsin6WU3HVPSLpiErLxxbmZy7q5l4gxq895k",
+	"dMGaYrOFs928UTI2Tb+VEHeQMa//i8hUrNJ1313W9T0R1bs5CKS350oTOty60ialUk2a8ew8OXHVNgAM",
+	"l+V6rgPqe0W7hS1SIVWj7xpnoMC2M9OFRMhGuZTaTyTWAlJ4Agvp1+wBVCcZM8MPrPGRmxjpVbHjOVcN",
+	"Fm27MhWt4O+1quyVOumvaHnzuOluUh7nGZMsjG5svA1khddj9HCUpPOOi5Us0LmoZ4HouxTjkEGJwQJc",
+	"ycDdvsnVYht1fvCSSyXoKaED+K/BWuQqn7FBJBajg4On4EHZ3y5YaGfA5gwU0Gvlpv8o8qt8Fk6WN58I",
+	"N4DxdP3ZqX2wklRgRtHOrm/bcR5+O6/ti19TguRNgARYXJMH19HTVhKvBlcbmFE1+RqFFYzUjN5V3Wd0",
+	"VAJ+rJOwZso2r5FNvjZwKOkOAoxSUUYD7riHUbhtZ/8HSGZst4oLQmvD8+0thdrpwEsS9BA7G+7DbxbE",
+	"bxbEbxbEv5wFUSUGLd1EQjk8v6CfQUsYzmBoeVeQyfMQ7ruO5VXecVZUWf3DuRSSBheCKeVq9yW4k6TJ",
+	"uIDB1MD66p92h/T1DYc2y6KucMYc5iOyooBvYlz+ZYSRm1Ig4JFL14Hzf7R5isiqO5ESvYF8dZjIa+4B",
+	"u2DdCjEk+MFoRL8pHOFDuLf4Nq95B+dmqYLGzJFWA1jsYKniGzHgN0W51qVkDWuTYKnCJTWbmfhneQYY",
+	"tJylbUa3VzmSSyUWXav43TeaRPwSt0pXp3PAFRqgOPgtPPT396J2WPRab+lOq76Ne9SXukb/qBnPv72D",
+	"9BL+9z1bN9GmgdOCplDs7dIbOzpAEi4VozFivKnF8lOWTndM+Cilc5TwSPYPygkb/319LZ/8/qf/+O76",
+	"+vfX15e/+/7326Vn1Cpn7oYquIPrcpOhhDGu8SvSlmKWboEVFw8k4DanmZvNYj5msykOMWnXmMqIpoWw",
+	"9nE4/3wHXIjkYcqm/7DzqdXrdEimeHJNUSz52iDeXFx9ONemgf5/L41AVmola068fs8IabgDCyrvtJyi",
+	"EIwIlYplibyTjmcU7nPPSwXeRWKUFR5XyGVrfsud+533f07gO9iu1fO5GEzfCpovBk16AXdAbR0bZysX",
+	"IoFsU/aVRipdF3COZqsjsJ60WmZab8J0ZHTY269HLirL1va1t9vInq1uOygTTGwjkMTLk0iMfWwHDSnl",
+	"1sU4IJ8Rt91No97vAGk5Y+jfm1NFpmkiVdm7KKck3YTqd8LvTdFBlxny9kaX09imCjoLypwz3U5y+8JD",
+	"rFAU4xovLuZ+PfCq5dlnNXctfKIGIBVr74AsRQlDHnHooo5/992E0vt33VMDguoGb0PaCCGxYLIglkFY",
+	"BhS1ugjBP42gt0jyFZOqjTVsmc/SRM5d9pW9Gxs3LWCtbgrOHVuPjTW+2YA2j0a1nmF7j9bCeceWqurm",
+	"1GK3T2AhC1NJK6xozqI7VHzawhQ8XSNyaeH4s/VhFvfbOhO0atXvYKkiWEKVi3419+eQTPG3MTgqfJhX",
+	"nqfpiBisqSIBkgsL5GbIADxr2LBqsOQ+CCRc4znzrLFFXYzDW8yEk5XIYrmZ4VS/DOHrK1vWMYnonwDM",
+	"FDjOyJXvcsVVQo+GPaG0fbO9kmRSXSq2DKlJf1Gasn4fSQDTCa1I36tuWZcoPYxa8JAUNisXPzKFe3Bw",
+	"jjtnALfIkd1IbpY7sbYIcfdBNlegFbhGioHz32eZKC/2/v7BcCvPtr+NCyGrzLKVCNfdxiPUrt0mTxtH",
+	"+cGAox5LgD4Vwa3qwyEwBeA8g71c+KeVkU4i8yhiLO4Yx7MH4DZiCeUYep/YlprvY5x9Vdg1rQUUvauw",
+	"CNRt+a6yAZ9ukoqne1vJhK1rc6NzXXHgY50kIIwIE3OJmjcV4u5xvrSjmAtDj3OIIEl6e6JRTE7O3XlN",
+	"VLQcVQ6MAVGp+SacEC7yqsXqBrL0i29e8xtTaTIgc8pjOad35ihw/9Qf0Jb3wDYysuiWkPOfCG7xlYyS",
+	"C6iQmjyLa473KdQgI9+RZfXHqPLOoXGT6FUGmiG9BtKKfJEi7XvMbZHPPpHuwl92SMcc9nMEMCyp/m83",
+	"/CJy5a5/l/asMH2s8VffM57XHFFKKJoWzElJjCeItMDYFvUyAN5rfmnbpRYeE7eOomkDmBz2xiJw9s0c",
+	"xYmEYg5pMONhAQ1KYQWC5NWrTuialZ3lhlLqYXgvwVyGbyJakTKusnVBP2a/jLfrDN+GWi+aLud0xgDR",
+	"35za3Y9jXNDgZQV++iB4XRKE6YNNN1noJwOLOwd/xgXTA9By1HGRx4BdJk2KggLb/0FfYV+XVJ8qD/kG",
+	"jDFdP+QTnK0e8rq1l98wJnd4PWPg9qEPnEuzZXZ4E9zscqtQSz5zkrd9i5sktNh89buVmS2GGNy7ibw7",
+	"Zfcs4BN8J1YkSoVk6ZrQeJFwSeQckr6RKxMtHE4NZKPR1adnn3v93ofJ8cmnD71+793J23dhBSxSdkQV",
+	"TcVtSA2P05RkIjVkk7buMxLLUCUG9K5mZ8M3tBEHI+isTsb6cd3HtxnlQRcIDr2lVXxIPkKUvwEZczI+",
+	"P8HbHXCWHU9+nJyenU8uHkkzPIxAs9UWuu8KWmnobbVoEebLDSEkF5fRnMV5yrKLnIeV+oxGd7cZkDX+",
+	"LGb9AlUEvMRUKbZYKhsNgasz3JUNJWjJtX909uEcaC300I/GH48mp5PjAnv3BYn1dRbeuOb4CuI5BtG9",
+	"sOUuNaN+Tw/J0DeDnMPMrwVtST/bPgZhIRhClvOx+c1D9KsazlUgmTlkxPBEzlkVhqwlp6jm6uGNroUL",
+	"3Z/KbVITbXcbE3700O2DZsxdEDI6gmJvSsn/x967MLeRW/mjXwXF2ltO9rZpSpZsmaqtXVnWjDUjS4ok",
+	"jzcbzbVANkh21ASYRlM0k5rvfgvnAGigiX5R8jwy86/6Z8diP9DAwcF5/n5/F6Nn0siKBnL9x5ItS871",
+	"3uBgJ1habAgSNp+sflELquEZi2et2GgmxP1nTQZXATF/hBPs9+zu7jeB+nIR18LTYCwEClPKa+mPUj2o",
+	"PkvWjGDEskTEybjaDaVEauVDdCbbRbS0g4G4WMgVhZXyE3MGJSx0Jut3NUugcohFBvxTS/Yk0D328d7u",
+	"GbEp5WUxdzTS1yxnc9V+Bfk9ZOM0Z4otHsM5d1Y3snrYF1wtjP68+8VnjkrwNKTRQU1pvsA3bNYcH78/",
+	"efcRcIvjJUOk4T75y8eTj/pPfXL18fwcIJYTThaZmKJLf3Vyc/VX+DMquYLYyiyflo/iUBuSWHDWv+Xm",
+	"ZLN8XzYaW35G0VunAxsFzDJDqkhf03resv22XtTDL+pFPf01QCmFX9CLenaI6r/14Oqxkt25lVVESRD2",
+	"ypbIK+WbCQHjzVo4QT28bQrLs1/KOF4N5hG+ICxaYhFMQS1YBpyygiPokLaLycWCofzqijeIeoCZZ/mW",
+	"14D81yc/nJ58OrmSmusTVvlumDEa3/ULK1FiVEVdc8vNRVDrcUfYlzEmKIS04TYcRwQnWM7o3BK7jZQZ",
+	"wad9cvTuw+k5BhEuPp3bAdA0Nea2J1waXwkGZi1IHAH8k86Ln+jc/qCLRsxv5p/m54KU21zh/MVcNJ5R",
+	"+174b/tw5Ocunm7+be9EP8PerP9pfxbzOcvGzP5u/l0MDwdcDE7/21ywWMqZ+RH+2/xwz9Z2WPDf5gd9",
+	"3tsf7b/NBXqBzO/mn/abl4uFyOx8mH/iz8Gdi5MSrFwTYo750wKMSg6BLodPmHJCWUQoWbFRwilQ+WFR",
+	"P5ZdQFFs0RZMyZimaQihktF7sawKcokF48RcAyNyGMnVE4HXME0Yz4E7kKkBAEcSmmm6jIAGALXyGVMq",
+	"NjN9LPBocct1VDSX4JwB2jp/SKBNQZNYzoSE1ExGxkL/Nz4SO9tA9p9JMs5YzHie0DSCfQOv0JRJk0zM",
+	"b/ndlOV6Ae7Qr4F8IIZFMxwc5Wvcaq3021s9VVCOeCXEPOSi2priKk0tc7+1CgEGjB5z8Ge81EXGdHU9",
+	"ZpvqW3/qu7CS3Ou+ehKrPqvhEq9/n1Fy+nguVMlnUwGNs/HZuQD/AIkSeMJYxCz7rCullbXzeUwXdJzk",
+	"a6U4hJh/Vgf3uhepAfzY9Dl+vwVGtt+aFTvhsSZWaWFmIpunm3YGe5YTmmRPOfvQT9Z4Ovsfcg33PFkt",
+	"8kagzFb/4uCqeh204DQ0vZTGjni6eoUr6uoAEdmJPbh61mQ/QAlrPjI114dkF00Jo04dupdg9CEVsgHN",
+	"0FOvGNqDDs8klyydeN0zMgfYY6WUbXQhkXhPXERmDKUrnrfbC80WoZN6veIqMkzAaoY5ZOFKn1bjqLMh",
+	"hKH4V8OSU8AnqksPi4WN7PlWLuKkMe11CFnojwXSLRN0A1NRPR9frzSAkTL11+tvPuJRhD+NsWoFqqH8",
+	"oahnd6yNxZP0I+A5ytqJsbi/+vDFSGkV8h9cBAZ1BX7ZiAVRLssnY0rXYtnYrKCP7DO8GLoQx/dNGXR7",
+	"fkqClw8JF1DlhUwv1noJVzJbHvnhv3o0TS8mveHf6kf5wdzx049R1Tzfs/Vz7Dpf0CQzxgmwOOkQkGSa",
+	"1fWQ0BGQMpUsQjR9XPzvwi/aLIX+xNh9uiaLlHKOB1mADiZj3JhFlXRycJGdVKjG8PSYU/6yqY2ao1HF",
+	"91WwE/tR40rNrdFgizKGkI52766gnwFNYAuu4Z/sEK3FCTA2p6laPe9LtcdGJFvQjOYMymKV8s42d0ot",
+	"vncxvNCeWWRCrXcN8Z/6ubDazZqNWCr4VJnOvlpJAVX9+e5g91Xb9lrwCE+QITPEnpqmUjsJiKPIuVhi",
+	"Y3RpTBZel6G2NFWXYBiUEWJDzPn656rJKLB7DZmW0/znG9pl0zqptqw3ja2FyNNkOss/1qD4unt4NVP6",
+	"35BLAoI3AbqVQBVZG1OvMbJZCMGYztFX/PmtTRyDtTLzjHI72EppKsLRxfU2lSUmBXk65XGEy1c0CGFy",
+	"by5ihnMqF4yNZ5G6D1joPT0i6TrSbCNyOZ/TDFBUlCufM+60izNe0f2Cf2k1CTfq0m1oIKPeiiZ5wqfg",
+	"bFbOlj7jljKHDlsXCh6c3Hiuvio+JGpBXTtohfD9VunpBl1rfWJtZJB+ItjqrK4pukas6rLGmmO1B46B",
+	"gLqpkBt/XqyJYE2MzU3qqw/XSy/bTU0OS/kEdbyALrSa+gEmpCCPwcoPd7e+9UM0gFaBXkF1yEebgAFr",
+	"rd6ynLSx5EZVXpfyw2kOPLQY33HwASx9pd6uNvWlUYQhB6+L1vBD8Ru16Zxk5M7M9F3IbG92eOBxTdaG",
+	"finGkxpwiW2sYsN77mq9l93nsnihzBZLC2vQXq6qGmjVkeALF2L9uF7cdg20NfId6qPVb+zbiGVff/bv",
+	"tZ92Y/5Qs3RQEHhD56AwPMIN8j5tdPRraI6ttMHPsHOLmW6/XXHVKvbr25q9Wr/oW21ZR+Ra7lm84/e+",
+	"aY+hjSxM18jSuLRukDrEzjNJMDV9Z6ZW2xB3bqDc2jjW6vGNocK0qUlJldRJu6CHvheE8104+HFUfBeV",
+	"rjg6JOBF5HZ/4MQU1Y4twnp6G5diWn+DWNOPRSypN83A9DRBIl2ggrGRQEBkI/6Bb3Xc7JKLvOkBoz5x",
+	"1EcLneF4bT314OeDneeD3ZvBy+FgbzjY7796ffB/1vIcGgiYsM/k6bMiW1iSA0Qg2FjwSiSNimXbWou0",
+	"VR5/qAzcUy7LwlfYjdaSq9yHHpugpRC0u7Mkti/3hi8H/Z03ILaP3LO6w/G3vWVNsvLxe3Zj0/k0j5v1",
+	"4qkwDDjOHlYqBAL6umw1Mh2OTi2r796YJW/PQuSOrEm2GxXP432NegoHo3B+3wwOxVTpzo1NU5xx30J5",
+	"AhKG5LFG9mPjnk9If9A59hkmCawOMdUtm9X1NRsp4YYBOtA+62bNG5LbHZO9Xye325ybLSc9f8H85FdO",
+	"LPopZ/PoPvmky9jIWPCcQul8hL2iY10GmQs/+B0L/iz/N0squomyJ813ba7qU4UOHqvVEChaWxC/knzO",
+	"kyRKSlmPhtyDG3LploJ4unzD43IINSr/PeVxRhPJzsSKZdX4l87+fiahUx3NQLwrEAWsCMTp4JvJl9q4",
+	"HBFZ0Zxd5DbLZUxfJVQXJ3KR0nWAIJRxck1z0Wpri5R1SMZfqcufdK9Xkb4GCpbUpf5MBY+wmn1gWV3d",
+	"udOT0BSMLItcNfqmuihuIWwdjPigvNfZ8zNzQ1+//vdu29sZvILlaaEwzEJSWMrA8j3J/oN3dCNv/GPH",
+	"mh1rZ6/9wldu2y4rv8XGdcSu3b7FMfzet20tNGalK/6YKmgE59Jtmg5gjS1hnSXTGZM5oalSrTFS6ETq",
+	"kv2Bxu11u1V2BgPzZ922AgU26s/m70XbyiHZ03+di4xpKDcOhZrwOuzGJ3+6m9MvJqSsv/Xuz4iAo0eO",
+	"RZ+g+jHGRXOs7FEPVj/uDV4C5w//nCbzpFQ8sDuAPjXdyKuG6kTAdkN+ccfC45DF46EeHrSAD+xY2osF",
+	"QbnQ9b0GBlF9Hiz6WjkTYs4IsMhrzn6v8YjHmudf/2gWVPPxFNDale5252/0ugUHT+aeuy54O8c76gp6",
+	"uTuoBr3cdJ89ovBWkJfVNaB24e3I8qIq1Azv1V7l6Hz3uMQz7RKYt64NxZ5vk4f7pWpFq6sN68b371l9",
+	"CAdLhWfdbj5a1he2KBP03XOtSZsOxZv1ogozbG2beu80Dplu+DO4nodYvQ3j1KlGMlqTO1SMxzRNvdy6",
+	"n5pBnacpOTQaZk1O/cwqqM0cjbf6FPFHKZ8q6Z5mSTyE+uCEE/aPJU2JTP7J+kqC6D3Lhh5blv4jHHo0",
+	"m6rLkpiNaDaELibzZ+hxueW64njE1EXqiboqcojV7foOORMr7rcc6xSdfpv6L3yLW1pZOxdBXLJrJ6LX",
+	"rqNcN9AGorX6pw/LnMVHaVrh5qSpP/VQJTNf5l1CIj9/bRJ2lb8XMq9vewFIRE26VHxVIAy9zJsLH/15",
+	"gqqUeTLOxGKmxEQ3LmJ43/uo179QXaQzSeYLmyIbRlhqyiG9WdgssKoQnQ5+kiewdQ4SvOo5TdPfu2fk",
+	"+Pi1CTAvLlmXBPv1bPQx5Roj+HqcMca9ea8E23mSeMzfRcIbMg/uhGIbM/TQuaRvkFLdPvWwYFmnFqlL",
+	"uP7XEBtqlTRxRmATJ7+ioNKG9JkFKfIXVkqaVKvzqd8n4/sti5mCWz1U1+T1V1FJ7uGdpQIntc/1Ttzc",
+	"aMbidfeSu4GK/VFX/mMFmC7jRNhKI/8dD0nMhK3uQdHtgevd26IqCcqN8HuLFUbR+KlmPVqFA/2p3PqM",
+	"CwtD3WHnDKKvv+2PU8/MCJgMX3c/FXk+MDvAM3DXhJSbGseUkyWfAz8x5ABNAFEC0jQXxeH7+9iROLp2",
+	"OxIWtHJDNq3FE+3MQqrabkw0sv/Yl9YaycRc5D/3UbfQb+2ytXATfNWdhf/yN9YiYw+JWMorf4Pp/Yb4",
+	"Tk+94cqbwx9DR4uxzPzvPqubjFTudgyzm+oeiiH5Av7qqXa7J6ttN7wRtT/2vJ2Tj9iR87Nt+WcSgK0J",
+	"JB0M3qHU/UKx5SsuKwkTkwUsNCSIwcgvlNr9cSrXLG0bQ7l+VZ5qz7qy1nbL6o6xP3ZskB3vWLfZuYG9",
+	"AnsHafOgOFYvZdeEO2crk3SPLIg+kjBC7lkSKnUq3E3rk3PhR68s86quXJ8gBM0RZDOeSWJGoTHDdvu9",
+	"rlnsJwZjusmWDKCXpJvGK6EwKZ8BUZjIZRWmj/ogTI2pqzOmiWZgMhNOXg5IiMComhTtCeuvP7Bsiumj",
+	"e6bGmErhpOpMmHhGpe5lwcKDichGSRwzfmcQLjfwnWorsf0xfPw5Es5fD/XniGRLGJYD1jMWPE/4ksmu",
+	"qVxPOy8WacJgKIArrXnuwG1FDC49LMZjErNxEjNJVgX4+UYSNjyYWjiWb5A+OYZ97h65KP0euFrCtbsM",
+	"WdQxcFVCBSWfqv8rGdV5wknG2CHeiLk82ECW1XBN8mxN6JQmvCL9WqUhr8wChHnVzeq4mlKrNFpOk2iG",
+	"Jo1xGdCZ25M0BJveUJobmtssT0OKROIuPhTIJI3X4Qa4YoRiOYJAaQvWBtMi10jaUIwC8Ur1OGF1V4ls",
+	"hwK1waPNxp3BApXyS1nOrmqgWynOkz91XOTE3BwRuRzPCNQ+TNR3xIm8d9IDIp/pu4ALU63TSC2TlLp2",
+	"o/FTOx1UVqjD9T+/GWw/ZWqP6Pg+yBt+RGQy5Swm78+ulZ5fp4nMI6Xmktgw4s3USLTtn0gN5NR5S/Rm",
+	"eb4YvniRijFNlTc6PBgcDF48iPjFeP7D3//3n0df+v3+i4TH7Et//nJ50A54AxHzbjI6vpfVCW6gLfNt",
+	"bgmQ9qZEEcpyUPKSlBlITbFqR564VSooDqaCkn+yt+ucBb4F/gw6NE1hlOqEmsL3dV6M/YO93Z3B3svH",
+	"08rUdB2VqSPtmJ6VkYz/hGqWDP7cJx8duFoYOEKswoNoXpx0zici3y1kTrs4G116lawycKCOAUK6NulZ",
+	"DFFf7TVbeXVn2+U88wq5h/Y+EHAx2RD+CO0GND9dJaJRK7n6O0IYu2J152+2O+CjVKa6Abt0Ze6Wo9AR",
+	"P+Y4g8oPhpvM8gmqK8yVYDbNNI6yUw5n7L6CTRc7/oaWe0PdMGLThMtbjqa0OnGwyM8iNqrnoUsAVo9n",
+	"ekAVq9KUaIQSwPnGGIfvYwQLWrAhWPfM3nL4FsD15MLRKWBFasB43MNiQnYGgw0jCE17W/SsL4YfinnW",
+	"VOyHt/yufAZrCulkQqT6LPU+c1K2B6kvCz+sPDgUYcG0BVWd0QmDjc1O8tnkkAtQPl/z263gn3e+8eeq",
+	"14KMZsN68Tvtin2+BSSfnbmKivwLXQQKlrFybj2d4Fu+vyrj5aakz4sO4kc5qqHzvK6qFLnftz/dC3Lu",
+	"wisyPONqv6ltk3Byl2uVt9rU7O75uo3L5FZ66k/twVpIJAr5tdZ/2jEOyUSkqVh50RpNiI4yq6Y+MWEw",
+	"CD3JGVXnD8Zs7Ytg0Got8bY+0RGKfVSn3jc/JDIZpbYd4bXGH/XHrT9QmxuHMDHq5hmjWdy6SLVYjZoi",
+	"1WI9g9Wq9uet+ZDKnnZ1Gatrq2R5dddesVSunQK3/Jrr3H4jevApkRRKcNUtffWwg/F18Aa+vsVdU5nm",
+	"w/FumgrOaV5feFbeORXpGwB6N0qhIr6FLICPyt4E93Fd7qYwHvQn/94zNyUZ2vhcO2HDcpgZ0d6N0xFp",
+	"j23jFNLcougjLDIxZmBiW4LASJO7W+h4ZZwq7dbXDtIQugmNvXoHiYoRXqbOcwzrDW3sy/sZH34Hdqw2",
+	"91czcLkc9HqhPWYuMCeifCkdlr7lboBHjbjEFWcfg1KsPw6JduK1Eg1kSWpzLF7jhHQ5ixIgw6XpUAcO",
+	"ReYQ0zop5wq0OQydIsDbZoQS/25h5FyLywuYbRO28tR1s47umI0uIkROFKcjwpxZQCeIUQ3K1w1FrlVA",
+	"/bcbLH+aUPe/b1T75zGIniam7fRGqoPGI/LYEJevH8z+dVp5WwWkWwebOwaYf/bA7haxqy0tUzfO9OgQ",
+	"VjubCF5YY+NWWLYrqg/m5J+PrE8KWgdtLVxkcPzDwnVDs2EX3QaqYbeWSsBtxt2Jkzt28VxwQY6OjtVl",
+	"Hy73yJ/68z365yJGpkPuRYGSek5EaH7L70C8r9n4zjwXivLQbE2kW6NQ3CgRdcPRKSB7MLo04YwsF4Ye",
+	"TyYpA0okQzzjlz3xZ/ktx0gP8fIhXvBJqichmSsvxoh28GOsnm0snA2LJly3A8VhSEZNncBlGRVg5RoZ",
+	"OkkxTR6Yn9LsHcWUXNzTCSiS5oSrexwU37e3/+ZgZ2+vIZtYodyDE/rJrqorZQnfyCRqmaqY+UHnOV/W",
+	"mhSxWPFU0Jh8vDozJgVCGNwts/TkyyLJkFSGfMvyPNFgyk7GZqosn4xxtpIkybcxKurrM17sPIdg9Y7a",
+	"p0EgKmeYFepRfcodYXhVVFkC0F51Fn2KDRisJe1oWw41yMMSzkPvCxwZqj4paxTotUEgCHumoDjMJaYm",
+	"13KRpoxmP1uw1OU0Kunv3Btlyia/LI1JdWPqTcPYAyx25YbVhq9o08BaHwS0ElFjGRWT7VlGbeWjg4nk",
+	"y2edbVSPpfE7solKaY8nZEAwRZgBGN1KPoTdR9OSFDmp3y0zCU3TBk6S+oh949Jtvz9bxub/iMg7mM8b",
+	"X6lXZ0goUa/FUHea9mF9hpsl/7CjhkQ8qH9YSvChJqNEw1hp4JiNldMQRwQI/rG6R2QQXtMhHb1OegQa",
+	"oMkgLGMXEz69Lsx9jTXfQcHTQFymLLyJDmGacFZFpqB+0x+XiRytA/3cMGS++Tr2RRmFOX4Z4Ir1InX9",
+	"j03naYk6H991goP8KepNGVcGTRPquP70VZF7eEqEfwxm13N6B2vym+s6xTIbs4r6upx9yaXTo7D5kWAx",
+	"98knXWJyhzBudxE2FOiFxKqFdK1sCiWiNGMQKoYAaZ+cQBGaM08RSSa3HKmG4WZlKGmf2khZgm7zA8uw",
+	"l8wUueAAwB2Z8gS4pTsUg+EHXsOchMoPZNUmuNkQ06VT5OksSHmp/b2hBFjwUzPWAFrkW7XFIcYMK5Iv",
+	"40T029A1xGycwFRVPPgMTksiOLmZLTMZ03Wrx86S6QxMsqrnImjqXJAVRDJYmrZ6bp7GWXiaVzOROuKO",
+	"oR2RkXwliFTKk49ZqclH3YbWAJmLB+x7qfnKMgqfGor3pZG3UO7cbpwLQe1yw77kG68xCStX4URGWxYb",
+	"tRDCujMIL7lSj2zOR4ZVhy+ZTxhuL/ZQi70YnCqvbLLbbNR5PIHjy9V1jzOiyitSa0nhxX0Uid+5PXWj",
+	"zoyQAEONpW4PdZLrumG7ZHQ0xIOg/h6eZ2NCryAkJDEmxMWq/TT+7DBdk2VFlvATG10rhyonNI4zJmWf",
+	"XCwYJ3e3y8Hg5RhvhP9mL/4bvv+/8Bf4b/xB/e/uKzWt+jdbQxLjBSV66ZWUwxcvwOug4znr619eyMky",
+	"KHNVy7tRThsRSr77dNMnp7kk45Qmc0nulIN4F5E7NXV3WC0C03+Hlem5aWiUpqPRtGskuSSJlEsWgQjp",
+	"hn18uNukrowVRLTlToG9ssMR7kHNhLK8JWGTiWm9LfqYbSFwMUFs/d1s9O04uUi+++b/Tq5u/nL93Zs+",
+	"W383YP97pP64+uv/fjegn84X42+/WcbH373pj3fTZiAznEgrDRa2zGCUFVugabNVVHJbvpPVTADyOPZW",
+	"ml7kRiKEuhB/KLzPWJ+8XVvccoRqRkQRuBOihSyVzKK/nZZS2A7ugoev3aqrd7u9+AR4dR2hwMMB5bo1",
+	"DgIEF1i+w82W1QWCXERQfW1rlzXir3FeURyoNFDokW2bAeDVoo1YmOcx2b/lBVrwEAvY9WN1+6wT9NWv",
+	"Vf7vEMw9eK+tgTYXeAVezRDFEcZealzfx4CYtOIbfSb12CMABYg89BEl5Zak2MXMqOQm1dcA+7Ew4HBP",
+	"Sxz8b0FC+mS8wZuc8YZTusk4BBF8ay//yVm8YEmujr4j9oZuo4VtUkgInWuC03lE7uyf76AsUh16cBx2",
+	"LcrXHN0/QWbR8A6UvbaSJjJfUqOKmjBkHrU/trbV2wLJ/AEeA/nf71lVQAR/fybJPVsfkljAqY7tTyCK",
+	"00wsFyVfHQDo+2qgN8mciaXOe7qHoo/K8f/9jT7/549/O3r+f/T5PwfP3/z4n3/6W//HjT/++T//oxdU",
+	"8TDGH9SmCEggX5Pvri/ONSgGYmhDfOdQG4PmC537wDjB+AzC6hsuGP9L9/bV6yfLdv4NKIrfp3uTBeFD",
+	"QMDMrCQlw0/mWdeoxM/rQ6n//IreUzkJ/Yt6IcAB2c0Z0buimyNS3iXkCAqsAKVKeXEC7qfpIbn710/Q",
+	"260rZZdc7VhD4fMV/JhDx0MhI+vS1FQp/UrdlUNCiY1PYjt6xddsxdwUbCadiVWYewCL6MiCThnhjMUQ",
+	"1pUzsbKSgKaROmkWmYiX41z5JNh3r5Tb5krTJcR1K9Ih5lf95oyRs9MfToybI6SWAbC0Td1HqoySnQGZ",
+	"J3yZs61bI2didYRv97mf9gPMT6OM8rjpiW/hIsTUf7tsyi2xNGUZZCdzeq9Uy3qunhZGfYozsaiYwTiR",
+	"Y7HkORmLmDnzqG5ZmElLpFk+g2s2AumL1TH1iAl8l4mFP3u7gdmr5PE+4XYrwKJam9NDvBCc0OQREP9J",
+	"/NWPuk3Sasz9BM/6hHMWX+LuqSx3wp+LRCH4+2onytpqJ3Vf/dibGRGEzFkWPLm9WTMwLLhImFqEhhUs",
+	"rqwd5izPF+pQHsfcP5PRhe3/fTFtSbkNKqh2DqXF8ZgpWTfFY+YzANVkqJWNmJC7hVkZeWfBTfUG2R0M",
+	"CCbEiamLBjMQrHzAIsF7bzmsW6ImSS021OABH4jWd+onLFUVoksydSZWWnDKuy6w7TJGU7VHfkBQ0ypt",
+	"pENLz0DrSzj81dFclDWrA+kTG13dHBdYrp5ZoMNKdyuaj2f/tXNH/iQZI7EYyxcymXKapgmf9uexZk3E",
+	"e295IrWyN82QoJjgtEk0gWKC4C9cIJWiIQTMZxRzlDjzcM0ipWMmyZ9mNJ3AOl5/8/Hzh6P//fzD6cmn",
+	"k6vruz/3yYXp2sIvfH92jZO/qXAzpq6o2p1XJ0fv/uo3OmzqsEgjZyY61jfGabmbsvwKnn7353IzmYZ0",
+	"dPPc8Cp/8zRCrTWXbI5nLF6mTQUYsBISg1BIbQnRILfjieqaeeW2PYL/HRIAyjmt8nrV788kGadifI9p",
+	"h6KgmBzD+Rcr20pbJxFUai0lI5TE7CEZM3uzku8RI6tM1EAodaHJv3axggxIhshK0vA4cvylbBf2usZr",
+	"f4p6uFVgZjaHfJnStdpHaot5hrW1HmArK9HWbmzBVrqzt1mSH8Lh0cXXevS+zFWx0jty4H+BeyoZa8za",
+	"WWVNt3nEOidFVBikxqxydvuPFdayMRQD0Qyr0osovfJPdJl+yRbmeXLNkwULNi8ckVHiG7l37g13plWB",
+	"sC85UFzcqf89yu8AeUut3JzydbiVJNhHMUriUz7OmDI8j5U0VXUCQeMDkTlbFCdALhYwXt2my9mX3Ix/",
+	"bAxZ5/2DQJfH5ohw+4wbKxmOzXVoXdZHacwCqQv75IzmTA3UTKNeqHZqoIx6SZddUS/1ZL5N4poZl3Oa",
+	"psrggAnWpoQNfHGllkOzvPu65TQvXOOzi/G4pXLS26fQTrlY1M+AkS7zncYhKGDcSkb77qvgtzd3iuJQ",
+	"qk56PQ5wEpw2MwI4VZmpiZM6NqlOoJHtzqgerNp5jzzCcdgxy6pDKHrsMZycciayHKIqzaN724q+bZVA",
+	"aqpm8qz0rgT3PDp3V1orEOy9iedIqFewDKsJ9PDswW6bDuHQIIssGbdpxg8dVQvnoLAayDm6tIaJfP29",
+	"uZdDGtWX9fK6OeJXmtCGk6iKq93xMHy/H9YBTl1pzvSms0njiqmz45EHlYG9bnVOWRT5l688EPknO8JG",
+	"LF8xxvEQABhskbLWh5Yd3hv9/5wh7oSGWNsB+k7/6CFfGHCymK6rD6ximB6B/KvB3oE3bTtPegCUCLoD",
+	"VdWwHS/VbqxZD2/XltYANUXkEuxH4TDC7n7nFWqPTos7sYVMISit3hE1srTFUBvsbFdvbYw5rIxcYaxS",
+	"MUoBVagXQJscFQFsSE3otsSASpkr471mCjcnzQj/mzfkDf7/Nqd8x2mEqak9Ou2xiUVRifO1OiDBmQ4n",
+	"lIx+PGgZZ/GQ3PbeCnKW8PgfD4nMb3vKRcC/9W975SO3uDCQq9goce9Uv+SuQ9WiH9MsuOCj5Ro9b+Xk",
+	"Yh2eiOn6mcS9K6GtfiZSZNxb8iSX0FAzY+N7ZV7EQl1zlnAmDajn3SITo5TN7wzRCbjvie36kKE+etcz",
+	"CBRx6F9tqG85d+OkFpZXfYU/8UsZ9+rmF1Ph/3r5UzDVbYLvNTJu4/NBk/2gpcVuXyRi1iIPAAwOuSiI",
+	"csNh2LOjj+fH73cHbcw98/wrNllKmlYjJsH7x1StrJdkoJLcZRplWEzIHYjIO/3UuyKolAC1o9O3bMzB",
+	"8ugx4Rm3SgGY6OrmvKVKNKM6bgzol8HZ7JQcUVvqTLc8FaHanVCoVi5HuchpWucTLuc2zgi7KShPL9+8",
+	"OWglUE2vg9/tO4bEjJAAqrcRBv/dOy3f7eE8VzjtqG+oRPvSk+XHkj6XXQDdceJa/t5ylLe5N3mlrbm5",
+	"Txoxn7Wk1CTmbSLDZoNAK5MVBXMJhBRCWGNm5y6Ycu+iQg7JmErYecmUF7Pfxi5z9UrJYJwn3B5s2+/b",
+	"I0QwBwh02AzmhDHqn86LFBpgHccxiwEE5sgcBWkic/jPRDvvZtZa7W9YsZzNG/d2UNjq5OAs2Ml5RBBr",
+	"RH0hHLIWkwe/MgD8nfA6Cxwtb0ehOKGWwcZJvZ2O0XdXHxXwXntUjMRyOsvBOyU0G8+SB2VE5U42FFMN",
+	"ghNJU9YnUqTxZ7HMh8b0ABBnNsn7JOFyOZkk44Tx/LPMxfh+eMsnwHOJ06ekQl2KuSS1k1hM/mSSf/2M",
+	"zWmivPG7P/fJPPnC4s9aPyRMFuwB1u6Ap2C5ykTjzyivILWttzrnjt/Yv+X+aef8RM7ZyvRX6FwFSC8a",
+	"RW1Toh0ziU8XEPzHkvI8yE73Uc27b8138nDsk4uPjBwpL8Stcndpm7SNpjVl9qBoLfWDxhYaZWIlWUam",
+	"gkmEA1zRDCMZZaNV5mLOspM5TSrS6boAroBc1cg/LFkgXFWZwro3Ev8DozI5c/cUZPAin3BtP+Snm5HV",
+	"uEDa8EcPaKIT4TMh82cSlaeYwD6UX9OTif6djq0dtcr2zIoM4r5S40aRtD7InuCgqik7V7swX2Y8WAXy",
+	"qWYjmDomUxJg/MD/ksvxmEl5p8z64q8WJuFOf1kuoBrgH0uWrYemEg0mA/YCQByJzBx+Xv3FM0nu2HzE",
+	"4ossmSZc3vWrVt4IMoud52O+W3e6bBSqyJlYlCpVsNPBbr1llpSZDvcOaj1LePZ/D1+86LU3UV19Uqnn",
+	"0qQK1A/2CYvJWF2yqa+e6hio1OK1Q64MOnnFUNTwVQtb6P9EH1Ef2+z8TVAbF/ga31HXlhamZwAZLsnX",
+	"gZNEa7/ie745O7pGXbWhfqoyok65nXreM2lfGBH2ZZwupca1aV20rgzGi8nEG9luc+ByjK6S8wA76KrZ",
+	"vFCOeV2ASqw4eu+VJahVaSqTMSl7VzZphf0Cxj9o1P5Gu1WW0FndA6oSdNAmF5uOREhyeXL+7vT8W2uS",
+	"gMpiXxKJ1lTzcLpzX26Tht8IhT06xrVdnKpN34Y786Z9w9Rice1E2/lf0AQK+HS46bF1qMVXiayrcd0U",
+	"xmptFcBuauW/qhMrqROeJ6pfghEVBQIbAbHHRri6RqmC1GImIVwolMiezZ1iRk6sqRQ+cpWHK8x2HdwN",
+	"Xassw5RCrmkPIv6Y+nlUyiFOIeVeJlVdNFgTWxm52PoA7xb3az7BLxPe7CuaDomG76i8X+sd02exTUl3",
+	"yXB58mkoQgpVlhmVKFQmCxYFUkWBcxmxxWr7JIrQj4n7HJIJ0lyDv4FBHxMuCndPKOmlGTuqS9OAR2vT",
+	"0W7NUTj1vPfmzVblRlsdre5o3S1xnQvOVjRjEXm5PyDzNGgNflEOB00rS5yM96QsqOvvP+q1w2gEWKYL",
+	"MklMGYddD27Y8MiY5jQVU19qP3z89vnbs48nbarotggzJXM6ZdrAatFWMF9On4/SJWvbWJCGGqSMWE7Y",
+	"qhREHJK7ImAI8qgD1M6MKfc0FavrXIzvj/K7sKRu9pG8TZeMzJfToAHeUGVhY7zKV8b4aLA4801Qljdl",
+	"135jRf8gT0yOwgtpEi5Wh+T5jk7nrdW02bxvCXdhZ3fLs9mRclt77A7RERlv4ja0g3c4F1+MMhEZnVWl",
+	"K6/YA+PhtmeCafiNiM+mr7dhs+zuvxm8PPhKFbRl36z4+nFtxcA1TcPfiZazxufHviXGpD0VDG+msUJM",
+	"BFT5N+z5nCbp1h4cwIxh0aAxb7Zz4WBs5y1x9NFdnNIHZrLItvpBZLZ4xPoTOJSVsKV6kHyeJdIpHQ3H",
+	"J0uh1V+L5/eLeCUwnaeP9qh+EefmST0TMxGOe1JIb9hVqXJFOngYavNXOxjoWNi4KlSgPsLNAE1T4WVU",
+	"QAMfgTX9TBIApiGG2RuhTDb1S9ki2QLsYIsunRofs3Le4QGV8CCuLr1na1v8xMciGBlL+JTJ6kCVvu+Z",
+	"Db0buAa/Hy2f+wQUO29e7pv4eGCiar+As5UpWb5n6whrA6HIzOaJM0ZjpMTwx6He+PnL7nfxwc58cv+X",
+	"xdmA/l/+5tP4am/0l9fNMXY7Fe4Yg+uQTPlpEF4kFdOER9p0hspn2y1v4SJKZ/22Kjqvc5sSiYjWKyqR",
+	"EEIPI2x0ehGz7fpg/p4nXQ34RUM+VJ2uqZhOoYXdX+idN7v9QX+3/7oX5LWT+TVjvAYlSK9GUV60lCyO",
+	"CPtC0Z3fN9AC3bhKjqaVOKh3HyXLnsMFltZIC8t4Ce/cHQyUdsroOGeZPNRFKrYAbkVDFXAfxD+TNKUv",
+	"9vuDduT4RnZg/t1R+yz1zhw24orAZggfBWfqC7eOL+Eua4RmuF4wHh/TgDi9FysyX4ITq/uEdT2FmmeU",
+	"K0LJgmWJQIa/paRTRuhIaJTLhI/TZYyoHIGtSxd15XpqWGRMF9bnwqJHfdreObYw/VK2+gD8mwwszSM0",
+	"P6tNjQNHZipdECRzupbGyLT1KIY13WPUG1QUoXcqjn+8g2HmzXlWULL0wtbWottp3kTv04sDX/3Tr2jx",
+	"Wi3J41oYqma8cporfXoctFFZLfeKNz2mkV+SNJkHm2IfaKK/pupEUyu9Etl96H04EHdzIM9b0Wkml6MC",
+	"SCyR5Oj45vSHExgWFyThDyIZs9BH3XL3q9StS65sZPMKjEOCFsmzhKYREZx8c3VyEpm07iI1ZWGUExrP",
+	"E45+4iRjMKk45qhisACRcHl0ffP53ccT60iqZz6TxVbXJLFu8Zn7ELexzphxGlPBpsGQpVlkoFg4frp4",
+	"YJmajeP3R1ffnpCMTZaSyWIp0uSekbdnF8ffRwU+75xpvNI7XGyAEu6TT+oGGGC2RO48o4IrV+mW62US",
+	"mZ2CUnFGFf/C4/Z2nQf+S2nQqKdXo+a79E6VgkxoFlV8HEgucHYTmpM7M1N3BbsiyH6Sa3JDfarQBdpK",
+	"YsUyFjsMuPjSgqyC4sQ67wCpQG1WCvTtP0knT8boeMbiSywlqMi3J9MZg2hsxuRMpLYKopAF02StHzck",
+	"g4gcDJTw7QwGpiLWfmGfHEHxcdRCM4kJ7gqH7LK0teC1anfF+uwwcz7Q2Y2dwQCBQewg+FpPPVR/c69p",
+	"FrAny3SGdl53mnoqy71DVjt7oQJPHiP3TC8tSPjI0fjDddk1B2rP1GxZ3OLNQ6QtddxqJuZQdwf1u5iu",
+	"SnEiYdsD+ZrcfFsToPTjGrTqAKYRUTkU4NBhFeti1mKPPNrt/IVBvGaMpmq228RX3uO1AT+1e1xnywjJ",
+	"odq6FpJbOXga29I+T8NbasRLE3AIAlh2C7C4xOzt6NiR3Knd3H5QV3ZFPKtHFDNAYqCDEYQKUuEVwGKW",
+	"tQiQ69kKjrg04ffyZ4QcA0jvrqBjSaazAIb3YMbSiTPoMNJY+Ykabcz1ox+VSi2hiFXMQFEOVACOV3y/",
+	"+tlhuMJg3oilgk/VTigF7TzM8ubpByQtxM+qLxyw6FyyqB/WEIgZ04hc0DiCsSAlYIzpEmRAPzJYnMBq",
+	"ER+SEngXVhcP0VByXqbU8S23i2ZXXim6NOGsto/DQyAbC87ZOP+U8FisgugB78VKk2E7cN0rqkaMWSYo",
+	"LoKnsNjoKpf1WFk2EKdMckTxHLOy5RAyucrA8lXroEwBZ2Rg6Kh7WYw4QjBQaJSBYHWG7B7wZ8Yrijky",
+	"5a7WIIoidk5W0Ji5LOIaTdQflvKGRkwmmjgXWaEOyR0eOf2UxjHL7oika+VVWgmDPLae1A6NoSCDV+Yj",
+	"goxovzZ0tt8a9llDikHJmlVPelM4Z7XawJYsfgagcoBPsLIzj2pEebFoRpn2IPxZPV5JusjVb4e33ML7",
+	"aacq11HnPSfgC7IEbyt3IHTMapS6a9vZdq3A4sLYcOixSKb8gVQbQWg/6/ikjrkirMOuhYYRadykaWpQ",
+	"5eZYLFmAy9kVj7xETnFYBRVqQJeVcee03VmJWOeh2rkgdY6hUDq2PB3m2Gt+DL6haxg++EhZCEm+fkcr",
+	"RN1uwaKjTX2exqxUB5ym66sg2wjo2LfFI0EiRmxK/fzMzl6T067TK2e6+s/e+Wpv0N9vYNrX935SQsji",
+	"UgJ9t8UDFozeqzfjFPr206umkaubf0DAD+/GnYOdRqwiRF/qsi9lMcSy3oUfPDJQ4195tVT1I0JTMnSQ",
+	"4g/1z3/dKZBgvz5yxav4xmI0vnxsrPjmCvrL0rxdrthCZHnXHbP1NtFFQXiKYAjdZ60YNC5UTNeBd1xw",
+	"dX7lGeb5waqJKfB3frw5jpSK3SLttqFYPBfh5av9TYNF2XINtgFaeVrZtBP+kpLwH/4Bf9RiGQHRJIsh",
+	"sgbhHS1V/n442H25jX4Jv3mFF2y+WuMBea9+s7O7t7+VagrgTkFFnVYA+P1lBH5HI3ZUaBWvMxhHVe95",
+	"tdus/vIABvWNZg5EEZkugUZFGWAuuFwHqSnpHBBMeHNJ6TxKwejtWK1n3rpcVTUqxqdFTXguLM1CiOM7",
+	"rqc+gguemCFbhjBvP83WDe+zrE45cBD0LOnYZ8OPjl/52bkA/wCE6/AEMMs/T2iCVhkXny0jGzKgfIYS",
+	"ie0Yyf1lOuHxFX5rvbdjy0dQm1kAfGr24VPOvjSFbR3IzrAYzhoOp4+Mfm6c4PqhZnBVRrEWnBYbpJj5",
+	"jcnWojFUU6tGwWTeJ54YDR1eUE0fRny5cvHmYZn03wFcSjkmXEBFmXH+YvsAkMMhofyWb3qIxUP7xBfU",
+	"oedTImvJJHlAjSkxVZwpr8kR56GbmbVfBHj4+CBJqLzlgJnpWicQtJnTdZ8Uu2GIaV0n30Gt/QFPhDAj",
+	"47bAySN2/Dm2a5AT0hcKmxUq0WU7Mr1pB4kJWYtlZg5GU4SH4Y8RUx5Pscrd2D469YXbUbaQ/oraVQPl",
+	"ODRyr9RskiPKgj7wIdrgQbcrz9xZaU0lYApfMyZdcwylrU/S5IENjW1P9K5SlkxZMHBEmuXTbPaaxazZ",
+	"2G5M0t8v7i99Yv31z7rztvpiMNXjJFZrbW9z7Ihb7v5Vef994qsI3H36bwbbQkevdMT9s1xCvtjco2vK",
+	"QK2YX/xpc4foBiA+F8h1xY4qv6R+cgvq1I1+eGtdwGOK8ptFStfQ5ZZIoo6SlOWBqrZatNprHbyB4C0K",
+	"VC7UeyIDAz9P0jTBGE+kM+FAKlma/g3DfK+/v9tgHDsGUEsH4teXCHNzJ1vnQAq7rHmU1aZNlwjE1zMk",
+	"/HieG65zwmJhK8OV1BY2B2yaSlbUx+6aNkyopb0bpEFFq6JaAfwuOFBhEr5Zcs6C6EMQdBxT9BwdhkLL",
+	"kW0hhVF5yD75wfiv2Hk4EWkqVkaR66vgBLU0UJlY6fAXQG3ccsrXK7pGwRATRNBxguIGWaeoE1KiHUSy",
+	"pVkoYHQM0OzwPKDZFxmZ0ZhQ6KGCwjxMOMVMiWBMXg4AH7woxkp02qXocXE6PFvSb+i+tVCsCVt6gMVq",
+	"TTDwHuleO/nMFj35UY/9dm+FqQxnN8VEWavUth2DrwXSHYHxYmoBkMHFP1ZetWom1a1k1Z9cxECh9tND",
+	"791ph4PYFGMxBWoFxuPCMPQUARddD5FqjB6fkac96UfFEHYHg6LSoKjnFMrPpUmMzb0RVpvhgrUOKWr8",
+	"AL2h2/CWVfTQQn8INNGa3ANiDsDi6IrSiIzWtjb2EArruCYrVc6eXI5ySLl1g/I1bb2hbO2TnJBRT8cT",
+	"dXixJhZnRENMMOSLrpyNhBqEuMgjaNgbDDSdANKhff5wev7x5uS6YCKFyueMYRdMyTzbG3TvS3QOeT94",
+	"VvpQu/8jrRldNWQ3ZyEVjiBXHx7vbbVYYBJZnNCCx8hWRVAsadSRXDtz4L4brorqbKeP2FnKdt5ykcZ9",
+	"8gk2sOkLoFmWPAB9qXP+DJCgU8RsLCGYFDpB6DJOxLG6xhe6o6PjNvYj3P79KEQo+n2SihGYPcobgsGX",
+	"UkoHIdUyCT3rEsNjlc96GTLyZyyZzgK2zXv4O1R9JV9Y6iv617vBgDMWbjRVCZlMrFvN4TWNO5U1+mwv",
+	"bjLIoLiuWrT0woYazf11rAuwmoj7lOla7KI0BQ0ckcVyg1Qn/Dn9J443nsHE6mDjZpoPIoNV9ngoEIvP",
+	"A2dK5Mk4pP2u2FjM5xhQ071NRnW5JZhAHa8Ph2S+yMQDUj2O6Ph+o6cOzwRrXCEZAZ1MsHyN3XL4li70",
+	"nPA15/ANoaOibr0xpggs/hCy+vbi4p270EoWr06+Ozm+OXkHBfZYjUTBA8cZMQrf6fZ9ylVHnWpDzFBP",
+	"FVBC73frkHDcmpOYbamFkPdlc8Ovkjik9D+pP1eojp3dg1apa1em3bG72hT1oBmG1WXeVEWu8i7k3Sqr",
+	"piPtUiRhB9Z6QViwYgzHuZjrboDSEdIhBvDY86I+Lbj12VEbLHqkXD9GLus/t1RqVXzRXse+jNxJw9TL",
+	"o/vKJvmqCElffPPN2en5yXDTeKGSsC8LHbJVSmtYOgXJ9c3R2dnJOz96C9EUHRqNNLoihnJzUUQLo1s+",
+	"WuabJ6vVhMPCTqN5rvS7ul8H+sFZ1J01Lm2cWkF4nh+t1d/Yi3rqM3pRTw+8F/XM62pisvVdqhU53Z83",
+	"QrkxMjrHtscFE4uUHRqr1etELyFkm9Cmh3M8aAHj/XP1AGxT9P91MJy/Qq9ALaJ1686BW7432CN3XOSf",
+	"J2LJ47vIkp6Dj2z+mEx026uyR1yc7ZJJ9JT8cU/XjPBXscwAns6KeV60JxhZf7VXKep+UL4WD/5X36Xg",
+	"SQy2LGBKzOlZIF+vZUETSW7wSD66fSEiA4DUP8AezXInAzn1PITiXMFvTOYscunaCz53pVwyZmqsxoLn",
+	"CV8yVDp3boz+znRfG5qGos/yoNkWCDdS6NmC5vLo6zRWEKc6UXBCObm+urYdbBkrnjZCz0Qsc+iP0H/P",
+	"yJ+uTo4vrt6dXH3+eHX258hj6gKX6pskZdK2vjuPz6D4UpI/XV9df373w9Xnd6dXf1bHs5h72yFjU5rF",
+	"AIdd4P+Df9euL0RP499+LM/hdXODiJMSNiUY8VJt7tLEo/I1rjrsIpmKlTFt1NP7xNTPaydNs4/e8nzG",
+	"5rbGFD17Pd1zyVIwc07U29CNgMgS5E9c2U6kVs8LIWUySpltuRbIwuCGEdzmFsnYLS91uNSLBSQlwF3u",
+	"6hDbZhe0kTwtv/d12l9KR6TfDHPPxYpXJsceBaYLpla1jX3K5YJVMckXLtycUblE3k5Z5bpVTIsOQ0JE",
+	"XD+mQx4Q5eF9InORVXQUgK09E8vMry8uEC+Ug0rYA8vWZGfgkvx2kBjX1y2VHwfyBfds/Y3ScLK63Qc0",
+	"oPJWcotri2F0QCp1+6ZMjA+0QXMITweNw3z+us0/TmROOQILh0iPmwof1JTX7gVYk0LRo5fUYdn1oRX8",
+	"iDMB7TTNH9EfvGyurK58zTWwprZ4z07/zeva92zgF9gF8kbgfbWd44Zw5fda0pSXDJ1mYpkvltUkxzQE",
+	"gyg2q/bvE65rmJjMEw5lDa23jFYqLL6AwTQjZpk6uKyOS7XoXs/cjsISGWfD5hiP2aKR6NGeleCvm3va",
+	"S28SV3HdmAc/Q9M4t8kfPNLgzwYZthhFLszJ515cwmRfjjqm99LkgdXOA5pruIPHYpnGUJiqlNSTFnXz",
+	"Shotfc7rCgRZWpy66YMMdYtZU+/uOG0Zm4ucnS6a0BeCwJQGJ3AnyJKDplC7A+nS7IVrvCkM3Ym/OYPW",
+	"0x25O8GKQqvUiH1xkWpuGvFRPE+4hg35KerlybwS3QsTDiY6kMyZzOl84aeVuqe14EKafpfkOcs+hOg7",
+	"8QLyd7jCy1NjMnuohY1yErOHxDLkO9WF/lLv9ZsOUfpwMZlIlofG88F5rDLBtYmwjBMBmEgzRqHmBz0E",
+	"ZRnjBxwSzqYUQi3I5JhIMmKzhG9imgdaurJk0mE0fqZrnIrxPezSbMmLARZ+yzNJZGKobApHcbNZ8/nL",
+	"0OD+vpwvKk61okalEBhTI8NzMqLjewjoqkewWI9ttEYYPKDJpMQUiLYbYlfAIrvQxSSbL4o2hLNhF97A",
+	"7rHnfZ7RYKkS8CjAb6YiTO2VSEtMtw48e57fqAf6x/lBA72szgrA3ncPejty11q2uqGwY8ouQBtX5pJO",
+	"Wbgm35Dr+c1qm3igJUxiM0kdHIZiNFdi1YrTaOoX7e4EK6aU4Zj8kzXSm2lI7aYN48+DryOa2981eDcM",
+	"3RmbeXebpboK0VoYx9P2EurKV8x+byzPdkBMXaqku5kojlJ0jJVSXYTprrGxxVKevIuN0pxTt4bFZrjT",
+	"6UfS52n3sep81dXNh8te1Pt08vbq5rgX9a6vrtX/nlxfn16cP6ItbsPWaY8A8gsjfjy+CO9pCqHNc843",
+	"hP5oPGfkrAK461eAwtE1C+0U+Tll3s7X2wp/C9VhATV8nA1rPHML7ZE1wV98z9ZX7EGMaRFcrHLEpeDa",
+	"08vsHZu6rapAp3iISRzt+0lSAxeTi0zXgFsoGJ2ozIGmJE4A1NxXOd+zNbi+tj8N+wQnIlvO/YDkfotU",
+	"a2mFGvsivmfra7vnSicDILAOjfLB6kabXNeQ8uTq4ubIpuJ1UxSUY4/Vl+SHXnangAwxD7DpFUjr/3Dx",
+	"/cm74S23cLlque7hQX62HsfWi3r69ZClh7trkvRnFRWB1pfUwCjOiJ9Jp6gO1jkWTPqVYjqq3l6e/p0L",
+	"/EqTXVFQcvXx/Pz0/Nth3UeRCwucFE5jQG3J1Y15zpqsEgiT4P7RpU/k/OLzyfnxxbuTq+EmBvItn0zm",
+	"CzYFl+Xs6N27k6vPny6uvj+5ulYbegC3X11cfBiGkkJArwDtEGDYPfO+RJafR9NUrGSffDy//nh6c/T2",
+	"7GTofMwt16jM7/u7r/ZMmYPITIYRUEoz40HZF/XJ9dnFJ7+HWFlGQpDRUq6xPw+Yhm3KE3JOWaLGP6Vq",
+	"qnSPKPre/Vv+zdHpRsGO2xYlidbOmoWDnEONC82LAmioQvd3rFkrtVNx9XtRr1gc/Iea6l7UK6ZImTRn",
+	"F596UQ9HVbe7gyQE16YheDsWgiKOUuYdKGps3Hxj7+zi0+ezo5uT8+O/9sqpR+e3ITk7e/7+7Frn3qH5",
+	"R0ygekMNFqjiX9pzGqMKGhh4zjIKon/+7ujq3ZDYp0g2nRvMZzoSy5zs3XKbKt8ZYHVP6aGHZDxjdKFE",
+	"S5CYpclG96//Rea9NQuhK2BD3GBGnHQqF8+DOb1n0tbpKs0nmZtZrabDbluNe6xLoeZMyqC7CicAKnQb",
+	"R8ERKomfKcu9KLPNIxd5AGuOn0GdCRQWXLy9hrtQs5TQg5ExX2o2G8hivn2O6SkyWpNPbHR1cxwRKRxX",
+	"QZ1BQsxhhiQsd8JlzmhcdLmTlOYsG6rhFM/LBWnmBdFc3GZmqvW5M5Mb0zf6jK8c6kybKaYGF8eYP5oB",
+	"jRcRrXUBe3dISlOjPhYz3HZa+qgVP0N7BNQi3nLMNOp7ScxQMRf5fOfmU05GIp+RMZX6Eq+B3kvTmClX",
+	"Bw4ldxOapko274ieJ2WhxDjG92fXfWXp4RR8VqZy9kDToZN4hM8sAmCF/U3VCFB/4sCr1aeZYlPuibOA",
+	"AZ3Sq2u25qXyGgLNh0VJvWmoPCR0JBlXCpOlsVnRKgKtbSoZw3WJ3/xRkPhbK0j8fZcg/ioRib9OeV81",
+	"8m5tUVVUdNtx9iV3AbD4IfDTQWMOtNm74N2/7hqjr1tVVHEIXzbk7os0tt8bb1MBIRbuP7L0f2Tp/8jS",
+	"t8zSb27F64p4/9XNh8shiZOMjfN0jQg5iSGKiLDNWF2jnHz1f6/7BIP5Q9SX1Ji1fbViyh3PxHI6C64g",
+	"0XH/YSmb6iIMtk8eVNuPBXB5KI/kHwIb8BwxE0hdZ1PrRfjjmQylmsLNwKhJLSkZWmrPwEDLcuVcJhju",
+	"CPT77R1UdGVVNn2ZKr5RkmdOtYQ+2BJO7gNdYfCVC0bvgb6nv7uvAeCoBEZCH6Zi0Bxn91sJYaDVglk6",
+	"C7dcqK+0GnjePzCuMxMR2dnbgyL+wcGgT45MJbRzsurIl4m7mhhgEQLbWGCH7ejATWjs7O1FvfkyzZNF",
+	"yi4mUHr5ZMJQIQsR2deBl8Fg0Cdv16YsmSQ5idkCmha0TY1TPCS7+wPj++wNIrJn//ny1SAirwbmn+pj",
+	"oftB//v17gAdkZf7ygTXlFQ035Q3O0O7SGlmp2i/tTBWC+A1RgebEcp0GNGgLUExrj1Pf+l2uZ8P0Ou3",
+	"j8vVKAuVwFvWMHX7QW1XBLpHDWLRHnzLFcwa+C39Xb9zAK6qrODpu7OTIYHAm0WOPIM8ofnX1cnxxfn5",
+	"ybHNzNiwr7JY3aauYqnLCIHAFNknJ+fvdCbilnv9Tsp6OjTSA3FayGUgyjyh0HZrm1XM+qqh96Lemc4c",
+	"OsPsRT14Vdj0cagpmwNoZTLLpkCaw1prA3jD3oeL85v3StRTCun/q4tegMSWj1l6lF8CpvwJD7lY2VJX",
+	"U3r8mgU3OYZBk9gA05NvaCrZsJSYveDpWh3cF5/OT64gSInv9savO9Y2AwfFZ/2rR9NUHbx/q9+ub5M0",
+	"Tfj01Nz4049RJTiY4UR1aEWLKbdtnwz+bUbSh8mEqW3Arkopv0n0Ibi5UZw5rdouN1enR2ewEWCaJ4wi",
+	"soFpNDEkrEueJynGuLKEprBEfWJS8Eg7a4hQh2otDHGt3gyxaVBMcnnLzVOVjZ0lRabu8ujjtdpQXOQF",
+	"YhZg2BjGXiMPZqB9cnx0fnwCCUHEX1mwbE7VNKXrPjk9P774cHl2cnOid6nGxi7eP0+kTPi0Tz6eXx6d",
+	"vhuaTn3IT4xFmposurkHOs00MKq/f81c9qIi/2/mBP5TfVwv6pkR96JeMT5IK6oRqD3ulOSYB9Vue1xd",
+	"KFZprIt1dxqE26DHAwtgQuGXvEyDstfIB4G7r0R/0ki7knCDYOnd19inuqAyf7cslUE237SUpQHuNFME",
+	"6CrKgnH3deM9arfoCvcCmK/pLiRy7jINpcMVh+q8PjIrWcyXnQRnwbxVsOP4sUG5fEQyIGNRt1OiSOLi",
+	"PiagR2+coLp/Rngsv3BWhQdVYdrdlM8cLwOANUCRKSsQaBpQ5Mqy8JJKQ0dkkSVYE4O6O9IKEvJEhkxl",
+	"C4uwYnqDdqFzbV8TM/1+rcPlfE6z9QmfJjwQ9WJfAGARgMXR7oDLyT+WIjfY+YznjI9Nf3hG+b2FwNQN",
+	"5xOAPufjtRabJDMFUcXNaL+sF8mYprf8hE+hLk1k5Fs4oPAG01kes3GCmQmwOKm8l32i3Jt0SChJKZ8u",
+	"lWMPfyGrTORso+Ss+DLtGVUkWvGDq6KCcsHYeDZ0Y4Fq58FfwQqecl3YM6Zwz9D8h56ucZpgkUemEe8x",
+	"IuxwGIxnNB+aTLW1SdVfS7Du8FKkb4bRRT11Ud1X3bAvNYTNJoGM14bPOsFPNwr8C6F+yzgZCXFvSBaW",
+	"cSL6wT1RyujY9a14MPrwykW5mS0zqTllGh+rxBJIoKueewN95nOB3S8rlqatnpuncUUKB5GLza5JOMTt",
+	"lRm7EoXs+xF07MuG75uLByz8qPnK8kmmhuJ9aeQtlDu3YX2wWIgs/1BVWnPBmZFFFI88Gd+zvE+uZ7og",
+	"PmdfckIhz5Zw+Fek/UsqyfubD2ehJvicjmfzajr8SZKy9m3nNzCkI/vQcgvJ5gLSZT4TlZTj9kRdSts/",
+	"a1nMcb6KIEcgB6Nue2QXAg7wPFhjcQOIr6B4OJ2zQ6LXENNsuvTWH9FRTMnFPZ2IrFf5shv4c6uZLq7/",
+	"KeqNRLyumscvuthK+SZ4WhoIkGJs19BGNjgYDgbk480xUVrRRBymDJjcCMsykQW35hZc6GVa8Xwup48J",
+	"vEFiyplDR7y8hdRTFXni735B8/6szAmYLaqJHLSU1u28yjKSJIaDAGPSOwPciwWyyhiTD8tFKmjMYq//",
+	"c3cPwCUM+R7V4G84tBmVfUAyvkv4A02T+HOivuYO05tA6F9ZF5LTPH+qupANfaDs+OQfS6Z/VzuyUqwv",
+	"rZIr6pvIoKbE6TRXlsy9NC78zUzZS2ux7G+UPXVvD4Ax1kgNbtdgDkmrDM1RA0iAjn0vGZPKgtos3UyF",
+	"bCg2wAPCgPwfn11cn7zTStRy6W6fW3+K/Z6M77tWFlBptmDo210iPGyExms7gHjgDRXtQ36EwpiGfu9P",
+	"k8+sm6nDihqWTJ0ncFGffKBJCsefcnly4bO+7wz2QtD8RZ4ujF+fiCzJ1+1OmEtztRZ4JnNWeVyrs1AZ",
+	"XoTKe1vIUfi/+DOVhnvhyc9qO8BAx1jtuZsxKdKHTtvp6uT64uyHk3fKpnzqrdWueQ8XyGneW6LW8b77",
+	"pAAKNRCepls8kWQuMo5Bl8fTXwdpplHUi7E5DWxWDn3BKq9iaUeWNYC3dlGhFTuRQLs6+h3LaZKGNLVe",
+	"f91vJb3dX06w4i810E/7g4F9wLYUs77DUMKrCdjauT2EWjxWn1gbXg7+OSq+sXFGayFdtRPzh3n0S5tH",
+	"nYz/zubSY44dR6/53/ixsay9rfbrWPVezvdb5dbODAw3WOFvWzdY+bs20GcFhHiyQ4evtHd8/Q5fbe02",
+	"N/leWzDRxTpLprNcLSkgYX7VFt+1zFktG4oHAbRIaa6OzGfS9pBruisTqEjGjqpaQ4F6R4RCIHeRJKO8",
+	"vW2L97QiQF/QLB+SmOZ0RCWLyJiOZywi1998jEgCUHYRLCKdsojEibyPyD+WbMkicLKAPmxOkxS+2yQk",
+	"F5kYMylRhbSS6itG44QzKY/VyJsh2biIq07dopnf0FBJxnjwVNj2PAYhOTctci5yyiDEd1TPj5yXipQp",
+	"l2rUsebfhZvbr3w7ixJmuTAodVljeD6dmseqofo792GnP+gPWhRPafsQMHjMEHzyQi3HZr2rd+x5sP5b",
+	"iXsRLSyh5pRc1C2quNM65nmjv1ZAkBeC8S8VOJcopJrTxUUrXsAqcBv1QPTd5EkmxLxc5tuIvSxS1h5l",
+	"SK3HlUhZc1xYbc42ewM2LmIhQ72KofGCPk6svgGeMyrJhCapjnm23jTd6wkft8+at4sB/JAN2CbO0uL/",
+	"kWW2u26J+iR2nTdcdnd/ph7P/4OlKfME0t/Geo1D2/dG+ccIFxbcvrn6PZCwZjS+EquKI4DJPJkrP9AJ",
+	"4RT8lCua6MA9eaDj5XLuR3V2BnWRloo6kZh9ebsO0tDBn43yhAuRlFodpaUX7+2/Bnadjm8HKFZO0/U/",
+	"61txYCrhVEH+D7wlVuc3X9I0XRM1J8tczGmeKKdqXfRtQXZp+ziHeuEPMNddRoir8/OMcLOIecVGMyHu",
+	"P+sW/wQB4DYCSpVC6IsehHsvhcynGbv+y5kVURPzdcAPB3uD7kIAU9dGBGEfaPlzGaeBVwDRsMuhx4P9",
+	"16+2GZLIado0JBgOegO4NXIxhQ5QfxAvX73c2TvovDlCaON6zaJCh3iz5+1m7yNKYlzeeEHtBmhyD0nO",
+	"anwxiJbmgiRwoVPhK0Kaj82DUSsnQ8meq0v65CPEELBtiqYp/Cx9M+4QevuVVZJMudiw5KYZHbP/cduu",
+	"3f2FI/F96v29mr0VqIFgmYRGRsyqjopeD4M2YEnr4KOKZkFG/scf67dqrOQs4bE/pJ3dNkELNddNh/lH",
+	"yTK0acqVQXoi4CFVYvCBhZMBR7j+puYEYlnPpOn73swGdU/GWIlpWNjGLE5z4H7zESDTJ0DfLyvzOFjK",
+	"W+C2wl0IYqtbGUynoZdqSPJ2vbWtjqczMU14zbRucYJ4IvlIkWtrcao7CoPzSWL7Rryt9kw9fLryEvvT",
+	"2SU8X2yTcOAMf9s2cOZswkDUTP2qZrqiXeEGwRoqdPKjtEeN1lAqIKQxxkuZi3mhNUwYanNko4xil0Nt",
+	"8wBcBGEjmk2Z9Nh1qsAZdCBvRgua/5hIBqF4wUeCFsxAag/n9N5QTsswH81Wmm3E4ossmSa8wghbsZFM",
+	"chOCm9M1YhSAz2RrjmZCqsEjaAlCCWZwHiHMQhBhYROhRM7Eot+kUl2sjE0hTB6No8m7IWh26+hona/E",
+	"Ouqn1UJlWEwY+obIRlriS7LRTQup0R+N8+RBZzECXqkRHaov88KLLzV1eICHemzhQNo3Btg2Lv++nb3m",
+	"poc09e9pLFkYz6jJM/p37oMd1dEDcFynTV2C7hUprvGbbne2dISh3rjey0TNVTjCiLxjKkdRpdKMUVny",
+	"LsME8VtbHZqpfVPA4O9O/Bp6mdzJOWhs8ui6sRdLOQut0uVSzggXeTJJEANWmm6kkq/wZq/7ehWIOx0F",
+	"21LNBRzLgpELsDuwP8I9IIuN1xjz1DgQpf3auGG305K/IJRyOfVfgUysVa5Vwd5+8/SUM3VGDZV0i7f6",
+	"di9EhYp0V9nKp6dSmpV3M9I+fl/R2plkVqVbM1PriydB3y8dLr8u4H34yeWrwMn5GXD39bRwLpZ8DDxu",
+	"myM8ZytZ4GKZHY1llHoVJWPBEsqmeumEkw80u4/FitvaaSijx5J79Z/qmiTHl33JSwWnyPgFtQcG6FVw",
+	"8p//eb3kMV0TmpPBS11u8Z//2ScnBh666OH2eQyDtm61D20apeJE0sWC0Uw6FfSPjIuWTVLKeccQgO2z",
+	"6ZReUaNuUUTiisy1uQcqoPK0pP8+UCWxHLjSBCe4Nu1sT3yaLSa3g/M/zl2jdkIednPdK2SkLY58G4d3",
+	"Y1M16xt90zJO8hOeh0gNjyysq2tORUW5HB3nIosAwAfcPwNiRdQDEw3uiQYVPimuanwK71lq0M+USxAR",
+	"uRzP1L40PLOZyGnOPt+z9Z2/TTd+DzZmqMFXlb0mtrRjKVkWkaPLUwAtFZmLjHqoMcb0guiBFu0skLB2",
+	"dmi4f+QpOlrUt7TpMYHlPrJXq1snOQYraYyYQTS9dBYIXxhCLsuVM1TuhC3s6KSAg2dfEshCIdMRhr1h",
+	"OtRcyBqE9iDvEHzCDwkDMhvaQdNgRHnrT3UC0qFvTWL7qU/6hfj2Cv7OBEuQ9Ah1zlO6m628KYIHDtze",
+	"CTEnbhNFpsu4axB5jnkC6CKuDEpZBoRSUEzpi6Iq1OniaonFUQHSh12lBUZfuWkNdnlgyTdx/F63q3hv",
+	"qsMrbCNdV+14r8qxVSIwTR4Y73eosG/WhPpC3WoL7fubu6HDrGTsH49Se8FOsbznasNCy5dky/Rx9uwG",
+	"c7aBXQOQCXeGrBIxerPm9LcHa8XZbz0T6gSZ3ArJLkd/cYr/VHXSv6U8XiVxqNrRC3SN1nmoAH4cc5vh",
+	"LcITO4NXe6/fvNx9s/vqVeeoAJuq7bT51DeDweudN2929/de721RoVHx1Jd7g92D3ZevXr3Z7fzQBcvG",
+	"lVAOBUbETNk7erfcOV93h/T4ZgrvYNXT1Hgz4JboV6BxpXZxzMbJnKalFL2H4DdoYHbsGhv6zQQmvEX2",
+	"BSkqJLVYt+ptWtMbooOHxtiFpHqkrEAZWb46sHph0zI0eTUzPQA2z6gs+Gt0iEFfdkgkW1AASoRL1U7D",
+	"qNstB5AfJR4oSXPsTCjHl+Mkr+pFyRFpvDSwthqlXpeoz69MmjHogjHGsnSLTgxZkZowdJ6U58xk5MEr",
+	"qbtK7nG7MS+S71lwvBlTAlBZu3njQrObVdUezhxa3mBMT0CKktscXxtgGoA4gIyKDEaO/QmHi1qP8aMM",
+	"JUaDG7BnBqAXvjyfkRbE6v31bSZW+ewdrbBgxwU4HOg8GoDGQICglMX4RNkNoYmzVei+NqHdLJedIhnQ",
+	"XBF74yxVCtv2C41rSnPzye0/CGJrla/QPxDdMcWKHoWYrovNhjBgZyfvYBP6Z8zOfkeiOz1R3lxHm8sW",
+	"mKHS1zSJ0RUUBddJkjH+g6HNZrEqIRfiFdSileUWhMRAAg5sybUumwWWAqvNNRagtDZet6WO6bpda0dM",
+	"IS/58eZ4y0aH8mb1wkcvX+1v6jPlgzRwXiLenRbwdnvI362lZydT/ny5CK9EmVW6aQ/V95lPkukyM4eT",
+	"mwvs9DHtdioXq6+yL2GB4FObN6Y3Ui131Zvx1HpSFWjn2nRCsg438IWd5GMs3qdwbgXqHt34d0sUAjui",
+	"6pBeMYAEowIQKbij47wUPaTxvDPIP40veNpAcoLTAQahukFG0He+lMzNVSeSWC1JREbsYoVLabpYFSiS",
+	"96xuyb77dBMR6JCFdXs50M0X0OUnyTilyRznTJN65WZmg6kMtcDVFaxuZBSVxfMFzfI1oYuF4e9C5j8s",
+	"yann1n+aekka05+jWvIr1SE2QCL8DHWIT+VCPkklkeNFNpQ2blXI6Edt0azewMJU+83NF0W+ad1ztMeG",
+	"Hmupgisqzj/N1oXiLZSuB8DVvg34Gx3YsyGqim5gH34N8RX2Xu/sdO/lxQmqBSbJ4TQhVG7AGqcCUrXP",
+	"ZU45lidi7Q/ANHfNv5Qa/OcJtzXnj+hA1iuJWMVBSkiDY2w+yi4don+KDH5ZAsSBoTRg2ulG//pJysoB",
+	"+pKPG1O0x+Y6Zbou60uzHBTkeOmnUgqwar8DaPvUNpZ96pmu5rWDeCz3q9Nh/nVpOnQXY/dzqUzLloYu",
+	"6Nry1um75Yu93W3y7wl/6NylyisBStRPhxhthv4f82k2PoXG+s6gtcugp/Ms4axFtrkOIUk7a4tMmbKx",
+	"YfzQI/SMhDijk1JJxvU3QCbxfDBoN81q7R5z6Kr7j6vBFelcLHmOOOFSkAnNILo7ZhvlNTuvD3YCgehA",
+	"8DmeVMqsWUbQ7JfvvgHElKYpaxDWF4t48nSQRlpMPEwjcDeaJ9HMmxMjpF/8WsQ3wW61UNPcl5r35fRL",
+	"xSIdtFyjzl9UREbL39RWMOrBmYxh4wzMlV1HqQfUo1Hfdrc0ASl6R1k436V/3L6nwz0sN7kowzmv1mWB",
+	"m6N6fO2fE8X9JWv9HGw7mo+BEMRU0QkOeYbFBuDd16z9a8OzW9UT177JBd/SqnNE4I8m9vOYRhKnRqmy",
+	"WeRuSGCkLLrl6jHKoois6WPYXHV3ZEQWInNwXilZ0HyGJGqQOMrYIqVj7YgrnQFNOawSzaquh8Vr79wP",
+	"c+f+7ej5/9Hn/xw8f9N//uP/+6fh3wbP3/z4r51o/6c///d/dO+DqW4YVQtL+TpUweHlETs2gP5ULZcp",
+	"raKwOSoWnrMVWN8hZP21/MjzJNV8EP4j3tG11N2PPkEJWL+O8/JyoDllIAd1Bwj/oLP9KNVLNxP8ZtCE",
+	"EPk1eGbQ/sCf1eZxx+p9EhD2gLsCWypABKTR7pdc9rfqabAvDrpRdJoxtVkzMHg1b7KlTAhaGS5slRrN",
+	"M0nMgakZDA3wEZHAGEQ9b+2WQ1jecuqQI5iNofs8seJ6SAabKzQfWEvGhXaJ9LVObloNuGBzsqfEPmK4",
+	"bdY5ONUD+v+5sjOo6MJ4wpjAEedLmgKFkvqdyGTKWRwID9Q71iAj1afMlUjZt1lFV6XdzZlImWEGInIs",
+	"FqHKl85hM3hOa2PhWl3emI81ASt8dvV313ItRZY0yYk4K+fWBKE1jlkjnVKfXH+8vgRasKjIWQyVCCTc",
+	"FklA8EvecnCZHTqyjBnoPk2wtNEgBsgtAYKjCnYjOxhLcHRWwVfmTlI7yiJjK21BVvRm0I6sqMxWtL8N",
+	"61Bjw59NK3TLg28SD8Ex24J5aMNs3ZZDKEwgVHyPO481O8Nl+6kv5FKq2SO26W3BL+emfmoY5vBYyUN5",
+	"zMpKVUOZVNciAnXAZloON0ehDNtsyZUPUPCr4SCQYG17FHEkLtPTXBswtFd+YPlMxNsGG/Uc1i8GL1j2",
+	"9VmK1lcHrEX3NZDp3h4nXXYmYHdNuE6Gm9o0EGxtGfmkGqzFdvuDdSMWjJuobYSVB/gxKMovn78j12y8",
+	"zBgYevA305M5plmsOwUoQLax+JbjGvTJESfLxTSjMQPkAEnYZIJcl7BBqCXM65NzW+Sc40GiTglpf/ct",
+	"oKcIySr9kvApuqZBvl4BRW269gRB2gIfocUOd1cR61aTA1LYLsHZgB2KQ3De3l6wHyNaXZkiN2w45/VQ",
+	"v92QZrvENXG1uV6fJ3Yc0Mpv7zK0CUw+RTdxgFnTnLgnPJb1DfGWP1NtUjg9tTgWAQa4ZlvtHwpKlpuJ",
+	"neV25t+LSLpfE9S7AZ0fBQ5l76isMw0wUtcBgAW6UbGrobIZ9bcGsvJ4UJICMbIV2YapokaI2YwBWbKS",
+	"TJd/uCkw+SuFQrHmaVuECntDORnKRf4I3glbcnpV4cR/mq2rCpAqRtL40s7FG5jqbyUzugy/yJ8gKhVW",
+	"lscMHAWa6+ryMotLqxxKS/gZd4ED8+x+0ubG6A5T81HWY8pRvz0XbREbtdQh1D8qpv59K6a2aLp5+jIr",
+	"r1nna9RcwX74kt9kdHz/fRJy9a4/vr05vTk7uY7cRIpmXAVaz0hZ4jO6kCTPKJepelefHB9d3pxenF8P",
+	"CU2lIFIsMa4bq7so4t9PgFlXgNczE+okfpaTGaOIYaojVXYAEI3Ch4aDUZUMYg7tsEclFgg7SYifsuaq",
+	"V2RKE7wMQ9tc79rs8f8Gicsg0XvFFum6cty2eA5rYwwGvh627Qen+dOBbjwFfdrXI0Xzj92cZZymyij4",
+	"inRpEaK9q/PcoNuajo42RGpfnTftZLsDsZF3zavS/IOA7d+DgC2n06oaBOgYEpkOPqsL4bCRIjOkroFk",
+	"PrK2+KmzvUHnJPxv3wKxdU9Vpkg9WR2sSxNnXWnLR+7R28ho5502T0Fwt0HLHLAiJknq80pvegCC54zn",
+	"BjlmUy7nLE4oUW+PyHTJpJJ1iz6Bx6LFC3BF50v+AiirDyFIIVn+X8t88vzga5EMN1K0dUAqBwgfC6UC",
+	"OBqmmxKJ5/xvFSPZT0Vwu8vkn2wTh2DvYHfnZX1mHnH460+vGtfVXVV3FI1VfGUC6s35OTk/Or8Z+sXo",
+	"0EdAjt59OD0fVmKz9Mn1X69vTj4MXaaXJJcsnbi2M76gF/Xgcb2oh3fVmM+/OLljvVHUgWP9qVkfH0X3",
+	"iDd/k6QVu2RkaB0oqBnvXB4lnGbrUm2WFeqKdexMkv9bI77HQI2Gwimj5Wzshyf0zjrR3dt+PksvYWCP",
+	"TEeeKYiIhXJ+JSvV5s1YuvgfOROrSSpEVmcD/7LM+DcINwFKHoHiYrKG8z2musaLsxUmfmzLMQasgQMQ",
+	"Hil/NbT5Oq3CQ1XAJs8AvR4bOYvmcgPccKePdVXDeIv60d1I/u23duP7135cc1F4FW/no4rCLY/nrwgI",
+	"NlQcjh//sxeH67VpURwOVxYVpglLY6OOMA3uDfdf1vXrGf8Sff8uYTSlCsw1LuSqTtx3UNelXsLmGoTt",
+	"SXa38nirfVSTl4TJQNSiCXiqHb3TxrbPOm/1p2rRcSaqJqy0zKZQxesYnWcXn3pR7/zi6gNUGL4//fZ9",
+	"L+p9vPr25PymxvJU7lzC4nc0pxX8pBi8fSZ16BDaVSvNl+oDDe9+Jn/5k03bYaePP606hAADYb3qwoqd",
+	"R8C0f93Yz1c5RJ3zs46Yv1i3GkJrT6pPHirx7lwqZJ2esEy2VrzJqecKEQA144Iw9dxQ8wRuoub1cXfd",
+	"T1GPmXGazazfn+Flwe0rxlA8Uls+OaOLBeNd+HifJopWJhyDz/PiWs7oI5y3+sVcV5H1c0ctufDO0GGg",
+	"Vq2E3PkHm/8vyub/dGp9C6p/37mAjKp1GNo5G/nMuvEwWA4rqvxLILXleUGHiGrLwkcHbLpKV2UbTV/a",
+	"cg36sarB4uLy5HxIsCLVuPWOpsSt1ieXJ+fvTs+/LV9ZIMDq64ypOiQYKT6EyBruVx1aw3tuuVgwLoGy",
+	"YEoT3teZk6GyiJljLSwzWBcbBfO6K9Toe1FPj64XFaZy1MPn1RhCup0CQafD5tBRcajr1dXpUwDQLIGI",
+	"byqbn9VaWGTsIRFLeb2d1fB7tzVK09e0k7TYVNgbNoo7o9LWk+OrIjJaF5siItTUQNv+wgX2zgoIrFX2",
+	"FLc3PTblvMYAwUF+1lDsv2M7ZJ7waQXtt9q+/1jSNMnXlv0VZV45O8mcyZzOFyHjI8uSB5p+l6hj60Oo",
+	"6xMvIH+HKzzTAgHNhvpAopzE7CFBtMaEk3mSpolkY6FbYIq0TX+3AW2ZPlxMJpLlofF8cB6r5FZ3Wizj",
+	"BODo6IxRAOp8SGImIPSCH3BIOJtSZC0zVZgjNkv4JuJhAD4ySyYdRuNP/zgV43vYdtmSFwMsotVKlWtt",
+	"xIhlhCIjNqU+wcXzl6HB/X05XzQ331kZMCRpPCcjOr6HXa0eoXwOGNsI2SXUdZxQgl8XtRxit+Y0Z6GL",
+	"STZfFG0IZ3BbiEUV6acHxq6BKAMgiT7KeYhzG6JjuSCauL90ML55s7+z82r39evX3YHbNSbgmW54LAsX",
+	"/AhCnGQRkcv53C3f0UXfJZyV3Zf9/Yb9pd/6iebjWaic3rx4hRdsvjk0EW92dvf2G1+9oEnctiHtaI59",
+	"pXCbpYrRg6sedcKJYVLTVf5p6g91f3dn0DxSRu9/wO+syOgLmZuZIBR6x2GbldZjZ/DUxIMZ5fflsPaT",
+	"hG1+tex68MVRa5K9knz728xf2aBolXHwQWhrlY+sA1QuE+YVkoOZ7hYsqAYjuGUOzHjrbccy9zd8V0Qh",
+	"q4KbUzIt8YLbGmk1SL049PCq5RUENUqCdG4cjz0yAdqTwKnR1IpEsYWfcMZiqUxqEbNwf5F+VFMLsr7s",
+	"SXtaMjZWOn19LGImz9gkMIQrfQl8QNFgxJ/lBPyoNcvriDU6mQPMtoQUcxIaZNWiqiuqYnQwfstUu8xn",
+	"jOfJmOYiI3SxCBV0xYEj+RWJk2lSwjbr7b3ZHbx8U4p4eag/CO7z6qf/aBRheG/VB15SKVciiys+8sbt",
+	"gteXRkQKvWpE5iJlXMMnI0IS42I5nW1+vrnd19hjkWVsnJOZyCQjI/i+cnnK7kEj4Ih5duVnZkJMOn0j",
+	"BD/sHmuzkg0CERGz1DqMm7n7oHn5X+566KavgviHP8MUR/UCdc3yZZUuZOOM5RZ0fGPHILYSBFB0NG0s",
+	"eE4TiKA1YJGHYk9zpsNX6ENxgQs0FnySZHPz0HYHoMgXasCVbfp3+oLhHfl4dVYchvjNh4hThtSllPzl",
+	"KrDm5gEvXuQiX7y4NmU6w3LN+n/jM//ru7fXn/768t3lyfvL719e/u9l+d+3y8Fg91Ui5ZJl/2UfF+b5",
+	"VA+sXbSEkxGV7OVuBCmJ9QJ6rjE5obVd8SlNI2tUWXpA3rQ3EntmlMuqnfl3MTKYcfdMkoxxZBnUZQuW",
+	"BTlchksTjhHOWpvFvP/Y3rFdvRHLMpFV94KqT/nm6PQsXIDfeEBPEu7wwFaU/qt3mAu/akvNuGNqWizz",
+	"xbK2hvCQsPkiX2vglOOLD5dnJzcn76JSNNuueLlBo519atb6AsYThJHMBFj8geyS/sVhFuuT01yTscZK",
+	"9KlkGl0skWRnMNCIFLAuiSy+qmQntWEgCzG/lx2yjI07OmTFhqoiR8QC/djZerobVqesyANNl0yqRUwh",
+	"4dh6Ma7ME0PLoJmgq/vIoPcOA9fqwqeU9nY+8gcWJ/Q7MSq85Cdpu3AX18sAaLGMHM3mrV+xyYwqcmfR",
+	"UyCdmiI21aObr+x9uNzrlfOVHy73hhAEgW6JBcsK6dHwMyldS3W8p9BnlgoaS4vDMGJkQcf3dMriPvlw",
+	"efLt55trfBy0lkJxBAa8/EdHtxwgdNS/NKyDjU8eqtdga6n7eC9fh1+iXxhOzZm5qLBILxbO2ZSbi/vk",
+	"KE1NSR2wGS6QKPeQ3P3rpzt9tFG7oSSDKrAPl3tFdfWTnm1Nm17XFAgYWUR21H8emF2fTCYMTG7gKumT",
+	"t2s78HwmJNjRO4ODQURe7w4isncwgJV4+WqAgOlgRhbBcSmW2Zjd8kSSFACk0A2JyGiZE5qTlFGZB9BX",
+	"WykWXCYvFHEAytXEJVpVwpk5/E6MKjNqGQR9ID5rF14J4d/FKGAANxsKiOh0SIx6gFnDPwaqDbY6cCPc",
+	"oYbuygpF6aUWOaX7IfudGBXnrLcEjzp0DyGiotwMOHowO6EVfyJJMuUiKzVt7nU8YdudAEYgKooeZE2y",
+	"dnOKqnrNbGeY1SeBGBQkvb4fhZI/3yepGAGklzosdQaHSjJnVC7L8wT+ZAN/2hJp2K7ZePNlKJQYd99M",
+	"9+0c7O7193c9kN1BI+HqjCXTWWB+3sPfQS6SLyyVh2RgCzMWyTg3wUP7+te7nhS8enmw19hUXdngYbdL",
+	"EEz59e5gURsF2Gnd2vZqf2d38HL/oDtr77LK53XHfoelYh+z9A7rnUDolG1ta8gQUg20/+XHmzDtwUZz",
+	"ygu8Xb6odRVe7Lx+s/96b+9gMHixH++N30xeqKnrzxd7rvW2zJKy0ts7CMwgZHqfYBvsvn650zS7FbTP",
+	"n9SfOwjlzu5BR6ksaRndn7gETxsHZfeMv1tdCatVSnUaCW1I25/2FdXQ11E9W6uXTVXy5OriCTRCSy1w",
+	"pBGiSSxWXO1T8vHqzJDUoQd+t8zSExO4ueuTb7HY0VooUBinvout5Ab8iVILwxcvUjGm6UzIfHgwOBi8",
+	"ALPjRfzt+eTDu2/yfr/vbvbNJnbn/RVOoBrjnaY+Br8bClzNkWnDke2jhaBAjkWMAtbKxvyhuOXJNdC2",
+	"WiegYbpoEW/mA0rFmSX3iyNn/2+jedTnAPNRSFwZzxkfM9e1Ur+H0nFN+HAaegihGjsAepaCLcqb6Qwr",
+	"w6fLYKcc9kTjr5pSjk7Vx749viR7rwOpPnLPxcqvuOkx/vzbt60iHOB1tTPk1SCv8Xp1J05eRcwZf9Q6",
+	"Djv81f8kpgsW+nWTuABqXTlUlMV3vGWcXFPI3YaCM1kePAGudfGVtZilS5yrC0EcYGYjB5ulS6+hMK0Q",
+	"C7Ecue22xeHRFKUKvqZtyeGXUunqKUDj6i+DKjfln93MlpnUFLqtyf7+qtSkWHG1FmZ+cJj+QoyAaLFF",
+	"1Eq/qJAP/QGOzFup88NSDtyfWdlmFWHokDr4o1a7BIKNG4K+MWFjCv81JJSM04TxnIiMrNUs6jZzjcWP",
+	"5jJEOnAb6xv7GiZtiOdSUe0Hf4Wo9pRjgGyViRz6iL3glH4OzjAbz2riU2rUP+RB++0TG/1wc6NtfJvq",
+	"0lBsasAI5ewLwaeTtz/c3NzyWz4YDAc7w529/u5gQJ4/v10OBi8Z0X993R8MBrcc/jh+IGYP40UNsnvL",
+	"e8HPSWh68iVHDMiaLDAz15jjQaPtbpLJVJDIWLBUGoPHIwpkX/8s3evEEPOkHB8nDzRdYk0tIlIDHWfW",
+	"meSjkoj6o6RT9j6RuQjD9jrgJNDTrcQekrUiI6M1yRju70AX5roZvbF49du2VOgZ5VNoxogZx0Wjmr8c",
+	"rECRdWMWz8QqSAyfrrFtKoKCLAhmmk/VxVMwH4eEknkipbKRBWcFyTK5yGLo4xut7XSZBwCcIoc6W5aj",
+	"8m2l0tz5uhKrjWqrQduCqxMel6aTfRmnS5k8POHMQoO6rOrnncOmTVOiFkD9N4QjYT4ikoklsnbzMTsE",
+	"nXF9c3F19O3J57d/vTm5xro13JB98kHdI62/rTlcM0ZSNsmJWObd5vcG+urrQ5c1VWejdU8LlZ2Bpl33",
+	"NrDvYrpWp04mVkWsNqZrZex/vDkGcUTZgbUZFhepf/Z1osT5M/4hMvZQ5GRUTaefFU+YyluOE6mrE7WY",
+	"FO/1jqmYIvnhErNP6lXBk8r96mP5EAypu1+sdpSYkDs1n3eRJT6Ac7YgBAD2dC3OY5Eu51z2yRlkHRiP",
+	"8cLjq7NvyJ+uvjkmezsHgz/7OhZMEHmURwxw0iMzEadxhAKJnJORDjHcZuGDq7w9KyBiNDKGADAe3VJh",
+	"fFjcY1BxpC+xi+IuRCAGMw+jT55y3Z2Rg+Gx5El+aKs9gT5Ib7XlwvLyZGIVcCU7hiFZBYD+iVE07RUJ",
+	"DL7V3gVVYBATcQWr+mmtAVy5MaIi9q7WY5EJtXm1T7bkKZOS3I3Wd9B1CU8pS1VWn5Zv9tdQ3qqsHzrW",
+	"aXi0f1CYxMQsrwOuIXS/Yg7QuytI2N2hyMDw4Vm+L/Tq9ZumRa8Yv59QgY21ZWbc3m7FyVtZIxmRkf5i",
+	"xipV7gcjSyUL4+bq5OjD5w+n5x9vTq6Hdodg50Wf/HB68unkavP3xgYJcnl0dXN6fHp5dH6zeXvCb/lm",
+	"q8Lm05wSddkHSP+rd6fn324+EIWXxX3/wBy6J6YFHLvlVta9/oWo0K1On7lSFnNqKybnpsc4yaD1Wm2W",
+	"8b2MbGCLMKiW3C/E0ZzQunzHfX1k2Ddj92HwChyC0obLXCaxqQWCyT359urk+tp84yjUqwO9jaUOYvTD",
+	"4PHRLadjcxLmAtobk/lCKEdVmei6N5Icvzs/1C+A2TCPkOqEAUvp+N05zBEXuQHa7ZObq6Pz6+OLdycB",
+	"0Zrc8mKKxaQoEyr0TkAUsDaAXH68fq+etljKmXplMknGFMsQaJ6z+SIv1zn4It6Ler5MAw3chqhC+3JJ",
+	"2npRzxOuXtRz16EX9Ta+Wj0cBlxtFVwvGI+P6aIaA8ahbazj6cdGO3WQsZgcDJTq3hkMyP/jRDxgoy36",
+	"5IRCOULG5EykULxFORdLPtamJ9LRIteQrkiD8LcNyJnXIEeTeihKRyLJLJkiIQnFE9h9MuurgSXSWqjq",
+	"iVA3VjxSIztIgNBM5tjpbziOEPvDYZrRFFABcrVFDSePnQpLwwPWlmGP8WlSK2kw62n5tuAgU7JOp3Vk",
+	"QloUyqzw/uirKYX2Bvv1jJ5v9P9rbNzC0oSKimYjWMNCDL1hHFSXJxxUva6Klc3x6Iy8su6W1qI7H1u5",
+	"7lzPSGkVo0ISPXaihUdEVHxf5flt1EQNqM4T6YmCOMAqjK0a3je1W6jVHUbah1d9HtPF1k3uKyrJRJn0",
+	"h4bTyAlwLReOj/gb7YJHH91srSqIDOvvoAAAGZe5J6T3sZAroPYPt9DUm+iGWuzqPEKL5bNIgScW7ih3",
+	"Gm+jgbfwnvTWbdOSeqEv/UMZbseItZT1YmGIs5FN1Dnwyl69P5k7nQWltD+NZ/X/s/f3y43byr4wfCso",
+	"V52amby0LHs+krFr/aHYSuKV+fCxPZm999EqExYhG9sUoEVA1mjtpOq9mufCnit5Ct0NEKRISfZY9qyc",
+	"VJ2zdsYiARDobvTnr0t5DitNSlouyaRdjCftvaWrfLxEnNf9z6Wpu0SAz0ALs6bKTdXd/ApxXpU/7fI8",
+	"UP1DyHNbEgV2tuMNVta/t1hvRlf9qERNoNM5onN6cx6xr/eC3UP4bsTp8+C+nRZxsaYjZr3+a3+1Wftz",
+	"t1l76I5pG2qS5j5+NdA1NFNc6Kz0wLjXZfvCP745sGvagMeFug6k3CJOnkHeHQRotTId9vHzh/7pPl6a",
+	"0Pk6dNso/+R0RTEhsET3b3gpFCoNBXRuXmgD3xmoo/5v/XcfT9wMBM0T4gomYTdibhI2E5fXWt+YhA25",
+	"5bm+StxdPhYQFgZvHoWaMaJAnud9p+hkgARZQxt0a4uafIQlBAdfi8stMPTiBfnht+Pz/tE+xbIt40O3",
+	"H5TjAj1CMR9hLmyH9Q7Pj3/r70MT/FxfMak67KgPf+3BKO4HNwr9GK2dJnKrh0Fg+eHNxnX/Jorg6VyW",
+	"GULtFggFcwwVNHdCB0CU7kyUMADV4E4Xes/cE/Fh3VspyEQv2eJc+NevVipj9FYrAEC8m23U8OnDb/3T",
+	"45+O3VEqzaTCRYXzDyicl8JxxfBaDG9E1mHlWxVnisyEstLOnQ47KfStUB122v97//DcP+qfgOKwWaEx",
+	"Ql0W8eFLFSYo11gB3oz+6KdoJKrPyJI99Js3i3lyqqN6kolcOnHRBOW7vmbiU2WbYOWO6LcmHL2GWKuv",
+	"LFsD78VMtDKiPO07KnqcYnDxKJVP8atpojfa6CPavmau85vrA+Do6rYa/6GyiZahNa+z8OhkDBRlS8Nu",
+	"nOx2+i9hKVHWADrsaXCRsUph3QIeM4y46urzz5FZvrq79j3U17Dgr1Ei16I0cpgADJWn9gbqWx309WdU",
+	"VxBn13fUD1cUTFZWWp7lyt0ItvoyVQscEoAu5t9oSiU4c6TJDUv/Y/tMFLdyKLbhxe3jLIXbJ6Xrfltm",
+	"6UHpJgRMlTwP5Fy7XMTtEmDtYbu5snJxnvOqkR1HZHe1bfTV0g5fgTeqDb7WzsSqieQGbVeJL5Z+XpqH",
+	"7Z4r6dmwbCrKtHpbhtTUVzTEnPB5rnm25kehrysSxj+2tqvAtoCv2K/yxyp/hgKXe0j8WsHT+fmJB5Ju",
+	"EAH1vcLM/dULiJNAxD+nQjWlVzdQ6Bk9nNbb4K5R87SeLVu7hBqBo5clDIEwgIYN8Pg+wGrVcogmhc6m",
+	"QwBMzgBQeTpEGVuwTBrIDsB0CJbuDK+5TTFAk3jkbtIznAWiRH6HtKLL9YzmSEQnwWfnpVwFitqfXWRH",
+	"h+uxzoQNikGFxBv1hJJ7qjZ5fPGhvFlDo/AFArUrDn+VosEcv4s0CnpLgzhqpqqFpUyEyqS6AlXaCyVQ",
+	"o8Pn7pcdQCirYO/LF/hPqdju61DmyAphizmMhXdfEkC9q9KuM1D4AEzqseujZ8Y8EwcshfECLAUNFRAY",
+	"vKpNHxAfEBwzrsVJUJhrmZ7dJ+JbmmxOnfKc3oeoEUCd6KANMz+IgzCTBqAGT1uy9r264XkGtpXeacFi",
+	"XE8FaXPx4oeGnKvwtR4qiZSHtam3osrU6dYdl1RXZ7JRQJd3kHtuWogIBBpuCTMdDoUxbTcqlJY3bRwb",
+	"yVtRVc8fDqZqmaLZHLTzOPuAY7ak/BSASrGUjGDHvQkAQfbcaF9hGzLo/NgBWu6BdY+lYHDySjmjHJ8J",
+	"gH2+DRYRGfJMlcZ1QY1RIlQ8D+/nzqpyZcsrxe20ECmY7DdiXn6/M+EhSIMLJlkSnZQRw4v3o1//99vi",
+	"h59//c9/Fuez//50cvTD8buT/zrWe+/4O342O1f/Vby6/c8vXd7/29a9gZtq0ucr8JtCdfUiIAK49jqx",
+	"G6fESFizpA6x824pVybcujUxVePcdhq+i6e7tkWtSKpKzAKpNJTiriHctBdrofegLh5CvK0AH26uilfM",
+	"HZ9bARyjv3s67BMmeUdtZYupouqf3snJRf/Db3/LxK3I9WQMbXeyoGm4T5wU8taxkDMEc60nl3x4M1A0",
+	"ug82UjeSGdkr85Bnm6A8kU4RvNYGkZcYtTs35BCpM9SadLgKYiOCLFmJNOr2dA1ialbN/K9fqZkFlaJd",
+	"M/OPrNEWUwXiXtUZ8ysIH+uVlZ4xrQ4egfS/Vki2ocpAO8/Q1jgUlwKtTnMB5aXcskJcSWNR++/cmWR3",
+	"bvcegGpXkehZy1XaKwmidDvW7ta/NNG/NNG/NNG/NNE/nSYasJ2/CZW0za/Ch1beiv1YAfN6VCewOjhA",
+	"Gp44YGn1U1JmEKi00tsY54i+e6mToz2h8VJnc/TvUXCgjCeyFHY5zO8YG92ORjAiH2xlZjrsg9PCySui",
+	"MriISU0Z8zm7pKTvfUJGHKipAuwYpzZSy8JMurWNpeIWAy1jPpm47wBQL3BZdi6dTGum4x4+8qOk9M0k",
+	"vFQI0JcvlLYXYycTlg5wik9/0Pa9sPWhZrBvy17/rJV/aehuI+8/ay014Xneo2cqL2ZimEu1/MUjeqby",
+	"IoCZLHur7x6ovAJpFMtfOsZHwmvkDB4L6M3433rpUvHh9/Ds33VlxdVxcmj6scYo78TIRmPYjm9BSsy8",
+	"ZBD7Hh89xCcbR6GiwDVGOcInG0cRmVxvkH4mF8bQmSAFlQ+JX9uHCQ/34Fk/knfvr9qVI3qutiXh9azQ",
+	"k8nq14/wMf+6VO4/dDHvZGKydD+P/ZNH9ODiELmerXz7nZ5FL2o5FB1s8NX6nnvmhMts8bW5s6EvyH+8",
+	"agB4+Cd41o9EQZcOL4bX8rZ9jBN8rkeP1V+fTowo7MrXP9Fj4fVpMbzmRnQCcm7rAPTkoX9wYYhMmsnU",
+	"iothrs3qcY7w6UN4uG2sdUdZHGAszdj3iVs+xPvw5MIghRhNVbbicP04p/Bw7XCrI607SDlA2TOCGyOs",
+	"6RSCZ/N2nD96ugcPn7pnF0dab4jay5TYt/TOOKWn+tUvoFeX76J/t7p/4WUC4Vr19hk+5l+nyGbnshD8",
+	"Rk+t6SynzTN8/kf/eJU4G0ZbLi0XhqtKTT/eeqO0vLz0QOjVynn4F6+5ygoujegAPPXKQX7xz7/TFR1k",
+	"cTz437WHO4Wn66ONHVNv8zxfMcx791wvz+vvR9ADnRs5vFm5npPyhV/h+WUjjqf2LgO+n9rl400KPdZ3",
+	"GvKE3lg2Kpko6w/6CV+oj1lKjhVcSCMGEdLCjfF4S9WFxfEqaoMfz0y0zREXd+k4Z/65hQHW+qyWrzHT",
+	"8ZgX8+VS1Q+Bz1ZEqx9nvdOqH9EaUvlsUSavJ1TPGkVqnDu+as3Rs7WFU4/sQkxy2T4Adt0+xYdqr9ba",
+	"a6/ft9uPU69dXqcQuvpuWSe3VtVdyKAil+scW4tSJssfyZZW4uNoa///rMAcaLFM/kjWfi82I+7wWsWE",
+	"WeO9ZlvuTi+W5tta62w0b1a92XTBrvlOhTnWfCfixDXfqPDOmu+0ifW7vx5fh3d/O7r77v5y9ZZb8/1G",
+	"zeKu71aUnHWJoXq/rPlWVYNZ86XmK/buL0f36ZovNyuzd345UqzX3d2Fu3OlRKh7o9Z5oepiW+eNqm9t",
+	"nTfuIgEW7+D1XrnDHE0m39rvLFiaq95sdESs+VLV+bHqpUV3z9pvVN1Lq15r9Iqt+1LFF7ZyH5qdMOu+",
+	"Vnd1rPte1Stxt7dig37dN6tenTu+dRfZUo8FrPl8g+t/zTc/r6uUNHo01n3pTsy/6HdZKWHa9Po1+Kvq",
+	"SF37hQXH6ao3m1XvO2AerfdKg4Wy3isNJskf/ygDcb59eVuDFjPNbdlVtrmqb6wL0d7oHcPnEEzUhc+a",
+	"OAAoR8KLGyHwdxUfdMRzI5rawdM62nBhyvozsjqjkGYV5WxvZTVfOVWCH7kkBOs3cknZLXZesNTNf9mO",
+	"muYsj34ZzozitGVjFxxaUeYcrf0AyosJEmQ0tdOi1ldir7v3Zru7u93dO+++3O++2u++7rz5/of/ast0",
+	"iEt6VxbZ4pcs2TdSt5p3rB4BZiN5NS3EIpBAQ5UihKNDAl21V9DKFme8LaeEqlxoHevDyZTntSr9oVoj",
+	"ceiubhOnPzV/0stVX0TJB837vNcta+3KjJixNr5ysMyfIUKCpKK9Vx4EHh+9U27iT7igODexzNHba0jR",
+	"G4tM8sYiTWg6q1hWqdXURlRWXa/ULNGgXq2F7VL2N8GSvaOpWFpZR4V9jlKzaVkhDQ2a4yK7qNRFGv/4",
+	"VxTbvX19l4ppzCx6+9oD+1V2LZOZemYB8KHWienNbveOm0YJaCdtKGg9PyksQxoE/PYQBXuv4ibG7Epb",
+	"rPxJog6YSLhaCZaJoRzzfKE4TwD+bFkSHX/R27edV8vaYa74wKY68LoIauLhimRY2KWI6P3JVsmv5Osl",
+	"IvZcGLsMDcJXkBuhspa0XZCoeb6G1zBKYvxH0jYb9UKC/sNKiIzAC7SqJLc9MyyXxta66fpERwK/x8Yy",
+	"BooJWVp1OKdMEoqwewKQvMcTCxAhDQmvmKM3LaSdn7mPoXskG0t1rm8EZJxeCl6I4ifPmX//fL7Q5rmn",
+	"GLzzzLC/fz4nNEW3och/CMcPuX3uKWaGeuJRk2k3gDBhP7HbkJuyvFOurZ1sJVtftp2+KQra1gi+GcY1",
+	"7JrfCiZtgvpBmgO0j/sJake/bEPt5db+K/ffVloCT8KFW/jeP5Itqa6Eac38PQ+Z/88MO/7wc//s/OKs",
+	"f3jaP++w4xHkSyIYm8L7MksAogV0P0LDgcOh5H/mrqtixIeoLnpcFWodrwaKchBgG3UYhVvIssVOyG5Z",
+	"/5w6hdaDQ5Upev5Cmchfxby6hWenZwxYLSBXh+1D8TEnKOsyyZIuwlAN4TYDj1kXzAhb35F401/Hm34M",
+	"e0zDRpvuszUX9z0113zv9Zu/pUE+Xosv7Jf3vcPts196e6/flN1LZpBPl8TJngvLgk27FjwDMqNd+7KN",
+	"y9g2YR1320FgSM4mhf4yL4W3GAOgj7OfHbmHVhaQ9de8vLBrb5p2LawOCs2hg3mxsa076R3+2vu5f7p6",
+	"8/xS1t2+mHqeGd+LvTArNqthQWG73sbbdUIDPjP1LQtO8DsJORQRJFswsYD8pzBMmoS/jqbhL5jVd8jz",
+	"PAVpjamI8G+AJ+FDd/87CYEmIbcxtP99pGLUGIBsLq3Hnrc77D+jXmW4XOM3GkkVi9Af4vvik3lZPZmw",
+	"xljyehj/jdEyAtevQ8t+Kfek5dCQYAUtNywo7Nj38Y6d0oB1WkZbMJBxc/G0xz37++dzEFCK9U6O3b6g",
+	"BE+HOhMp0sqr7q7PNEbQeoRbohqXfZZOFZ/aa6GsHHJQN55TryuQfUrbgZLGTKnLVdni7kXCUjjoC+zS",
+	"mqXhD4W41TcwFOwQaqfYY0GJGZtwY2a6yDDvPxdupBsxL8cZKPi3HwZvxTtwTcQRdAeWO5RU2L0HJ58S",
+	"E0UwtOWbSM3+NaxxEgXyBugjVbbYragifk7AKYcjC7xRNn3fGHeEHg1r8Ee5nHtySDnAKh5pXFbYwB/i",
+	"DQyNqxf4xG3nHYV9nXU6niYqZZoJuxRDPjUCNaZLkWtsG6I0vNu5By02EVap1TbSFOsFkkUg8tripKWl",
+	"mdrawkbuxRv5qUJ9f4CCNtKIjacsR0gUIoaKEugtWWQn9AJVmnPLW1EiIbqbyZRoh0C1Hg3R30je3eXB",
+	"v858yQrN0Rmogfruu14plaRWne++Y6n7ky7kvzg27PwRNp9hW0r4MuxISe3u8XKXaKc4SQl3Me0vbHW5",
+	"8YWw00IZ9hz7ZLuV7u4NFDiGXiRVGcuep+bmwtm7F//v////SV8giZfQku5YZizdud3dGbu1tNpOjVYT",
+	"64FMHChdwGShv8W1GLMrp5G/6r5k6UgXlzLLhKKP5ZMJbOjct39FSnOUEukPuCeVz3yD3q8XHdYbqIVH",
+	"UZsBpGFVHcm3LtN6TLaNKUEkQf2hnjzhy+lL0Yq1dMroIBTGne/P/fOEnXxy/9M7P/wFRj3qv+uf96mE",
+	"jO11uwk7+Xh2HmrK9rq7NFK/KHQB4/TBywrQM25VKZ9MciKjnUmhL3Mx/v/9N5QAEfqKsfwy99dmAk5t",
+	"nuGfqOggTYIATgvxz6kw9hguKqzfcd8OhdxoTqX/sX2KDwFImAfIYSh1O+xY4f5LNZlafPOaGwK/swV0",
+	"AExh/SYtBSgU/uBpy2ygoIoZEVyCeEEvAJJJKNGlvePG0bDM8BSUI1gmvjj6z/bZq+4rliptLwCHfJFo",
+	"Mz2cjsFvL60ZQIkR9C4CcsVPpfI+j+EIWKal4PLGk3R8H4aVBntdl7s71EoJtI4h+9h02Gfwe9lrMVCk",
+	"5UprRD5CcWHYL+fnJ2cJM9PhtftC+lyqj5rk3B2K+FKiDzjROo8W4Z6kl7zX2Ih9R1S/MyRP9js71Jlg",
+	"vzNwjP4+UL9vb2+H/+8efNXtst9BeXYnewEnm7LfHctwhOeGXqruDsQCcwgto2j1mwtyBi5z2tHKZvov",
+	"NCz9X//6Vxpw7rm9PkAasoRnCp02gQfcqnyzIj8LKQfUUwg+Cz9g131AXRtcreTVlTdW0d3Y78yIUNcJ",
+	"fikschPGz/vSzVvKM/Y7CMDEi0ddVOQO7h7PnYyVtjIGssGFmUKaIk5e3jduD84+nZ30Pxz1j9yoh70P",
+	"h/137/pHlUHkeCIKoxXqwr8DRYGPyzebIB8VSsYQZiAlEclY1mg8sgYjmNRSSsfzkysGyurgK+vL8AOX",
+	"PGOEte7iSf0Od+DRD8LOdHFjUpZpYdyugd4BVAJepwiCKV7BJOfqIpdjCQTMGfznQsccbLoQmjMcsJRe",
+	"uYbyRfSNJvBfAGUfLXfsZjcWh8DKc/ehJqb9A2b0WLBXe29x1X50q7Vf7Cu32FJm0WE7fvB8JLPw6SDp",
+	"/Juv3ZtjYa91Vt9nEN899++UxDVcWCaM/cwwfDNs2g9uNFr2hZVjoZH1ra8DtVrfUEtn7BXGCckfmsoV",
+	"hdOgaKy3bqyhVqNcDsMg2EvJAoKfCF/kWeCgvKRCSWtlOJmJ8URboYbzC6kuJoW+cmcOtn70U66N9ez6",
+	"3XfH5S/ffVcZLhdXPL9w+u0if2nF4Gfmfk6YcYopKkUaQAtIKFMdIA27uwdUV0AsBxqlUw2RH59utUyO",
+	"Ro5bKFQsWNo/51cgCNPj0fZ7J1DTA7p4LIXlaQogbHcYF1bri5wXbreiI5KGwR/pgHbZe/kjiWPq7Rb4",
+	"jjgXuYKGf42i00wn2GLoApyIF84oqE+jtK1qJKiJ0EDfu4HEl4kYIv52bSfSPvwUSNOPt9vtbjs9Xqqp",
+	"8GPt7dUP31d5hdGiQ952ZjDE9eC2BtQH5VsG421EwwIRFNwKlBG0OK3ZmKu5f9gcsPRU2GK+3RuBgk1q",
+	"eJTY4EN3ms24rI7uzsiNdlFqAwYXLUuR5eRM3PGyHDp6yx2bcjRB9tyY5nkJlx3uolmkCfoBO0xHjPty",
+	"D2A6YYzX/sa3olA8vwB9jUQ16p6+GSEoLQfsn1NNCAeRComgQHM9pfZU4U57jfexE09yPMkFXt1ufLS/",
+	"LkXGnGKUsMupLbMjpGG3ooCG+TQMkH7GLb/kRlxMFb/lEoKA/mP9b+6Mop/B6AGFHtBAZ4WE1iOFmAjq",
+	"YuUJAzE1qudNx+uUadDXA6bKItHF66yJT+/V1NMcwmuRmiYV2+2W0+jw1zqzpl+2/agHJNzO8d/GSza/",
+	"SdLcXJgJH4oLkP/xGp4BmsgNavqYKDDN8/3YukE365dtY3UhzD6zhWNG+FcQg7RzY+2OszJ5w8H4rwct",
+	"cMiLYs7IEiy3Ph4vHI5ceibVDW9ltTC/v9DXY7S7UIdbiTPd/HmUxlupPnlDb+HMaeBoqmcGpaxbMF6r",
+	"WZ0w/LtwHZmBioijw3o0IH0AEZs0sFdp+dx59HXuRgMF5VIIBYcknf07RWXe/WqszHN360U/DlTOobH7",
+	"mfZbRnwCs1+jrbbAKvu1dbkbufV6Z7NrmYso1kxLHihcUTFVplTKKo84xZCMRrclM15kpkMn4/bCra9y",
+	"oGSCv3Oa0nffgdhEwwvyXurAX0GZA/Ts4bQwTnBOsENeoadX15hJxz77L6jk3imLMK8gSd9JdZMOVM3E",
+	"DpfDp9N3XgwDSDRM8jwtRP63ASDbDrbSFx0GIWNS9GDx/Ep4hoY8IKcsTdAPkPqmJbD+gUqhcwmShSwY",
+	"xG1jsw+xenLCpKEtd3cEwCs5mx8ymxFEC5DIaDdPnbYHO+X3FF0yl9PhjbAUrA3SKTjsHM1hnRdKd8w5",
+	"MGTQ/uS9Cb8zclE467ZnsSlik2WLHZuK4P36HTqwcWIl9jvbcxehexL1wAS+1gkMNG7c5wY/q9VXmFCJ",
+	"92c0ym7SbRqnHvxy44KTMQyVMO4eQrWwOi1M6YeO5+qWkwVcM6fyeO0lspBxz9071W+uva3VgqML2mSE",
+	"YAf1ltGZMH40MgLgXzCab2lCGg4ivoARd+cJXsfjv0ZBixnBDBygIS6COh6Q2T6erMKspeB3qq4K6Xe3",
+	"W2LWwMY7Oqa1dpi3POEn7yOL8gzcEq5E5jQWcgs56hZfHEt0WI8NcwnZPNcAKjeBOoEckxcMIxcLGxYC",
+	"uojw3ID6jsqo00Q77Ecxd+fEBwrV9JrY3Htb12CR1asaqypxmCGo5vjxXSS4wr+3T3Quh3OvlZuBep4V",
+	"fGS3pbCj7WtrJ3wit92EMN82PfaCmWs9o9yfsaScWLzPxlwClpYnSBIJnwtprRMBc4su057HRBtN83An",
+	"Ib5heYVWFZM0yBtnIBnL0jH/QgP/6MZN67b+QIGl/nx37wdnFwUK0Yr9dNrvv4CwNw0aHCK+AT2wZARh",
+	"xKeZtKUQn+RTw17v7tHzgegoaDBQPmsW6Q4dtpblghvLdp02Dlk6PHw8fiReFaGXO2YT52JkE9pgzKTi",
+	"LBOXuGEW0z99NuizgcJNZtiv5BKen3DAiB95so1mATHvNbgOCtuP4Qh+p7tM6ehx6Df7e3nLhWnGlCOo",
+	"2O4uLYdeaxLQCyrnc0oxMgnizJN7oKSvXN6IF+z3JkZo/mNtGmp9n7LnJZ5OwgQo4krMKAvIvMCsbexR",
+	"nBFu4ZBAOL1G/Dsj70vr1APVa7gIKs6o6o2Aou2a56PIaedMAdxDp5Zk6GhAogKCi32MoH+xl3vueoe7",
+	"pWEYJ6fidzA0s/cWSLhpr3gORe+klknL9EzERw3tqvW08BOAhx/c5TMFMy342kdc5sbHMF5/+VLhQeqO",
+	"Ct8Ca6EUNDfNDDJkScoCHBHo8fjmQEFKevT6DIUDsoL7xPr2QziAEtlAN0T9joTWSc4VCKtz3/mYxJ2T",
+	"fuA0gBs7CVpCaKBW5nMnoVsas46afCZM6MqAAUioG5AFKma3UoDl4FtNlro6x8RLp9FHkQc+4UNp515m",
+	"+aZu8bZf4r0SRHYIyA1U7DY9YEaOp7nlSuipKbUKtOQwExlSdwB1FMLbi0PHQd/gOoXPdEbtteC5vU4H",
+	"KqDYuXsT1b6IWpkFqH8xGomhxe8eCtR1wvaA1VPaVW4g2rAbISamQknYZt3dq3rm1QYQwGHCy1wPb0zo",
+	"WoqkFnqyh9624GWaTlBeOGWBPIRlhDN2Q/tbZaBw1EBjHcXHIj3AEVBfmCpI1gRfmOmwtIY+AK4owPvl",
+	"lv3QJW2my/5Xh32qdpIfqEoreWmCJJtOmNVtDeSdMk30FH1d+C68jKPF46uH1DqfeOY3nk/xhj/O8LLQ",
+	"E/7PqUe2DFxv5xMA/RzJL0glRheWXc4xEUxqx7RyLIzl4wmOc/rTIXv58uVbJwY/nR8Sy1fqCtgnQhEk",
+	"qEGpSgbQmUdVRMjBzJELWN2Bu3B3YhfqgkNmzL9sg5BzMuLvZx8/1N9+84rl4lbkeGe9Rn0d4gjegPJu",
+	"iPC8Oxw+hEa4ZfCUTDq63EtDd7fbHSg0jHwZE3wgbf+PhZ45meQO4AySHQg1es50Ia8kBg2HKCiFE1wJ",
+	"m5ZA4sEWcyyTQ4gVVVC66XAMw54ffjw9S7yxMVBDrW+kMC867Jd+7wgI1XuU2cxZwbeiYD/3z5k0Ebzq",
+	"UCujc2FqqRoJS3foJ1JYdyAslCaQFUBz7Q8UZkQcVh4tE63D3407IT3z0XbQ6MguNZR7vyC2OyyNsTKD",
+	"Gxjz7L2gcuTTYemOngjlNGWfMNKZ83GeBn+nKVvzmIFCF8nHiVDu2njZ2Y3CqE68XQmFhwD7UoihcGqk",
+	"56/Is1I6ncABU83eIPkJ6rQjX543ODB9WN/Z1l5/LMPvPomDItgI8I7cVMbpMczstt4jh5a0ioaLT+MM",
+	"s9vtUzHJ+VxkpPclsDckzzlcmKXu4mPnHXYmQiYZuEpgWAwXV7SL8dSgX7nqumJ2Jod0bTZ4+xCueK6n",
+	"7uMYVwNFbaTgFkVTroxvVw2RonR4gIparZNwI1AyVJm9UnYIp3bSqHiTa8NLSfcafFOIb5D+/jtDBIOK",
+	"Xu0GgGOKQq0QVfTHk5QhKHjOe0jgr1GeUBUpncLZvz/MYZP7oRqioUQl/BsqZAwjQW1xIDdIi58Qb9Lf",
+	"VzgZcRlEcr66xRloXt6S2R0LWe/kzEhhySDW682BhfkgMLlP3o5ZWZDr1R13qGOOeQwD1Yv8xexVdzdx",
+	"t24CaitcJV++gMhyhI1qcYedOjWL5yZK8I+sZ1+BW32LCenWQeyEmRkDFXzeEHusnv+NmJPwoT4ETvDs",
+	"3O4Gi+hyHuwSbALMMNoXof4m1JZjOqbLEIwZ/OIkIASjiAR1faDSIzEpBMYaSbifTZURdiEvyZGk0lM1",
+	"BAeEvuU5QQjnciiUEVGG4EmhJ4UUllOjLEoyLDP5eifHW8kWRaK29rd2O91OF8oOUcZv7W+97HQ7L6E1",
+	"mL2GIiUncuGGwv/FVgK6MDv/I7M/dqy2E8yPzYVtyJT9CXP0MElido0ZVSUVTiaRdwUrln0GUx8rCEWo",
+	"eEIHWQIthZ0mq7QNIk8a9GA4uvlk3P5SOVwPS6zsBDO2fB7ePtJzCOl3av+myhxaN3Zj9m7GER9aXeAZ",
+	"BHo8zrb2t46iOf0+ubmjbmywpXvdrk/x9PVvtcgzFGrDbbyq1LUyGaaQLhZSwWd0MEsUpEHbqGGZOyeY",
+	"kVcpXYMCvbho7f/gv/YhCrn1jz/+kWwZX3Ptd6PsjUbnWNnGrWTL8ivjhkJvPwe/2dY/sH6EvPWtlYHl",
+	"IzvHGYIPRPRKfDP2fRaumgrNIDrCwDNoEjaZXubSXDvB4tRZwmphlaEWG6ZUycCN2KvMfddvga2Axvdt",
+	"QAxND0PLdncGmyO26KtweYv0Fnfmr2zbBumvEDyrk587heoCFmmt8iuQnDaNXajzuS999GlzQDCkV6Fb",
+	"IJBOBxL85AhSRhB4H1TskBpobIf1SFwtUA8C8MQ7vYX1v8JY3670wQ8TS3j/qJYaO43mjwVq2t3IAtok",
+	"F2zzo0suOFteJZCV1NMue+CqXHZLIighOL5h6okoxtx9Vw4OpFgolcOySzHUY2FY7/Twl+Pf+kfMqeuQ",
+	"klpWI0AmIGgRkE9rbhi/dOYCurkGKrxbGdkns1G7pUCsTXceLH2BXB9BALVedvGXBPsCdCdsPu6l+qOT",
+	"FWxVtII7k1jSfIXV0sQpTYz5rhOyQcr8LOy3emZusaT6uqH75/yqbQp6bAeeoaEf6375Wdh7nN89dBrQ",
+	"xZsap8WeZd4mJJxdLo10ipjVFYFAbueDsm0VqNZuAGcnlVxf040HiuirUXY0yQjE16rR2x13YgSJpKTe",
+	"bPYyxD51a12GTyjZsB0NHNzsG2SZRgmIJvZD36w7RPruC+7HX41a37FFo1I409sIj6wRn0FoJBj0QNL4",
+	"OuwzeIqMUNl7LvMU3v34+UP/lFJvjt4ffwiB+DANz40eqCsBkZ3LOTBkgpFQx6sddoKfCkmL4M0g2xRD",
+	"Sa08y+osCwXAUBoyUKvYl+Zcfl/sPhknJOzk04/vjs9+6R899o1OO/OVBO2ObIV5io5gEveX3hhJQs1m",
+	"WXMSVWIlLOc2yu+DsKYt5uhDxkonnufsSt4KxUYyhyhNsznr1tjH7JD7WbPnsFLHcEmzeeUTVilaMjWi",
+	"SMrqcKqyKViYInH74JhHZvBp3r0gMyy7GsngQBpG2VngdMfRwDvpBgm1RRCZ+3GOFXkEKINJimDvU4Ia",
+	"7JzjQEqXwawRjCdhshfkFmCtsNu43tDq4nw+EQOFqwJ8wqGPguC65hORRGWlPneqHXvG+09Kripx93g2",
+	"Xt7+MALa291ratnZeEiY6Y/dwXxhV+e7lFW+qtzrS3Hl/a3+4bTT/jVSq5bPoZephOzeyx+WnWbhS26k",
+	"yqAqT1lpEQ6AvP74l6iBIerQTQvHR5cu/N4L9gS2AMO470g0xIytjyUTLo7TtkIcJgo3ccsyPqcQc9v3",
+	"uLlaviagOe6ed7v78P863W73v6rf96p7188LDn76wDt8ncATXPPbrF72Zbt72y931/qWf1f3nRNGbX67",
+	"XvDa0bE8sr/uVHAKx0MqYq6vFq9RuCkXrk977SPqOxAjAD2wUaU7L+PyzvzxoXd32RhwiRyj7wOTa2Jc",
+	"M/hzvcsyRh2jLNGCQlY1pAOpECkOg/ssDd1AL3zoH3NxQ0YSRrvDN2LBglDZAUZKsLkzcIw2cGTVZIEm",
+	"Je5dPXXgztc4vfcLYpRsyhA7LPOHn8YpGW0R7FkTr7zzidI1w+tM2O1DOORV5hfNQA8/iB1W9X7rK/A3",
+	"6yiMNQwH3xxySba+QDr0NlD01v5WTt+/jN00Qj8281uI4cFI/nJtZwOoloe0NuOBLkixJYQMyqEsE9fd",
+	"+qPa8ApkzEBFjd4TD20sLFlytAxfn3eJyUWE2xGy0gOzx9X57sUo8xmyFrGeXz2zmAfRwoN6ah+SCde8",
+	"XjyZ/WODjFPyjJ622m1+z40vNv6mGcgdtx7dgYMaWGXFjXRKCDe+osXrNTVUAZNE2TU/YC5Th32EuGpU",
+	"f4KEDxhGEL6sDUK/DxSZjc88W8XFQB3WIzCyAAhGpVHen0yVJ1fCLqKZhOI/+Csqc6+6uwMVMDiiAhFM",
+	"Rf5MaC9xWJjqAeTVtS2X4TkwtdpODhFLDeCCMHEA/0IZnbv41IW/OFKfn4ifhsBf2QCyfPFxvz73Wgpp",
+	"u+6nKnzOUPhyxN0ujYSVPVKx3ddU2WPYaFrgyShhYJsWM+jhyxHNxRfsQOHD4pNJQxUMVI1ts3Nf3h1Q",
+	"lT0kUK1kqV4LxJ4fn9y+2Wc7b1696FRGqkNy33XAVz/cb8AAuk4Dmlq5ElusVsJMErqIB4qxbOo09BJC",
+	"/G3XmQQmrmKCpZV+Ep/8D0lMUOoHa45qt2yVmMnrOuRquY619SdWjtbRijakzmB2Kacd/lotZixavW5e",
+	"LJei2CsiIYsF8wYpTyio+nj3sw8aHwD/vBCZaA7BHSKESEkyf8okoYbAWYyfsvw4G87Nl4Asi6j3vUOK",
+	"yiovqUI/IHtLA6mYvj7YX4Sl9hhSFRfgM6lwfa8sW1fkoA1IeQ3n3yAv+iqDKxy++ExeqWNlNkkG0FLH",
+	"z9NCBSWMAO0cRtAFlHhnmwma1wik7y7qPKdkPSyEhbUsSxZb4jwPBoihupfosIFfqwld++x119cmOD3A",
+	"3+Zowwhv0vgeDEo0snvT9SCNfayjxincjG0HjTvyCMcJiVhwlqtOsZ3VV2bQHAeLMQK3uz8Hs/Oq0UrS",
+	"wl387JI4gVmtD+C3gcr1lYH0ej21nTpsn7sk3G9QSKM0piXD4OtSTl9lEeFsnm7aaAa/G5f+OHKA5PVa",
+	"5PMAGaOO5lalNB9FPgTC62/OYUaTo5qujJQV8FAoHzAyswJUoM+P1kXUzgkNFkwwTMEAufCvh5zlMJ5H",
+	"lU7ixxGDWo5KWMIAPq2LUInRlA+t9EBVjDRoeqGg6UinqUiYr7SU1qX/o1oy94bUazf0SaH16A7KdfdB",
+	"Z29jPMCYewSW8znbc4TqXidRe0Hfdky01XYje8XaF4xEjA3nTwyArBMqkat8Far019azq4TzJz4/r1sj",
+	"JqEXnOtn3Df6qA6pe0Ek8CidJAIldX+YTNjz84/nJwkE797svfxhn5390tveTdgblskraU3CXoaS5hcd",
+	"9m7h5DHoDqJjoEAAyWJcVnEkAXEqEiKHPM/R8pdUtsYKMcn5sLLopVJzoBbEZpMMrLmpIgnofQnrirQf",
+	"hfcVbFqg0Xc9icPALeBM2Gk7Y+DRbJ4zYL+Z1XRe9ZO8q3hrVht2iF7b/b0/lREJTOtCJRNAxokDOswL",
+	"yd3ugkaBkNPkQ8N3Iyhyx4LNWserbnegVqoAbWVQxPVOY6GsMVRLVjPDq723A7UxveCwJh42yEaHOhNP",
+	"wkKnkXu71WqvFc89hm4OXFSC93kiCIiSWLXq1vNAvOW/cRu+cXVIZbcLZZf1ukKAOynErdRTgx56rKPw",
+	"CFYdhpD1tQD7Qj3hujR6KpSYwWvVk/x2VNg/O62eoi6AulB19q8izUuuspnM7PWOHE90YbeHmdrO9dUS",
+	"2uxlmfFIHF3W7XZZoWcg/CCGXHBlfHpdsBNrGByvEcEDEIowZLT7EttTzCDXBAIEI4mNgVKjp8VQpAMF",
+	"JcYRwG1IVDQEPmM0OCmGXEXt6AAWwa0Qtaqyolzm00J4jC+cGVqrIGiSU7Qg9KKLgSqxlLhP0SrbBUNO",
+	"l7tXInAtdu4+sAoOx0vQfOzU4WOcHrDKffoYQTkIhMNMx2agLucQLfWpsojGgpBFgJERYTAhNjmGqF7i",
+	"B3TYb4jH88yHncj8iAvVKecaRR9uOEId4f5CqA/Pp4SU7P982j87u/jxP8/7Z1XgJvJR0hp1QT2u4But",
+	"QcgD2ILE7ySivo1Yym3aYafuuMoOGnaKkFVu+3SB2wzLgM9UOsA6Ru11vCcNhpcFzkkg4SNdXLmP/kkX",
+	"BPGQ6ys2krnAtiaoU4zHCMIZUjxYjUXSA2oZUKO1kAGl7TWbuRNoEKnHMNZhpt45ZttQqA1Gx5laZamT",
+	"EgE0Z2v/9d6rvR9+6G5SwsbLOoUO6ssd+VhiQIyBxH8jJxORAVs/dr48rptxdnj04ZkhYduY6hdka90t",
+	"XApdJ8ZvpZitDOIhvtzlHKQP4HvMier36YIP4MJRq1PfqGwsuJlGMiI8D1/hmGRUaOUTRcYBGtFt99Bz",
+	"LpVehYNwLEAYhnweYAT1iLlX3Srml3x4k5S8b5KAfEaZhh5bjWeEfDVQqQD4D4SL7CzKGF8sgGAapsxp",
+	"ikZTZZ4F4TRiCtnh0Yco4ykdZoRK2cSf3uPyYzjEe5UMHPG52WxCbFjgR09LLcwUerI/eolhCdpJQWg9",
+	"tXfgFgmekR2pbrUcinYUBGhfRA9BPWHZ/34BJhpvFShp54od41vYkqfTHvQ69ku4Fy3g8GsnvFWqTf5d",
+	"s7WjXVsHbMEf31PgLMjycGuUiQTYRpcrZXhvTCoTILpSzsBw3mHpWCt7nc9P3ZoLqa4Cihn94PQ/r1n1",
+	"Ds+Pf+sD+5z0zs4vjj71mZleholMQqotoG5OqaJqoIJrhX85YJzNBS/yOZsUcliBB2d2JvKRvU5YoacU",
+	"GmRDRPvphTEBBbMybUAG9dijQCzg5vkyFBOLlbYQAoNXpbrKA5t2WIrrqe3ATOS3mKyEsfsOS/VEKA+L",
+	"7nY8m4oUdtQ3HwXIW6vZhAPu1ceT/oeSnFg64TI7v5bmvdvZlKDY59h4jNrJYV2KD0DBb8lApYUYwYZE",
+	"b+Ofqi9yW+Z3zUETHQtsQdZh6fB6WijqWg+fGG1y1JG/w2ACIJWBGvJcqIwXSA3G14Usu6yQJMNNsGnO",
+	"rs/3Td48IVE0nDdcQROhGEfOXJfj3TpzydVQrGb6Q7JLfU6gV1xQ7SLrK/QJ85mdXg6izYKak2kPBx2G",
+	"BUVH/ueA6Wn4tBbq8kfx1ORVUkdY0gJhlc8soa3/sXTz/9F+pQRDO2T0I7GEiLxvzrCYyVFD1qC6xDVo",
+	"DPtKbz3KodNcS9xvRfbvBLJRwvlGZFL4DV1CJHfl51Jr/EeyNZk2mpRRWBHdH7gQgvlFlPvFrNH4evSg",
+	"Op8UtLELjdnipmyV/m1gUgorIE9NIpba1Ooxt3LI83zOlC6wjbeHvITJE0IlQBdRTm0/EQXnWhTioEzK",
+	"hhz17ttKF7nOQJ2KW33jVoTNmN0HIoR8EqGjud9LZHsCEoEFS63cIP2/9w/P+0eM5+62JiBq+tZ9RjW9",
+	"8Rcb4c7EinwOaSdiKIzhxbzmaLOBlkO3CremETTwedV9NVCrGbcR7KCVdb8txJJygU+SrfJvL24aHVQ+",
+	"VHB/mVO5mDJuri81L7Kdq0LP7HXrnfQx9BgOrTZICkAlA3mjE0I20AV61/0FZuSV2p5OfNkpchHO6PvX",
+	"QeiWF7kU+G77nXXk1/wzLnmDNFSfqg0DDtb7JAqKErOgfU5w6xaOPxxy++nfTKRZ6aYkTd9ZlHrElJ4l",
+	"Cxpwm9mLTatQ3NdMTGqPssZ5/+oW+RinDRN9k+ZO5P69EXO/mPuc+CTnajuTxhbycorft9zYcZfXBI1c",
+	"frXgg2sxfaAphCS0cHBU0OMyANzDXdltP/6TnKujeJ0bpICFudoYPnrmaS0Tp1a5o7wPCRTCHeY2H1p5",
+	"C8tYo9aIAHsq3ZgapMB5DJOAHUDyvOzeBGdOeD5IWI6k2mngFFba8wvdIAXUZmpNM38KAAp/9HQGBBZz",
+	"v5O/FWraXl2WzqAk1XHpiOcmri13YqfqRnPKtdOAdXFANQq5xDZZsdQvodpn3LBLrW9E1nRbUCLAgufQ",
+	"iZZMjKQSGdQ4YmSZfDmlm2CgBurHOTrV9lla8aHWHIORRxo0FsdGJlniLyyjS5Z/6UCnGRDGPwlBY0Oe",
+	"5kgQgo/3HegiA5z1hpHhp2fGz9Bh5JCk8bwrUo9wdc/CipNG9ySgeCz4J1sd0YAF70tIA1ANOagh8UHp",
+	"GXZpK7HmUyVm0VDPIegyUNDirHKxA+gjbsKLxH0YCBpuRRa/ztnSN0vMf7DNwI56kQxUKr5MuMoqY2Fb",
+	"UK0s9HOpzIJFWm4PEwadl295npCfXJde9RcJDXI9LVR9nZUlumUNFJSbJEDREw4VPZhl+OnDSe/46EWH",
+	"+egANr2FhWFz2ozBHEiR2kgrb0NEHNq7tp0at0yPEK0FnqA9oY54SswSFu009imjrUoge9GwcovKhTSn",
+	"hpXyF+XFZq9eYCY/1beufhVhS9aVvuI2XLVreJh5npsEG4JTA0RMNcK4iQ8bnRzXGs8klEaQVFohZ96f",
+	"UDZvBYkXuvtB33kMTEDrPQKIW0ISR+I2uo+/yeB5tMRvO4iRiVuRu21mnkDIKl6gLvzzQikiyODtCS/s",
+	"fJtPJsuj6BER65li0f6u1TjgJ/fTiZuq52b6s4QkKp+1VuuAyeRJItnRWcMaFjNE3R9XF8tw5aPOUbQh",
+	"agDorLb+h/P+6cnp8Vm/kndDfRehr0lIpA5ImA25ogMVoTOiHHOHxqWKHdU3Yt6ODytHZZ+OySREQhQf",
+	"iwM25AhP4nvLNWXiw2dXTnlDiXmVOZ4ky7mygkPq6NeKquArMiQE+v1BPHLiHR4P43XybqPupeIvFGO3",
+	"ykDs7+ebekKTv9ddaiL6uusb0uHduNeNeno2xtsquipCbC18SAKt5xaB75uv2EU6fQyxdyQsl/kSQnmC",
+	"+5HDkcdVG3BTJ9WOrz74Q7gb7SLxK+uvGyltJ8J3e2CI7yCsPYn9/fO5J7MIcOtlN0A7gUYP/WIvnf3o",
+	"7vMMTLhQzS2KsaREzcjQemYQ8ts9awZqmHM5Zil3ohfz2UPMEJ4IjUKjzla+kyiY/nx47eGgAcaYDjBC",
+	"qITeWgEAWVP33Sg0aVha7qwujrM0hq30zUV8X3cfPKg0xsq1qYQ7CyfePILZZAKxSwrw4Z3z0gMBX4Q/",
+	"eyYPfwBOaM769mSwgn8fTtQfx9DQbZwLG/YEqdR+N4iJ7y/LdxyzPzBr3UcjWdk0aRkBRZTWRkENSsqv",
+	"Yr6p9koT+auYPw1MF0zdRq5ProSQnkka7VeS7c7/3Ij58XJwGMhjIEF1I7AGgOc5pjWU+EYgc33IRFqs",
+	"KzdBoo4pTWKXpTdiXoLJOOrzBU9QtqQI8XCqovp44cRrSKho6N1w4KO8EYiimwMpIKy9hM70zV5pSGwG",
+	"wgeqpkNVOKxJuyKXsz+W9tQI3MZG9tlUouRSQqYTeApSxq0gwevu9uW0fB/NaE3z3cmYBT2qhPyErcym",
+	"uSi2i6la1QXREdl/68sQfaQamKrfgnSMqF8uuNEoKlVcTYP/n7vBynK5az1TSwoEzvxKT6eqwfHRcL34",
+	"pQYw/4RavhqWkuZ6QdU46QGFSxzJX0JnbKD+PIc2Dd5igI4AV/IWDXh8wxkzbYDy7vkWSPnaAqq48m9e",
+	"3RtX/h0UpG7UWVM9iRbuc5v/FA6aKER3yYc3V5ANDqtZ4L6SDer3ScQgU8Ov1gOC9DHhoGKDYYvFOb7X",
+	"+i2WiwZU6WoeOnv+6fzwRYcB8Cuk5EBAD47XY1uXlWhqoKQa5lMoW69krTYkeRC6Ata3yTzH+t8Qxygb",
+	"jcQveuB5bNShFaHt4U1m9EA5k9Dxhc9NeZ7+3D9n6AwPRRywg+kLlsnRSBShC7cR0IvX9zIxsD+OMCCU",
+	"R3sJse0KxOoyr/gnOKt7+UQfgW0+BqLCdbaZCxTFf+KUazi1ID2BSO7HQCTotknQSbHOLVM+XM90gQtF",
+	"ZRMtF2rPyv44Ez7PNc9MrRqNfca1HOHoc6wa2x+oqREsRShiCmQWwhZziPtZ7BXEJrjFZil0IyYwHJWf",
+	"+hjVbI9Ku9G3taXnhCeeWP4T5UULugMFQ8R/BaU6uvR5C1rfAOQJhO1to0pkK/ipQcQh0s8SzecElvKn",
+	"aRLtP2mdMA/s7lOQ0YT2vEou+NcmSlnu9L5nB1a/U1uPcRxt7Ow+79+qHKQxIc+f3MO2WD0pIH8JQvyF",
+	"5DmEc+fuyqikPsXtzqKeIwesmCrljPPq0zdCTDy0RoGlnNhEyBdp8jzXM66GwqQeyc5jDiNkEVSdgiMn",
+	"AWhr7iSdG5znqAkGLzYZO25KAx5+yEoCY23OLL8R5H5g3A6UVkNsrYV6KWmc5H3A9B5ekcAByssD6bqX",
+	"vQ7sdg20jEh7xXVg3Sk4zQeKX+pbwTjkWsPaDwgDMMsk7leEyo2t/vz2lC0hnB7ptFDs/9B79+7j5+BR",
+	"5KRgSwO+9ozZmRyKBFPh5Igd/tI7/bnvvTF+KDj6Q0cu2GaC/vzJ6cQptiIjjwn9AgMAHPTxKNTyUGYX",
+	"+IUQsEfpgSrzO+dL+uVG0uEba5ZbSvin6JS7jkD71tvjllWyjQ1yl8u4lttpx+elPbAr/5wUGQC/dvpW",
+	"yGKIZF2H9XB2cG8qTLWhx1p61C7QPY0gltyLu49LRgl9xwY1lBZK8HtxX1rIxOap4ZldRg+njXefOzup",
+	"poKc10rMOuzIr7WtrfFALetr7Kb/6bTfpxPzQFZx7Q41wVRMNnq2wwK+KdJTmuVaXfm8tScgwnJf7kqG",
+	"kAJXJmRezrepFeqqmv/Fqjd0miXMakSPA49Y2bOBFAsCpzmPfHSQUe8z/qIevWCr/UsUehlcDQ70dTmY",
+	"36BxVv2sdSy0p3VXhfPTI0x6CB1118wLXqTF+8JP7Ae4FLrboEQPEvdI++ceMw/pd+8VNmpL2PcU2FNZ",
+	"CSxYbf41EYXUmUEbwiDyjFfxYZRlblGf3P0YFTz1uVal/hIG4jdCPbwQfH3aKdHX1vBoEmBj+c5SGK3I",
+	"lUlgb+zT6bsFf+apH43gtdhR/13/vH80UNE8kWizWpddNH0RvvFtS2zBhyta05yWn/z1bd434Ar9Vv1d",
+	"Yd/WEanl2T2F56uIj7ie/x5+amWFla14ov56aLSbCKtBqqtnpqR5D+YfHAg+qWGsb4WhjMQcMf6H1+SJ",
+	"OTz6YACOFPwoCD060sVAIUAuoMxiNBpL6o2FeBaxThLDR3CDULsy6LNioKYqAzMecwzAfMYaS/b3s48f",
+	"AJS3PZF6FPq1IPLjtI7yQYhe3j9z2j/8eHp0/OHngdIFOzn9eNg/Ozv+8LPTih37tmjEC3AdoROdRw1x",
+	"2m45bbPW6w6wSr4bSoYK4x+RTHoSzIrapy5FrJDqKpDMY2eX4MHEZLScU78+8bbG3juFcLtNZesP6VDt",
+	"Ue6FFHlmCAK4HRCH0G6QV2lFECROAPOmLlY8lLGi7iSIzsGVB9CpvrCKh+nw4xd8imIhLJfqk7IyX0hS",
+	"XO7PC9R3GnZ4wxwXJno6Z936LPfoKYnob7vWMzC1K5JbGnYjJvZOlySUjyH4w1h+adUaf/IgL1aKYh/b",
+	"nZeAA6gBJvBnc+20u7om6X6hCslQW4Ke9qVhpvfyy6kvfNsoyEM5UeuBu1+frsxUsbH8cscqQH+6qOiv",
+	"xnX4sdA8G3LjDiwuH5gIfhPgqBexHXrs0r+ISkIxVQZECxvLTEFLbMINdcfuR9YKMdMzxExPCdA5TXzC",
+	"NAaXqEbBrcDZnuBSqTS68IDyFNOifGrLcuFWsBtVQlzpZTbpGczvrcRAdt9kJWvjWr9FyvWNC+5XxuoJ",
+	"GOlhewUk1RmBSiXuBh2KPKce8lCEApn2WOSChNxhRzEiFTQlL0Tw1i3pygaLQQCob5tKGlb6LdJIE/zX",
+	"nSlET8hfuwS2iqsbTDL0EmHmFAxoAL6mD7fBXUt0o7Qll8ayfn4Tev1r6OYRcqsWFvrtkk09ufVWilmz",
+	"+dFMPzpfgTEPT4A+414gOOFRnJUI+eagHIWiROy13mGn8LKjj5H84sjnVPAMSzMwuq6MdX/RI3ANgO08",
+	"UEM9CU1nhrkUzcUN76SxMP5G4Y90Lg655bm+asfggC16qsw6PB9SFGRBW79my2YjrF3XW0qPgq3l1O8Y",
+	"/4NNCmEEaTgiH1H+jeClnux7/PhhQgcP37ZjagQCbqAY2Xf23XgsiqHoRMBCJ0Mb4Hoi4IaRcMTk8diC",
+	"93h4LYY3emqdqaktzxOW+t3uwA58EHami5sYrkjRnzA2iunWRPtjPoeu0m4YeaWmkw4CtcuyPWocw4TO",
+	"TPJKsenEvTGdgLQYc5mf6/AR1KUI9wNyYYCXucwx02ZqmZXDm4DhGsbBv753D6ZhenoUvmYM2bPoFauc",
+	"Hnwmbfszdimu+a3U04LufzyUubFiHF47YEr7YiZJeiuUjC/vmu6p6xGiG2Gu1raV+PtTsWmlT03YliqP",
+	"4qa38SjUzd0xoRHOLKrCX3VD0y4+4oGtOK9/ozRHanx+58O+Xz46Dgu1dm3Q1+f8RhifLFjrl+/9+K9L",
+	"N74jmJxbSl6AaniVz/chU7HIREGZgNAJTghf/OKko7SA+EXVmJ2BX11ZJkLAak1u8R4kJM711G1VDOaO",
+	"LyXx5cNGOs+h/Z414TEYtUw4KfUhnLQRanptTgEHIj6Aw0XXFixpoDItEOFiOBQTe4DiWxgo1oiQAuBX",
+	"keEwptGD2Xo3xQ1j3f0DEHl6pgaKbo+k7MZRnXuFc7Pk928rX7EmJJ4k9nA3QfWtpy8uc6beV3JVryl0",
+	"skllJgL6My9Dzi70rMTNJh+Jj6+9O/6tz3QBcbYPH/qH58cffm4t3kCcNsLaLaAMFNQ2JyCEGurMMfwn",
+	"I5i0A+XrhnzrNBhlrSIi9Dcd47cRosqfI72o/mVrRcM324hwqR4V+uSX3jVwpXK52BGcfl5FqTv/g39Z",
+	"1oIkVJUWfHhjEnYpbcEtwe6wUYHtPQGL0PLxxLf8A972oC5081J7QoNmcEhJAjeu4LmtAMkPFPQKpeQi",
+	"KLGje7yMwHfYZ2hHFfkbpbPYR25TEpbimqmKTk/tZGrJ3oFy6Wh6aawu5gACQ8CawEjgF8KepQrHvBET",
+	"LMf2GVNoZeDdFmMT4Dc7aVJ2cA3ddH0Jgs4z9jzlNn3RGaj3wNFasbPTM2JvbyHizezbO+KU+ARZndDW",
+	"2e0xVq6z1UU+K/3hJWdsPSIXtl428Nyz0OMSCvcfmRVpldCs1q1mCdvdVUjSNiwEu4ljPejNCk8FgIQs",
+	"74gItTRoI5sbke07hZRXyw9ZQSzPY+yb9J8pM4IXkNqC7gJQ8SCmh8DEcWPOML1nMWClV2x4zQFwFru9",
+	"EnIXBHQAuW/MrUXcWz9WIfy0GV5wLwcqHkR1WI+egDvO+GYI7qN3k2636wZ1qyYvArhDUh+XUhr6DMMg",
+	"yKhl+ZEfpIt4cGvck7+6c/r6ZLQaBLfT99J9rDSCI44sEK78bQ/mxWR6mUtzDYDagNfd9p5yqs81Nx3W",
+	"r2JN7DvqGSj44NIGUHOqt8eSLNiJJpCJoVZmOhZtQBPuS6roEq/vDS5xBmf+b5+NFwhnHf0DTuUJ9I/A",
+	"GnNzR10DcY8wT+dW3zx0hccJ0juAyXvNmLx1oQrveBRziQxMEl6SFtMUhlopvIXcU8NcGwKpAHx5H+kG",
+	"rG/fuYBi1x1C93qeYp5e6n7Qk4nI0hdQBuhnt2X6NWo2inrRu0VD8l+1MQ54NMG1eiPm0CG+0BaLT6Rt",
+	"7DKFaYKNWUKRoR8VbCD0azuIUiDQDWX/hPFPA4LU0yCRVbixTQ8BXNvT/m8ff338XDuP5BSx49240eyQ",
+	"ortClyB/WWSdurvlUghFenCZZaHVUCw2/1nah5nudsymPgDaHajjo3d91BOkKREqvUZRAp+hlourWONC",
+	"/oW+968E8TszwTr3EZ3P011JxpPnrYjp865skctbcWeeaPXYrOKGCMQr9T1A0zqU16QxRS6Q9zt5S5L5",
+	"saof/qLWr3bgRBQLqZL3otX7IFpHJtFeN677Ka0zSz9W+jmt40hY4UbYepzzXw5YTVraE2BWe4kREkS8",
+	"hVYk9XOAnX9An0KbN4H08ZEuhmLbqakPjVRdQi2Hj30Wa9cJG/PiplKK1v9w5Ltj+0Ict1ngYgRU66jq",
+	"xteMRUo9FMRgoRlMUm0622EnvojHqe6OK1BtKUTssoiOQ6hIp8ZnfA5CRd8H0Gjo1tSqideVfxl2QmSA",
+	"h6I0FtYBYtNcwBPQhcg/ZLU+wNyiyEGBeHeGSu16se1itduauhMxMmmo/Ib+fs1xr3snx89MSMp4np6d",
+	"nl30To4vPp2+A/dko0lRuw99FQTci6p2McIGUgw0EEaTDveTo8wzqyeRBNlAcwY3S+ameWpzY7nUijB2",
+	"HbM+ttHhNmgdj2dV0MQ4CuukWFVwF5YXo2JGprOAMeFbK7FQi3oWjUflqEsshcpiHwMk75tVpaKdWEuh",
+	"infuSYyA2tHViLPy6zISxRsRk8cf+DbsheY6FRhUuIjKPjtcZlRXz56nuI6ePYE/9FWWQjc674LVSvgr",
+	"DJxFaqGYcqB+Ou33O+wDITuRNww7GxxiinxZrUl5ItQRwi0BFteChNPoWhqohZZ4blJs/to/agS4h2XE",
+	"FLdxGJPKZG0yN/6OambDowMswQ7V8HO/msjFFytUtg0QcQ/tjNXGTgDzrdZFEiZLyqaZEi0S7BY1vObF",
+	"lYBudbtOd3nrUSd6hGM35nOMHnlrZvcHytSXgK92MFBjjYBlnL3qdlcVSzaRqnpm2fnpce/d8Yefm6i1",
+	"D7sWE9A5bOBmVBMYG6Y0T+sNvSvDBCtHiVkgAPcxj889eGKM4/xfzTbQ1POB+SVKXlhogz41gBtUCnBk",
+	"kzIeQfLee0oDqNQzwtc2HXbCp6ZelD9QqwT6VOWYlb24LM8hib/SdMFOemfnF0efGgMIbgHimxbxCTvp",
+	"fTrbqCu/hT5hbx5auBfCTMcPTaY92qMqOXhwNIMBNq86UGwLKJuyYz0xYxwLm/deSQW36gHjFeUHe6g5",
+	"jh2oMIO7FTCtLeuwn1pk+ExP86w03MHVAmMmlDxaFgZC1YK011nBZ6rKCANVvy6C2lXVDFTmG77BHRWC",
+	"JGCTuK/yug988HhqoAsXNrsOibsNETd3fn8pRe1sgzv0dXwDWZw7Gbf8khux4yzHdiO1b6wcQ6+dQs98",
+	"1ggUlsp/YcYXVseD+8aDK0wvczlkuM8Y0PUvFgKzWJyudFWIs//97hm6caSxcmgOMLUGRsM8OSPyW6ok",
+	"U9pCZl2JGwh4+Ej5l4KZnJJLc3dVoGG8rG8vbcAZfP8mu+9WJvom++66w/TaqieMddN/kZwwg7EdqO1a",
+	"DMnl6cf3gml4Tf959tOnhEl1JYxNmLG64Ff0SybNDf7XP6ciAlKY6eIGihDHXOZlzXy9G38yUECkILFI",
+	"id6rwhjlUbkb5hz6dgs+MZro2H0HS2nilI24zA3Je+yhE0LF2RQBmsdoXXI1UK99AW6H9aDVmmF73S4T",
+	"t0IxOWJGjwUqPDDsfuzVGSj3N1CGRiCVcSUAcZ+B8k+/d5iTETkxW+jpGedcLk1+hOP8BU9zk4mP8Twt",
+	"PIE09UQsUU3JJaq4G0/ct8gymjCq0is7JgUMFApTwUnfiIm9a6llh51VHg31umx2LRQLvnPAZDXlAowY",
+	"FliXWC0AX5qQAHvyV2VgFBD1R3zXgosqdT1KeWB8eH8VCX5dkeAdzv1bKREMoA8QM+SFDZJjvVI/NDEI",
+	"K/XRSvQYVegN1N1K9FaUztV44a8Cur8K6L5Cmq8CbynbG7UlF9YqE8o21o7CqUAhwh6DRYptVJkx3C1a",
+	"4oOEhXLPoODdEtSjGGJTe+KyQxNo5Sc5V+cSJUa3npWjlWjrAknI6E3J+dXE/L3uvTPzv1ks8baYZu+J",
+	"EcRRIwq0VuUa//dmtrlTOliUBkaa835pIHU9oM3rLtXl7HUrJT0LyWFN2hJuNGVjbfxAl2d9UXvgp8j6",
+	"ihtgBqmT0L4W0JivsrfNuV/l0X997ldMLztlM/2HdhZj42xTbsHfP5+HeDC258eErgrOoAc0xi4bULQB",
+	"/RBCBanbP5a6/z3OUogVBhAEqkYLQh/KGozdNpYrSBMhCPyPnz/0T2vNSZ1KB0eDwcOodTfjk8k+3ibu",
+	"zCuL4ZMJ1V2W9dgDVehcsN7R++MP5CnJuRyzlA9tGqta7jCoxsMN/IzQI8gtzeM0Ml9Mgh4ao90Dgg+v",
+	"oQDO3b5jnomyhCXolrBZfq1DC3dDVs4OPYdLCtBuSzsDNVBhUXQeNMuEGzPTBaTegT7MRjCqSViuwZFP",
+	"JrsVfHxAYBju/2RCWclzw57z3GhP7x6xASQSMsSQ57lJBir6AdZBvqkK7PyLA4DLCBc3s5oGFLcCtIPJ",
+	"1DhNQBclh0ERobIHDHSZgBWkC5ZJM5bGDBRXSk/VEAtLD9hY30I7WgGlcbQTFeXC3aT7AwV9/iN+ylIf",
+	"ozj7dHYCeY1uBAwHvOsfefIrSQuyM3i2jaAjhN4E80nDmobv4YsDBZ7kKH2jxDqMCqCQLmAcnPoCH8tg",
+	"rPLML8VQOyqVCtmUsgSRZHJ9ZZie2gQ8cYh5nkFnsTLZExjg7NNJ//QC2AAPj4ZxNInQHXS0WIaNKSnN",
+	"Rg+QcVO391rAMpqB7KP2kqbjcifPfXeOjUTwMbs+zPZUYfyGdbTelu5YHju7MDqP+MTbWqesoQsBovFD",
+	"Q4FXvAUh96rXEIYEBFzsCGB13IvQ++a9Tx7MJAryUDtq4VsaYv6wsUyPBqqWH3aAoX7hK52r0WwQtDFm",
+	"P4VudcE+fTjpHR+VK5kqJx0GagLtpka1QKyEe4kCo5/hNppEXQbRXoUXLudOZGhoPun7aSuoy/4cnCa1",
+	"fQrXdQn7Rj25BGjhPiWIUhGqMxuolFH7OE9tbE5AxPAGxZkR4AnuCNrN6AzcNvrlV306w2lRQBQFWvRd",
+	"caliNxBMkCz0/nLCyftkKssGIexOLolix3PBid5hkhBEVhp+yue+5+bqKozm4LUPe4ssAM5HMrnch2rz",
+	"CxCHHfbaXRnhmYup4rdc5vwyF0Hmxns/UBDlpqtrkd4jHY8Pr5ud5ehVIGPNdzbblHR+sq6QOP0ZCcGl",
+	"xkuUzACtb5+syWNF7bmXXCat46Fb/MWSmfy23OupNb9uXFoNaVK3ZVGWUBl7Xq3ueIFqt9UT0EAhtHhs",
+	"zUCh1psEHbV3coz4CtgPHoo9Kp1gl6tgx9Y0tAdnMy4tmyor84rElIZNVXi9JcUx6Jh4CYTHGc+dqok6",
+	"rRcNTYx4hm9sVEc6C9rqE6pGK7iw3LmNOxOaqy9w/q/TiAK9PDTv1YAKwEbzUFVTCqlC6+SMrJQOOyfl",
+	"X2XIMiHsaqzMc/IQzHRx469cz6DYF2ygAsKJfwCyirmEe7uBjbztVwoHdDysxTkQOymZrSku4n+OWOUp",
+	"CbbsK+PxHcrlPzLt9iO6fWYi43RtIkYzfY3sgWDQj9ZHITiHd1ZWB53TIr62LqjJp0+rJseNNLSmk0Jq",
+	"t90HVAoesHmQRvO80ek/obdaPf/0e4v3/5fjn3+pRgBe7t07AvBnKC6ns1in7Sie45MEDQJ11jiK/t7M",
+	"UauDBhQjNr7/AZPKikLxnCltv7IuHDd2a+NHtyI4AM/8GyVQcFpyaRL4Q1py+smDukHQGjCh65MXKQlz",
+	"82Mgwxh5pYTosJ7y7aGgggcBjMt8aqjj5uzw3cez/pH/NGr+qSdCRWnSUXNDUXhMJAjfzkL1G77vfZin",
+	"/bOP737rH1WSu7vBpUlrxJC7Df3XVuQ9BLr9thIevJx6CkN2bT771nMcqLVAu/nrz/7OYnaHW8uH1xBW",
+	"uJ/+vcatGKb44O76do39zOpCYKQrh6srIJK+lz92mHsbJEsqs5RJxdJy8ceZSdEbzzik7mKthrsOQlJC",
+	"JKCkCgipB8jwM2kE+t9gcmmw6a/jTdSGQrBhdq3ZdJJrDhYrPu4kAy4GgM8cN6cUqbiQznwMVxDqTO6l",
+	"Dnu193ag0oJbcQFFUSJL2aWYa4hmd6kfqy7gH+/ljz6VhZpejHz/U7K8VQT6Cs6xTJqbi9E0z0uHGGZt",
+	"h2IrM+FDwXIxamzkgsHSSLiUB7m2za2HVthtKs+/I+f+JPPW1i6XcytCj3vYza26aEm2vmyP+ZdteHRr",
+	"f7f76ofX37/pbtRor29TazWBW/Bji4tPQLSeZIkekVvaRYfbRSvHQk/t1v6b7nqSZOd/Ys5crst5duNx",
+	"dhTaxNLCNezuW6jWcprFkBfiAfS7GimvfQNtip5RIJzxWyfhDiK0ZPfh0DHZI25FV9MhrnH7SJqJNtJ3",
+	"ma2OXp5EFIOH1LMa95SfUjerHv1iO9IzFdMqBt1WXHIVSn3Z7d5Lu7zLbdaQxRLzQyEm+XwDPq2argk3",
+	"Al55l3PQO8mRXNU5T/ofjo4//ByCVpGzAQJWUCcZ6ar+ivDaaFK7ATkVyIS4PCSgeO0arky6p4xwC6ya",
+	"aD7LYkgqu68kFrkRZcuQFidYRSlvrlOc5PNzHVlym9JrYaan8Q+vr9xWyt7JKnv82wcrqu6srEL+0xrZ",
+	"t5TCtiL3lvI8nPhLakm2lInb7Gv7ZLC6aPN5tn8G35TbrdXJrHBiT+GVwpS6qjN2gRyR7pqIMbin0EBo",
+	"6klxq2+qBOeTijy0m48/10iQHAwQlEP3Qhm9C9UTkIZCPZ0AlBnDEslAhTw6yIPN9VXUGooWIpuFaoDA",
+	"j7MR41wXegtayl9c69wZYJT9EUP7RD3nmwQztuN35LH55FuYpUUwkmkHm/LYcQfcA0onaiW7r8+oLWl1",
+	"Bw714ZNpzz0xAgSOvgLAG0e1B4QaTlQPNIr46lmH9XAxkPqqPL3BMLWqpMa73z04UE4BwadtWR3kaFGq",
+	"W2kxXXXerBvQ9C1EuPuIRBh9+mPToN8ExlkmPHVkyymyjbjKAR6YvFaK0QoeJ2Y9dNiRX04dWmY1XTm9",
+	"dqDWoKsySWq13GyUgvybIcL68T++NOQlLd6L/gphhN32WeAbEHE6z0KSOeTbILCBVFdRtmKVPiG35hbB",
+	"VCIoPKSySoQA+0flUt0wq9nwWmsjGB8op6r7SfFdeKZSpcAVuPsOAgRnRUHgyluKIUVZK0GuQTd5U8qc",
+	"bz9L6XBGqIxMyqVcQ4nNyAQtyDHColpI5/SkVB/WXenr+/gNE6BUwBPPpNyau3GA1XayTB/9qXpWTsDl",
+	"HnabTyaBiAsx1JCPNtSZiOAEoiwJaNYDQg6y67E1Eh8CfAygKVl+IxRAzHfYe37jCGpaCPQYmBtTssFS",
+	"bqkyVswxC4QYp9eToMf0uoHCOhBY6DWPWoEuyPRGIS2NYwxHReduf59UX30SyYwbUNJnpbpmg4orZUmZ",
+	"nTJNykt6Wzy0Q+09JGh6AcmtFeOJLcnQabQhUBz5T6GiPv2P7TNR3Mqh2D7Cpc5TcKNJiwgxCbGVLeaA",
+	"tpRNcxEDhwEUDSaetXm8iLyFyrDHoOMxqm9xdI1g3O6csNylao8tTQ07dcuCs/uMG+6/YZOiuT5Vu30G",
+	"vx+Q2+qLDUfjvngqHl9UuzPkYWFM6dkCC3jCrYvqQND+FNfJGQvPrsCbjloQy8IjvyxJGKMT6Iel/N/d",
+	"nqO2HevkU4WTeQrflU8hFdH53ZcKvf3mpewaVBl6DkLnwvLVxj7AEz7HII7KPPuaZCHOR0ByK2N6ftmr",
+	"afuo/KI/SzfgJjm9Dq2WJ/QUxMrLU3tmorUso9kH1B/CatpA7wD0MPHRM2gSXHpmg/wte1o7pdld7NPC",
+	"UTz0UQoOAJ97gdReyuv2QDQdp8+Y3iD11Gb6JiEOw81Ky1hHrk3t9Q6q9NugzKMHqjm1KFTyeUsek4Xw",
+	"vYyK0lWGpcRgSmPFroqs79g9j0Z9JdHHPQMaG6SSDRRJroQhwGzAdGVQ0jbJ+VBAfSIgz3rzHEZ0I12I",
+	"LxNZiCwl8/57ABVPypqb4BEIiUr1IjtZVicH+yiKOlyCGtNpqfwh1MQWjfKgXAH0hRzgHjR7XN0JHeMB",
+	"bSYYi4PjRFwNxZNEZN/pK6mWehwgsX8sxpclrV2JzNHYQ/Bcha3+rqGYxIbmTmg+iwzOLGauqb3G3ImC",
+	"W7ENeWhb+1uOt7YqjDbUyuhc7ICjtZ3REE0WHnVmVOrfSxm1TQLwjEwLw2aOy1IYL4W/1A2sS53NE8IL",
+	"L529PCc3Asltn6kA7oT9KnIBId4Otb6RgqXmWs9GudbFhV+VT0TATzDk93KCij1Pf7F28lHl8zRh6Rkf",
+	"izNpxd/ObOGYKxmo9ITb67/t3O4SBEZ65g4jKj/1PdYJcNdH+aRh19ZOzAuPvQuLQ3aPrhuseB+ogeoF",
+	"T96lyPWM7dzulrW+iqXuDHUh/wVUmzLMEIKoDDjwoh2QyliA6LX6SoBgCNPhWwPlrFq/TduHuE37bDet",
+	"LNZt7ZXSBRUPogHivgsGoTLe4ID0dVTsstAzDBgVN2D+DvUY8FQLPR6o0JteWtFhJ4W+KvgYQTE9laBK",
+	"SDHRRjxL9xyt+s7aH733C3zExjKiD0vokSeRU/SVreLqXSmVKtlmZ8JuH8Lxr0qHphno4QdJH6sqlxhr",
+	"JASDYTjtFTItpy9uFmoacRibpVrf4xnAGD5zbplY8W3gnOiKgFSw4BaACJSeMU0VgniFmyqrAksNFDFN",
+	"ReZJU0rJsuof34w6mURQC06stV7R7+DzH4htknVf8PTxj0chdj1tTccthZpXpb5lyndnHQiwmfQrND7S",
+	"xZWuRchafKEyNyEaBZczBNd8zCYl/7kh56gvWcUwFPQSxLg/DFAD7Gkj32Sgog5yQM+6uHHXMt5PgKDt",
+	"oyQ1DbbDeiV+9nR4DSqO8Qsqa2stgo7Q/XtAOfYDFSJm5bKwzjcsDlhJaQzWuZ+hm+LSEBpriaA1dxK8",
+	"0rYSEnv466bvZn+Si8Z/2Dupbj5oK4ctCWHejsGc71H1rKXxh/3gOvKpD4+G+CvG4+LY63005RUaco/N",
+	"Cq2uSksUPAaRowutsyuP/Y8ooZg8WeUUK8din73q7pY2aIRrlnbYp5DpFtWJR0XxbaAPTun8jFZDJepD",
+	"AQ15dW3L5fv7J7XaTg51JkBNS300Ef8CITxYqXvqwhMhac6ctkSDoZoNAKSi+mHutRRbiSKefojlEdoR",
+	"bM1ul0aCEKa7Q3cDqD8bTQsfBjf49XtvWbX8Br68z4ceWN74vl0LT5KtkkJkYBtmT/fd29vsXDuBoebB",
+	"6RlKdWrpfqAGuL8rYQFU4Pnxye2bfbbz5tWLTmWkEdpu9x7w1Q/3GzD0CqcBTYd9oP/CydB6wtRwfAXD",
+	"y6RCDhRj2bTwoEXgKaMOaoiw9sVNj0srRaeHARliVwpucM0B6Y9xW2UCqt8bctVqE2z9OZX5dbT4Danf",
+	"UWbAQubO2gr4uL2x/amw00JFAJt0vwZtmvSK9ErYYzgEO0c/QkkcjqzLDFqtOzFaIRjLqIoUAp1lVOAQ",
+	"gM0IKXsB7LOlRcchgnJtOsE1nmbzGQNTSIHwjlzM9VjqyvXQZI1EUTn9QlxJY0XRfll6wFZbw5zyna08",
+	"bjY2a3QzuhvFp6i0OHRbYuzbpOUNlBdA7jIi/6iRV2o6ucAe1bFz1NMIZEggPhs93NETgRQ24ljX0hCE",
+	"pw3YjHTC4YunA3hsFU9n8kqJjE0nm3aEuolgmgaIonUVOmcFqWzb6RSrrSenPbonvWeRPP0UfSjErdRT",
+	"g75+iLog6URqiidpTKrSo4pGk2mwKiwvbAAg8EYQ5MROBMAX+3ZCgPkFhL3foMSU6Kw8rg70L1uNMF9S",
+	"VfUcNycppNCbaSwRJKk04arGGwlYqOx20tRnznor7kdf88wc42xPJzVDDu23gfIqhm22JKlffc1Yo8Ff",
+	"LypH1WFAyQPbbqDubNx9pYwYqOVCwk3k9Og/nYnoPmqZaeiPUitsKMbndBAN9LRBS/HMu9E9fYIRAvy3",
+	"Wp6MsUKvJk/WccgsBC0TSpSkhhOYP6mjDMhK/iQyUfnbJeUJUdVlh5EiV1YFi9lAlWap4/UZLzKzJAS6",
+	"vywEWnZ8KCgG2hrd5Gqg0ItU2qwL8HYU0gCAU79KqzUyPnpukDGxGKU1EXnDHhc/PMz1pJ4XBAhp0xHD",
+	"HmL/XnX1QCBsNdapu1QeKB55hysZuFWP2BuWySsfSzQINmLpDgYhUt7CByy9FYUczXsq80paCtnN3kmf",
+	"AcSy+7DKneZuooEiXbL57keLItzymWj1jbJ1XKPlTQrXSFV3PSZWTEKWOzPO+DYaVkAZ0/Q1pTO18Rpu",
+	"8ae67xmoEOqrX7OJ785B7dCb1RC4o50aEi5st969boAtERnuW+mkB3tuoO7ljL3zfT1Q6yv1Z5u9rZ9c",
+	"qV9+aXulFr3p7uC8j2/xMt+cuk8yBnhYCq8DJ8xYMWG797m0URxsc5Vtb9ps9TjluI8YifEqYFrZ1Kpx",
+	"O1Bo3UYX8hBewWqd0o5I0Mee+X+gA5qEVhlPLPuqjuTIXkcDsHGQhO4hNzF5Y2B290h5wwfMePAbo+oU",
+	"5NqC/dNkntezmJy4wSPw6MWxAa+ojxxXVo7FA9jvA9XK67/VL4kNMT3MQ6/+X27JL2XtvTuqEgQs7pNG",
+	"l+c1LXQuxtYwaHsEugj0HlGWL5GK60aNyHNo9jbUSomhu9HoMZ8IxQfq72cfP0AeFPBhQaCA7FLwwhdY",
+	"70fpOyw9s4WciG23WdxCNpL7XqGsO3bvGnVKNSUUGP8gaoFieCOygQq5rQWfURoWiqrAbDHbyCvl2AaL",
+	"DxLsfEAP8jhWXftKyARzKv1laIQc9WCmTsgUjoHuOdDUAfeezI9QoaOLjNwR13oG4El6ZBE2iheFvHVy",
+	"pQ8deGA984kowZ2daqCEADi3omw3iXgKlOZUE6um3F6vaMT7GKJZVmv3HUkjIlxsySqtxIGHwfEdlExz",
+	"Yw6fi4J7QjgRTg1CoaZ07UTgZLXCxNqWWqChkLfixE8CO7WYB9LAEf4NIgPYgX2W2r8Npt3uy+FUyS/e",
+	"nQR/EcntLv12Lb6wX973DrfPfuntvX7jzmWwZTuO2gZb+LCPshl3ojxn6e1uGrp5h48bqEvhvtbn1OIX",
+	"AsgwckWJMlznjgbQuCb0Yfu33e/ffP9y72X31Wv3Aa/3Xn/Pf3jzVnwvhuJSZPzlHh+N+Ju9YTbkL0f8",
+	"9e6QZ9+L77/nXfH6zWj0+uWbrDsUP4jd7g/ZD5dZFcn4Vfftm0Us46XZZ9/tfHcHa7B6rI9ti1ZmB0qb",
+	"tGbiBDb3TIhlprw0a8ChsIlcAOAA6KA70UWQWgsiP7pffvRNKRauGMfN4YpZ0Xo/7jTPsT+cjzTRpGjE",
+	"mJBNCXKTYqNKM0qaxErExnKDzbeLX94o3n8HWKfyVmwgJClvhXJTTAp9GedD0cLWOqIdoLD2chHcceiA",
+	"Bl2Jau3b4Q4hkV121BPqSoYsPGrApFWHnemxgGEC6s+Iyxy6BATVFMcFqx69W7DAfXoNi6/Bk+1G8J56",
+	"9+I/p2IqygJupx8dsHSY6+FNmiykJ0MEHXs8lT2SBirjll9yI56ZA0xvzqSh13NpbS4YwodKAwii7HlK",
+	"2GJpSNOCjkmAv/miJWJ6Kngm3cltkjrLSVpbHcMBUqs7NEtfd18+wQJ89vkcWp/mghvsTQ4EB04HTyTx",
+	"4T+zcPybEIu08HsyloRmlztjkUm+k90Wy3x14NYGEIICGmNG8JSeZJF8sJ4fHMFoQULSoR4hvSNq7vOz",
+	"07OLo99OL46OT1/ss5PTj4f9s7PjDz8jf572e0f/GfC5B8qDkMqxE/7U4VMa9lPv+F3/yE/voX6xURT6",
+	"wAsP002sh6spu4sB45NhmSB+Qg2As5wdLfsO67lLCPG9qrcR5jS4p+udvRZbCcLOH91uyiA9ui0OeZ5f",
+	"8uHNY2sU+Gk9P3HtOo0Vh0Wl4dUDcjWu4xRrUprWcorp3g+Uh4G8dAZar+PTP5Lwt6DOuj/XGBjoB6jw",
+	"7PSMuSnRe+pZTWRAURFr43eBbeuO19yJySc5ny/xi4Hh56x3KWaOTainFTU9wX+wGzHH4/N/kCFoEJqt",
+	"Ut9bw1L4L8QDB3sFsgT9X6Psd6kI31sXYzRLq4OZqKqlnaNO3PdtqorNTfAXV/17cRXSpCgiB4fVjtce",
+	"jKOwpdQSpkLFFCMlnoEoxgWaovvlstA8G3JjHXf4LlVF6MEWUi7DR8QBrcCHpjSyWQ+7C6MnGGRL7nSS",
+	"yNfTAq1DjESf9Rcv/cVLES8FytwUOxmrJ0tSLgDfDfyTPmkZryoKwzheTxnPMtGAFIzrckP8RdUP7Kx5",
+	"SEGdSROJOWfvPiB5TdVKeR2KCYNMTrAdPAhraQ1oZrBANpMq07MOO6ZqWzmqCVhChCI0ATRHKO2mjUA/",
+	"hSX+RaXfIpUGEfjQhLpmsj0FrHWcbq8L1MqhtNT7vdzEVGierZ9azxYy6weqVvTOPmhmhnqCoREIzbT4",
+	"j3zi/ybdR2GOtvJR2IYHIiDcfJ9v35ZhDzMCnHf4/BD1xOhamWk/Fjtc8Xxu5bAd4glAgwBhbgJJ8lYU",
+	"tzxPoKBzEWzsik/MfmjqcMsh6I7pzr6TwzWfYJu0a27Yv0ShTekTSR0tp46WBiq1Oi1rgxDkpMN+1M7a",
+	"KwSbuS9EHWB2rXMRZoTirk/nh2Xa0stdrCvCdgd+Ydd6SngEL9+8gd8GKvyY8Xl7s6axLgR4O2m55Oeh",
+	"lGm37rhZusF+rnpqjcxQC54LXhjWdWt/+/bt2xYK7oWzWRFvO7O89ARhNBZO7IB2LV4Zu5wzosW2hpvu",
+	"oypdX9Au3trfypwAsXIsqmGqN68aG24u3G1+iXCgsMKEiS/DfGrkLcQ4Z2uszuqHXxs+TB3tcee427k1",
+	"luMpprKopYBd/lSP/Zt/bBYgLFBRWwzmISHrqkJqZVEQQToRYhYe3nJxpfRUDUXoSrcCla7yfDBcKz3h",
+	"y07OoUNzwq75rQCeplQlvN3cjeX+mEkzlpBpcDkPUteJNioAw3wMyBggCbTb7TbWH0pj3897lY/aOJxs",
+	"PJ1bQCsKfbyshBjXlj1UNlBDRg1ilrSNrSXP1HbOk85ZaDTTQjoEcIjnuAFk8JggoPAQk0zFAlFCisoY",
+	"gF6PcDXuNWnbAOobgRDjASPsAtLWoulb4IzdtDFVbB6CuzLbGvT32MRGm1Lf3CYSc4o1Zoxv7W+BxBLZ",
+	"Vkx3E7l9I+bt0uoYOxWbEupaZUHuuDc9sttLXx7tUyTnKJL8e7rwr2ECFzWHEWMj8lvqKA/t4waqAKW+",
+	"WXcG0MyT41/dmu8K+PIOjIt1gF6mhdHFhqExJ/JXMV8m4nB3K52hqvgu76S6WYXsAs88UCe82vXp1tcu",
+	"DH35cnxn+j8BXGajeKKepdL4sgK311yShYeq9I2YH8T5C1QRATFKaaGS/5qyZ0e6uJRZBnEW1O5uHF3q",
+	"aZ4BkgJHcy0SS2QberHkrtoO+zU0MkIqlZC64ilblaRNxY9WQ/2RvxDUM8PSMf+CR27SA7e4gUrdT1hM",
+	"EEoJJPi5STYOuaKGSeVVDQC2wDtR49SEGopjNhnxmxKmqWhhoCpVCz3YkVzwW0r8yN3hVZlZevzuRU4+",
+	"hERS6tRG0By7LL0R8wt6PGW6GCj4SyWz2pkviAwJeZfw2lTFSZ8Aa9HW3RVEwIYcQXhOT5KujFO3SQQl",
+	"ZujOAEbYjFIMXN0IJn5IpBiA7JpZe/FyuVPnMR8D4nkeNRCDq8Q3DyNyq1Cfu0la6K+Z2gZqkdwYLKSl",
+	"A8/B4hUHLIHnHNZeFvokhP1IQ2JpIR+omp7UnNjq1h4R+UYvoTZy8wx/I+aPTWu4AStp7WtQlx2BTjNp",
+	"1zDUfLtP8BBIQ/K53rWxp5hQtpiz8dRYNuZ2eA1UDH1K2UjmbgnUYxR7+QX3YeHuNWrCVLDe0fvjD9QJ",
+	"h2cDJW1SooFAHk+HHdKSyMaLzQ5sXwpGosV+Xbo4n08ES+GnNMbex6fBI5f4wrjETWu0AvK95flUkA8M",
+	"29paUSQDhY19Wa71DeDa7CG0utsAKYy/r/Yd1Y/5HFczgoCUf8Rec8VSvP4SLApUVNSDWYOcpe+gLpcA",
+	"E6GfArQTbtELSXuHQ70zGCCpfMkdtMgG1YVDcKNS3BzOLoFsODmUE3BTFyyM7wlB4jloyAqDcytpDj6r",
+	"58+yzeHjm5w0ZYO7xVx0d8e7P/zzand8Pdq7NP/aHd28Gf9w++q/v9Q8U7t7PyRbY6nCv9dwVEXKGwbR",
+	"fZpM57uUjSTgOrhzpT0CwX4prnwpt384XfJxbqLmr6OXC22dtoMS4yG+p877NxJdhejA9oeFKbPuL5Wz",
+	"bPuS4P1u/5IHWr7nNsqPlZQ2q9Xj+lcrawnoHbSaDTpT/7F5h5Xjy76T+222XC9qwWGxp8GTmnEVPwNe",
+	"ZW2XMM+qLsnQoXWFJ9SXp0G2/1KEWl9xytm1Nk65w71SEUIbWUOXeNWgW9TpdNIakY/QmwB/9Kzq82Pj",
+	"gjetRrIYG0xcpeqIBPyl4WmP8ozuB0MQ1uHbMXRhppdh+Si8TKW4zN2lUCt7UKKMOTUSIG2xhhavRrDz",
+	"4A8gByHB3l/MvnojgzbZUAWFrZcGCp0tzswVisLqlAnl0673SEl1pHNAxSBXAtqYlSV+1QlQd+FFLkUR",
+	"iLXcejKPQzq/ngiFWVO4SRCJAmMWtdriwvA8lO/C0fx/7L3dchs5ti74KghHTKh6B03LLru6S4pzIUty",
+	"lebItrYkd50dkSecIBMUs5QEeBJJ0Zyqjph3mIt5oHmTeZIJrB8ASWYmKVsU5Zq+6L1dVP4ggYWF9ft9",
+	"oTmXQMWnZT5U4od3l6enPXH64fr08uLy7Or0bz2+g1+pDfSWQKX0SJWcA9dROsw773Bj3XVfasr1TVjx",
+	"Mrq577l3XRx9ujo9cc//9OHi6OzkgEQKXF7wzikTl14cXR//KpakPX5ois0HFHUIgsi8n1VgxCdgVn9N",
+	"IyBA3LtJhdylksOxynz7nfsCt0mQJ063O8/UAHTMm3M7XvTSW3biTi9/aYujE6me7Tg6JCHNavatMbck",
+	"9U1dWg1qNdd3Jh9uxHzk1RffE8WxjMhKOapW6OfP+FIzEvsIsXmnSlAipcKmGTNrITSiYfMjvu8YLdGF",
+	"4be0He8xbxFP8tMK1LL0tcZq87Bam4ifk9SN8ptILgyX+0J4p/cZY04KNhCwmcyYW0zl2YksilrYu1XS",
+	"LmAwWxSC6D1d0Xr4yu1qj3WJR2jRw2Ny05U0ZSWL+1pnoeppWbn4GAIcfmxlTFQ1NhmHPmCw8F7iMsK4",
+	"BwS7pR6qAtsd4sOUwx3hkEeHcf0pTPZJzQbw7geXo7AQ9sRADeUMi8G5vx2P1soIOzZzYGff4LhOdPt5",
+	"vfZcvsBF2eqpjO/Y5ZlMX/kkT+SPU3YJ8CqS1w03FYC/PR/K6dqqRSdRk1ndzSFgieFYlohI4pSmKnOD",
+	"FVszC+fwwFB0DxM/mO9pbKK+cqM5lltlAvbvaGsTdX8XQzl9fP3IpYd+CI2L2Hs2nbUBGT7wIokfUrKm",
+	"DsTxr0eXv5ymUXGp3gMY38LMnSq0f+uLD2rOnHxc+KPVIaYx/EsRCQ/GMptS4V7v559/7v/8MzBX0uE7",
+	"lFN8l7MAJ85rhzJEzHtOwQzE3lwzSjTaWXgrDpS6d/3X4GfmFltKZ9OIKuYA869xhhNVNvxHX8uJSnFN",
+	"juX0WAGqym8IbkrOcEQ4TLxM4NXxZw4C2pqTK/cZ/9iH617u74v/LcbaBHSlyuA5gycTRNgjmBLAb0h0",
+	"Cl/Uh3F9Hsqpc+IgEURgj94dhFTziN8OzFj5DfUl6VoZDW5MDCXQ3YjGh0mlOvLlHEuzAvrbcAzcYwyo",
+	"99ID5PbFJ5j8wKpHDw+SEFUnuzH6K3VfHPFw3R9kYQ3dY2lJWR5RuLx7XRii+xO3alqJmaY3uQfi39zz",
+	"4PMSzSfnQA5vgVYohWnN9U2f5B+WPWUYAdwteUWphn1/9E5MGX8W8XnhrEuhZ0BLF5EJAYr3cOEZ0iq5",
+	"sH6x6I8cKsKFodz6q30fQQr0MAftuH/NGHp1hfvwBzg//h5n919O0Tce2lcbafqG4xpI0u/RYUClmT2I",
+	"wtUCSaxOyJ0mq7gv3kEgLJMLViSJDjanr8VmuErSNWhz9JbgnoHizwPteSuz5ytEFLCRBk0RU3ohvScc",
+	"EJmsFIY+4RCxRgvkPYLG4vCClnTbL4r9ryucvu07YPSiBsm7gNVYWYmlVdiZ6QEOCyMnxqPcVEDjW6Aa",
+	"tBqOm/h5CqcgSxLOuA0WRkCZ4oWSZa/xDEJAtpmG03wqYzChPIstjVIB6X8POyEwkmn91c6IcGdErLLP",
+	"yOjwHuEMSCE5LI9FRSOZF1TKWwvk0sm2UNWBF1ZnHSAigK0FtKHXEf/9qSxS5vp69SMWSrmTCmML66Zp",
+	"YnQ1Xpont12IYCOaEcA1+yGlww0d1fRvffHWYN0HYegCAm0QBY5do33BHLuQ38AHebTrE+ShkYnGdAEA",
+	"+XSYEmQsAYgNGR61rYF2GLraR9UFfMSpzlL8kJDLCJ8Y7KTAqGu0eHd5egoGxWFM2Eehc6j6ong6PJhG",
+	"12949QFi0qbRNKDV4q4rJEYAApmoryegOjywMlPE+uF5TRNtyqav7AlVWLWkVF9DAXx7IkNaymWw1m4s",
+	"L5R64eZhgOymPqoxVMUqOKi3VxK9ujhL2ZkDCIxxXgR8DR7HIZ0ciKUFf5/pAjCrYC2Ojq/P/nnqhPz6",
+	"8uzoHHBkMAWSV4kOC+40E681pUhCQmg2vSllpoScy5waPX0CjXIcOSa5nHDflMqpjzIfqsOoz6iW07Gm",
+	"QJYlHjnbZQc0Yfhg+Ow8ytDVpsq9EFDWcXLBjN043ZLor863NB2Hn6buPL2q6/atWH/RKy7gHHhkCxBD",
+	"4rUvbbMFa+cxS6Q28x3YhqiVeyRdSGRuZxO1IlUbHsngJq01GdEUAz/ao4kSxxCdHbD55rX0JXnXti8Q",
+	"xOrGcrQBDbc60GiHYQYO4iPYZfieFiHAIMLubK/In81Zxd1njV+Mc1uZcrF2rfFFg4Wz8nvu/2MDpynd",
+	"vwmGxOk0Q6Xj1sxKdxqu9pZSi2aDtKALD9z33GjqnPylTlMwdKjLFNpABwtoAqUBuffPc3cE8g3Yurrc",
+	"juo/wQ2Jy2fD7YdisEg0fZiHB4PeSb64L65mE+bLk8PK2ZfGwmqkN3UxTT0PT1qZShY2rUGHlWgJYcgD",
+	"QXgJtwzZN0Ibbw4VZc6w4/MA1Q7ikakMmsT64ur64+XRL6ef3/7X9ekVBhIKdacKZ2CWZu6BACfySz6Z",
+	"TSC1V+EUuiWFNSabyK0BAeGGpQ5MlCm27h+ISn2pXgztXRrbHvye0syBp+346p+9WnkmzkZ7s6/k4ogS",
+	"FVzc9gsxmNW+Xw/fi20QA4URFohcvdzfF/v7+zCeA4ox2ltuFR67KaRXCSJehA3eqqsSXUdFblJXsKq/",
+	"0ja7Ty8xjIM6QeLfl3bNE2gppsV5Et3EoUgTZvkQSjLXDwUu3riNGNb0PdzSMARobqIySidphxt2Mw8W",
+	"9xsACdXbxZYLAWsS7E4S3utf94hje9dOj7j1hNgGp2lDO3TTQQog8y9yfZdXapMUs1XW5kYz0Dm0YjE8",
+	"pa0gXiVzxKOExgrQN75nS+1Zkak7qFvhWoOZHVN54MyO3d9lJUExpn8w8PCBSJ69TJ714JXuP9zD+jho",
+	"9zMN6izrgcgSycW/0oMIXqEGbYFsjYDEaUWVVwiRCUeVv8bJM0B1Ov0/zm/Gzl8ybmWi9sqojtF9aq5v",
+	"wJHuiyOdlSbPhJxOMZtBhYtIDgzD+mRVeZalIte2UjKDfA6OtxcKK/PSeTl3eaa8n9QXvzW9s0eT6csC",
+	"oZsAZgot6pSnPMXWAXc4FYWZ20T/gEedynoiU8Mi1+5f2KCO4RX9eSCHt3+juH/ElKrjkzLqzVMaElN4",
+	"bho0q9A1hXMNzt6zUSQZPpJEz6Kg0Os3njHwh6B8/tbzd0IIC4MQKkPeWOqsd389QB4kfAN2CiU6/d24",
+	"Lzyq0r64Av86JQnqU/cS2XiRmGWA/Bg9uceH63JXIoZ7KKMCT3fvZH5oSGL1Y0LiEEFTw1vPv0Q85RF6",
+	"HsYU4M1g1cwNNai40xxmAoJOaLvikBIdUXkvIG49nboVzjOQXAl0S5nhUkQKrqxSCdCnSZ3xXMaUjFRs",
+	"seyhayMAtipCQPYXBN4WYyYHEK/TUOsGygHVBlP7aDVnLmlKJ6k5DKMZ/8+t1rEstlWb4R69G2YkWRRH",
+	"GfT3t/vzKB9eBUfJRdJqiIG0lcOJ9lBLsxhahSjB0ZkE3YH1FniYyOUTCtAWUDU8MNiCr3ciyXbbCV90",
+	"iJvJBjb7EEukHiiDnNCSb56PDbTh3ubDW5V59QLSyjoW/UadaK91wDIGFdPMHgy7OyYqaFLXoKYxM2RK",
+	"0lTNO9P5HJtuzfB+n+l3OsNtUFAYLHR8BNG5nkIKsijgKHPDcq4wqiuIChdqVMHhCh4gxjj9oebOC6er",
+	"B0pp4bb9Asc0NxxW6SWacBJCFozODVOGnwpjbQ0xqBs7FNkStqw7LmRZLZ66AinyO7WsPdQutQdTAreo",
+	"j2Z1QXvjEfQFvalLYdR1AW/bDbY8bXXIlYQ93hcn8AjfBw32SBZ+q9sqayHd8WnqLy383TLvjchdyDdN",
+	"/z0FXOnsgYX7FLN17ELUbMyx1DdiNu0W8qNa/ywBqQ8rQv6gjjBh5hqRrsQR6Bp0u/gMcQdrtFcgf0SH",
+	"ZrDU8VfKWnvj243RApGbJzqBJ5NBGTkN7pXsNXAwL34flzDBHgdYN3a24AGQHKddzB7cwdJe7otfJd4y",
+	"mwawAjh92zfiKR6c/z/dhMjIjAm9B92NkVQG/MvePXfpr7gD1mzPShbm5sW0NNlsuBZizskSX1pv6FtB",
+	"LiiH4/wO0rZ0ufPBQp0nppRT7OdwhxSEPV72xYUEGYQau0SPnB0EjhzVZuAxz0FlfngPPFXaRrU3Ih+a",
+	"m5+quX/NfdgFf/2aWPFLZ0wCmo3hzvy78L6uHnP8xs0xE/0t7wrZHnP1X4pVtMikUgr1pVKllsVZFmMd",
+	"AcjEl+pQDKVVMcGDOPVGq1MoLV/xv1payyezm3rI+NX+fmPMeF3zFUrik2rWIrno7NHxEvh0UbVok7c3",
+	"+0yD/AdVAfd04Gq9yxm8m24XAwTLSoP8YWRqBqUMWHXslCWFZ/MKrUyuaCJKH1Vkls4frp2lut2+ONKJ",
+	"Vl9yC4j0/NpbpaZYQ5ITlhwkyeFJMeuJhVjWx9JNN9wU6IegtQjahyl9TvFMBJxLNAXawIckw5je3p9N",
+	"rSJ3+Mh5h2QL5PpO6cqUi35h5qn77OinTCHzjLeftZoLW5nhrRghjaqBNK8qzBy+INEQiXM+zbhUdmyK",
+	"zNsSeN9cYliO/ExM0fVEXnFy0xnnUA+NsxM9B6nbeTYpCIiFUIkOtpW7cCjL0HseyqKtCaoo10SgpnTF",
+	"l+TKhpqXgZndjJ2xdQOxw8ZEZKIDbRz9hSTjUEBBEgCVh9rrHEeEg500l9O4ZaINvSVzhZ6+E2OFv6xb",
+	"TfU84JUpaVtuyYFgndMF++XHAE2cvDIrGqgz2lY3X9bCgkH7DVkdgAIEZYKxEc/7WpIBQ6Y1bw8vxkB8",
+	"4Z4wBK4Cd3jOCIWGIU57ULhHloxTvhCw4oZAg4qoVCOgLwZ1eDnTGgs1sRgPkzH+wRzUYvMqwIotacrw",
+	"Qb5rYgVMtee/FTAr2pHDyJSL9852z9tWgNQlm3IHkktzsbnABoTUXgvpaaOhDKshKmM2W7Yel/uzZsyb",
+	"67h2v4aPsnRtCefOVftW5DfWRXahh+25aeIAVsSemldqIor8Vol0Fp9QaU9QqhpRXqS2CFV14EwGqIV3",
+	"d+aWj8celgsB4zb6OoK9GrIgiN6bcqBc+ZyZUA8PB/nCzKB/yn2GkNwAQB/n7mYGaojs9MUl8DNiEA/u",
+	"YWuPTTpoXEYHSbTZTiC+SCdLf+Jo/cBki1CezfWK7/O3h76LS4rXL3/sJi/AUqQ3+/swbdYXEbNtYbSy",
+	"lMaGiQKrEPKzKdzQR55ujVzc9F9gkBA7d2Pj1kIPWbq2FR+Bp7sXtRodThlN5JfnwD377ODNq9ev/vGP",
+	"/e3GTfyoLpV1G7wNexQb7cwo6L6AzMli/ASsE5K6KN5wXzMFttfzqbR2bsqsXTswaqnb+8TEGMH+hc7O",
+	"gM0b8dJQRSpEBcV1vSIQ09BEKXPNz7tx1pBMNLSzygFXCHKbCOwoIPD/zEMHjyWlcriL8CMR/VMTQ2C/",
+	"URFoO5DezMdGRH+22PyC0dXNqG6w8JrfvaWd9UHN+Q07MefPzU3emvXixaB+KA39UJ+oBcWvMyYWtZkD",
+	"Mt+Dw7w1lsNj2YYzQKZhfVZQ3VaomeQMGNNr+0WrYl008qY0syno8iwv1RCPMQ29Mdckxu6/gA8Zamgt",
+	"2cUYNQ14pjmXVeYlF1ab0hePgQmOTBiJLnJbtcPIH/PA1wQSPQwkjI9qcnIbqmjERJFubIvHzaAeqyUo",
+	"JzP5NWCP3xOQEk11V2yOJ/hJx+bGsoP+YxjkyZ83/FN7ZC7UP9L9XEo3NhRNzysGH0Q5C6YZ3dHH3/tY",
+	"e5b6Kgv/BG+wwWMSTdeLI5RhUPOWzKhqng/B74Vu4CDbeki11vBUKB6bS6RwgJ/aYW1oErZlVuHTd5N0",
+	"oi/rFuktWUVOFjtx2knlDv30r0rlGjPIXfQC1fUmBbwswFxRA/ldUO9o+zufJ/gOMgdrEpPAiKBSmt8B",
+	"aB3bNiB27AuTer6Tw5ODnLrnTJRFGBJNF0xndozBHqDeh6QzC/z6fRNVE3G5BH0V2DnzdjE/gXnarrDX",
+	"3vGERX4ly7+zPVA3Nr56E3CostHAuUarhFpfwECArP6KdXK41HdccV1aNG1QVDyWVWNIKJau7R7Vu9Np",
+	"7fGgrkX85oBQvNIvnEbYAvEWwPznVtxANIfT6u5X8MqAKIDRQuKT2Z/CXhfSTRxJZg4B0nCJblNxeeSg",
+	"ziUyQ0qvHsEfHLgb2RMU+F/k8y3Vk+EVuMMSzW9EyIG4VMd9xXLRPm4Q7vjwlvyq3eF3hLeN0PN15wlv",
+	"DwSi4L9B9s32xf9usF7NzghqEh/hZtlGbjqtivY7D3cw7eZlXCe+mD+kl2g40tCad6fOxGRuWMorgD3a",
+	"0A0nhxvio5hH7kW7PC/ew2q2dwmD/D3yGXGUZUHOKrNGwWx6SrwALqUHVh7NdkuhRhWQ1kwMZpdIotvI",
+	"+UZ1xQL7X93BHggaIN7hKNvLh2hMH9uopQYLquSJ9kmjE+5m6lHEH970dOV/ZMpJsFIfeRuA+KiwehCJ",
+	"2nwvNLEK1jcEea2t5tMn5MIZG4KWLjGmTCcPBXMExXKWqkAjCWs7UvKV0yScVewB+5yFXFHwGFEinBKY",
+	"m9/pXIkMt8NAnWbHhvBr6OhA/L+uCNR7mqDvGiu79i1dgR4Shx5PMqTWQwc/FPKgufI9BX/8htmz/IWP",
+	"YKeS87su9sqX1WjRD5h1J9dDlUZwyMTJFO5iFsDDGD0iwNx5DiesY0p0iv9IA/wCWbYnSIwWPblUtLFj",
+	"1IO8hOLHBksSY+VuETwxV8UmoplrPGl870/9Op+dcRftWTEolQTocfffFuEwEELCJppju9ShKQBhj3Gw",
+	"kbvJ/Qu7H+RwqCw05i4o3hDFDKQ7ertM6+j7+olexpUi9KQlazr0gYG6xOZXg5Uuk7xaH/R+z4KzJvZ9",
+	"BB2etpKTKUOlYfxd8iLWYA0kN1VhoLpWzgYVfS3xcZDBtppVe7Mxa9VGCAiP9E24Cbb3UZsdDltW+RUJ",
+	"UrfCR1nr1dTP4xbftypv4DiqK2+/MyLtXX2t5m6z6I+KgoGn3FkBoDjYsAzlCl6BcM2CKNVQ5ZQCozH2",
+	"xXul3fPIQbfEaTud2fEhhlTrlnuIiHIOgKP4kFx2lkoUIq36/B5uXfc0gKs6GQJbs2psKLAFYI/+Io+W",
+	"k2i8iEAQGD0hunTPijTL7bSQiw+AEh3g5WB8Zw2f5al/oY8TT1+w6cDgxXsSjeFwSHpSb6q/hNLeC+bI",
+	"T/SfAvFGxZ/i2GRK/InICH8m+s/nz5/7/7kLncr+0yv3nkgnswr/4fRM9tnMqlT8uTRDpXJ7eVghejjW",
+	"AtDXxA+NToLaE6IDwLekkum7Z8kcbj4YDomhz+16bLiN6hdaX53ie8+wfMDZ4z6A4kFCl0QCysfzeoiJ",
+	"L15aP3rta/eiiED+T5FOZal05V/ro/2+fqL+hJ/dPSFA9Wc8L5CBcKuO176Ca+u4zn/GNv2eFbYwc4jn",
+	"HIr0UlXl4vmRM4VSj9vE+BHOeJB55R7dAAmts/qpuz1fl9Xxrlxdfv+ao2AHur8FMlpn4dTviAFV94j/",
+	"8AHy4g/611l3lXM0LwxWrsl/BDggKGwrVSaHqFXYUIat7czkRpVNHMQtbZMTuUg0XlJrmozOv0Mydvds",
+	"MHe5TZsak+F2qJ+Oc3CWrHAw9pe5lBMdAlI/i7RQN7L4PDZFCE3XIGbh72LcAh6G7sTK3uo0aP+La158",
+	"GUmIYeEX2fiI7QXIAjU0JRHqUUfoesQqXra3iwes/Xgkk27NHu4J/rinsptPSCB5hA9jwa23tFnnkrnX",
+	"jM7dtEcRRrvLqvLAirQ5neB655mIEyIwbrze9yeTG+utnNh/d4c8wRpbauuSwa5sBg7w29xTnB96qK0w",
+	"9ERTa3YEyLt0BD/I7j/N8uqxz9WdQO5uvie3AbP7zdvSrVPHptz8XKW82ouB3EZuliM+WW4JyiW2rYNN",
+	"CEk/AeSntCnA3Rjn0x6BWOm9CkJPPfItTAnxzINaDKifaLAlkWZKwtYo8hHsZH8ouZ3rbsUjtNn3ofvZ",
+	"ByQTImR0juDpwdzHGl4MnOlicRBi5nu2poFqtojTBapUesiUMyhm6IIEfHg2WaLyB8p+AiwC0sciA2xr",
+	"dI+5AWLzQwYDhC1/XAfAUhssUn9XHQKiKWGdaIzcuRM/wvZmd2zJnEKhy43uY0tHCrEhNSVU8ryCVbMY",
+	"zqPxNKXpABvJL+xYZhzjbtBsb6Wup422mhu7pE93b99lhszP9NGwC1acqOWfiHJ76/YWrOlDJMpYw01m",
+	"ldqWioN2IdiHqKMGM+6TRG0VGKXcKIJaIvWFsY0Wr2J15yb6Ibeu2GTnYvHLvbau+6imjfh+FrkX/96J",
+	"T3onurXawla0hZm7/3jg7XhUFBSyJZF0km0JPAX/DdsCokoDVc2V0hTdROsfIEM5buHOV6ybqowB3o4F",
+	"RnRfv/o50UtBLg+9thy8ynU9yrXxJm84nhO90Sa/51GrGMTCB+ZaONho2a948ba6bfkt/96z94+/1RPn",
+	"flkfcgdX+UQZZPfc7XlKAwEpptM0JAgY2YMvKtW0kENmtyrVXW5mNtGQAnl8q9kd4w9rNSMnFH9u0za+",
+	"xj894vlLb/z3Pr7vPnYTx8WAbqs92O4lxruO0hYCyMGV66ETBoYrNA+yPvHUEHEFY+XnkRKWaOgiKo1o",
+	"KeoPnCe+qn9dqUX4lL9EgZf/nK6cP83r99vMVysJ8J/M37Wd0i4zmahyqF4whMwG+H4ebWYJ3w+SFkjW",
+	"DG1XSHLab5TTo5n/qPV9sP6FnLUOT24s7GF20A2h9PDpnurzO2tzpeF3boxZ087oYU+c5+KrzFQM8qdW",
+	"AEny2bFpZqvbg27q6ICNpgWJfCKyyLNKWFUU2Ds403ngJCXoEWDRMEVGoIlwiY9QeoJDpIae51orIOVK",
+	"dDDL8FfITwLnpaf8mwJaO6JDwXuYxzJ1/ziqUmGInASqSfasGBZmeEvwlj7zAZUmc2lFZuY60dxf4o4s",
+	"wsEGdqxiAd9YAgjHQaIT/RzOIBIFYh9kJkN4LKLgMYcp9lhqU//rAVWN4PTmVpx+ODk9odJP9+m5vnmb",
+	"Z2dZ2mMMKiFSur4/NwxHzziAUlPBLudFafqipmWoaUQGS6APdlOXW3F1en19fnqCHKV4nmLlrxUXR2cn",
+	"fffi6/p6IGdyZdzz+oLj5cSJ4e8+/R8XZ5enJ8jHDAJA7KeMXu0P+yBkC5oIOOfdmwHPcCynU6W9+K1y",
+	"QUog84JZ9oyzFhllBZWEuG2LIGSUKmMQN3ehASpEmGJiXD/VclAorG9xNmaf1t2v5iDPPEsty0JuPdyg",
+	"2ni563sgwhyL1pueBfSnE1WlMXGHnY1G+TBXuvoMKIZpT6SQb/zg9uT/EKWaSCiMT3tE0RGvxWbQWLA1",
+	"U7KwIqCzloQkPyC3Hm6svT+XlPOWXAh6+k58B/6y7iOnJ87P/nm6pe4SPhq6+Dk0j6TxeOjKAy4bRt3t",
+	"uDFjO++E5ZO1hxT/i1bD6BdVxQKzXYNhzcptec1aG267F+zBzV30/AZ5toVQDXY2ON3pAyWVKJS0FZoc",
+	"eAoeu+eSLcasSu5Q9tfGSnhazKz7x5kelsodBcfYdvo2zyxSc9K5oTJ8iE/3QhUG8vLPjbD5ZFZUUiuD",
+	"z8PCDsJ0FVWuhHa+5m0+JYRVeh2kdvOMM7SFtFWiU6mr/ErnU3WlhqkP8aovFYZn2HIBlnPocnV7AK/y",
+	"MRwWu0GeMRmNb2pyb6Sa0btczVVpwxkxyLPPlTGfCzOHMthc82n1QQzd5KQEU0Uv+Mzw+/xD4HROiWgN",
+	"xyuMjrkrWSwTjVjBoNca9P5FIYfqbb4t2ClnNu0EPdZ9Vua+q0VtDBBhcO7F1Wi1C70PAxXSjadZg6xV",
+	"BgjV/8D64Bg52SP9hnuBOmZh9oBgULlNr6y3K/sCby2WqxpFrahx2Uwh4MNED9C7WLLQoCCqyWpB7vq2",
+	"Q+jxzYfjow/Hp+fnpye7kCWcjbVnUoNEMTzvJgg2F6cfTs4+/EK+BYMv1b2Za+97oN/J0mG9nzFDkmP3",
+	"E1QTzXQlhiarlc4kmp3Nin0Fpn0EDxP/fQTYooD1N5bFyH0+cBAXsuITxEluZGsDtT5gOHlctRL9kInM",
+	"lHBKE91SIm0zc+28GjdGclsKWY1MOdmzYqTgxovzo+t3Hy/ff353evr54vhaTN28au+KA0dxT5TOVA/A",
+	"O0NPRgiTlWiGdnDOXmDkinj2jR7l5YQbQmDKnZmWqak7EjR4yKPAlk6sl8CS5s5CGIa7Yh/wCLHa2D/H",
+	"V1IOZgv01fF1GNYjRx4WGMFMCZsRwZ0tNS1Ea7lnyYNHZwWqYdVkypjSmYB8q5sqMZzZykyor8TzfeN9",
+	"Zxl2Xk5n5XBMVA+4ULPK5pmKK6mwFpmRJgwgJlEvRABtjZ7r/McZ4tJCT2MQakbIOFqSTzOiYCE3TiMt",
+	"KJwmfNxTj1EKPuDzKgdHEBJKv5xeJ3p59yFwduAHDcNjckromvYOfV8cFYVQhfW9Qc4zj0E0Szf6mUID",
+	"XhaLKh/alpYdqppsa94JDTz74k+R4p4A39fogZFlhj0h6ZUiAiBsZmF2E2fWwWXO54XGk1WXHhHL47c0",
+	"ONLu52ZPWvwp/gcrl9LjAHPF3QeiaSFWAfeTG99YFcB6TVxK8csn+ReVfQ5A/9ja42QEkHbBNrZj99SY",
+	"M4AbYzzwK3IGuDd7UP/4LSxUnwmx191v5cKK+XjBPTZugXwe0clY7Qmssz+TALonTOTCPSV6SNAdRF/r",
+	"N3F9q2DtEOoHjJu4CZ3kOp/MJoeNwSQfAupoTVqNXvwZQKuJxiLE5Pdsx7NWIh7cusQ7se1ZKw1PgYqB",
+	"B1IfVMBlhye8wV4vP5Ofa3yOtGx0xiBYfW5RwJaXIFOjXOeVKhY+4gVRsuXFYER9bSLKRIiPOr0XrUav",
+	"Zj4Z7ZTAyvociKpckC1GhyJpGq3mIj1zOtlUTkKf/3flBHmTjw5ziGKx9Kl71hMJSysKSItbE85xJ6iA",
+	"XefelugTgwXBUxWR+ZI36IZZzU15K1RZmhKT9m54OOUwDo649vzUrb6pL4hdzUJHk0706qfXKBf74mMJ",
+	"BQvEmI8n1J7lrAS88YCZkqUYqTkTZHI3ph9FrqHkDnfsp7JIufOP1ypeR5KJLrRIMte2lerHx+8oyU/f",
+	"1ooVHBmauzCyGTWPV7MjrN8axPP1Nj/tN5rjuOlfhLPzeUF5rfUE8UgVjeYqEVGHQfH+7DGyWtRQQu3D",
+	"zPvs3khlc9hEY6ZKw4E+dKKJBz5i0gAsTDjyQSv4ocPtCMJGwBVAMY885EiQ26JlllMLwBnIVTVyOFbZ",
+	"IekMDzXj1AbiNQ2jKRka90VswTfHyXnGnL4aFgYiUmWia60OPJs8oAPuJIE3UjlSFpTQVNqK596Svzya",
+	"6QxTE27MyJLy+tXPS222ia43+7i1gWdCjgQiUkMmVqqfMV4doSrCdhfrXBYtJPDNgyGIiWotPv724fTS",
+	"6aKjk/dnHximqjA3N9h17dnN86pBuQYu83w4FgOpb/085pgqhCKuRC/DdSAESGkKFbgLji7OxK1a2Ha9",
+	"99ELFaRwt6P96i/ZiQ5c+s4WTeg26KNowN6zQQ4BnTUaETQG5zyD9+w/5lvVIRVKdEGMxubu1JTAJMiM",
+	"/qQanURX8pbdftsXv0EzYKtr0ovZi8DDAHsbcrZDZ0eg187MS2BnrWRFSVItkXzokWG/OsImcOM7ILss",
+	"UqAwrwUC9VA0w93eR0KRAJUqKzExthIv931Q2xQZ9TrS1wliTVH4laTs6cY33n5x9/lGSM5OhxA6cvLg",
+	"ekRcr1GgYklR43t8ROMrtVqiu9VaIxwsCs8VF9lsr/ar9qKWPYtTdhixdEH4AXFwInyppdXfUXarZR8L",
+	"X7G0WXSRfd1NirWc07tSqRUCG1lpplNFrIgQ/0Oum+aqrRP/4u+6qpA/o5MawM3bky4lXFsZVYuz3bM+",
+	"KgJYN1mN/o6fGgH0tBErAa65KX1e0Yw4jPtxNEJFOXGP+jgaYRYUSOGJDUbpGjdnyGRC7rSptGPjEo5I",
+	"W3JcKNEEc7zKftsBvo4zsTXcdXz8Tiwm/20d22On3mJNuL+6uMNrUszYvPjDPa2rymPZBgpOq5kVGdVq",
+	"hWijNvO+OIr4SN2PjE+kMQCD7Rsp7J4DPMgInsGXJXHEnpIAIVYOr4f8h6EgVMpxldOIYxeBQldyA6Ih",
+	"MSD1wpebOxPI2tlEZQesCFai9UiP5nxPisiHR9GhQ/YUBpacjYFXAFsszx7E1QkkjBMPpowTEsTP06uF",
+	"XUEK+TlclOY5Lg+o/J7eQVkVbGtvpI1Sw9toT3fWJV9HgdIIRdQvMOJfgVnbWqWM89QC0mKr8mERCBtA",
+	"aLwgtAxxVZRaBjuzqnz++u8vXzbgyjwmkgyvHixlk+r6jTZunA7gher53OudLGZqByYiDHsj3favDcRz",
+	"CBhiy6cZL/VUVuNopUPDYkwM2LTW50efPhz/+mp/SQTfvPnxp4bF7tS5zvh88QdvhH/dv+TiivdQR+FF",
+	"3ZAhi0Iwq2OxiJoKKOHJrGjOEEmzGaqIuLQprk/Kq6XSpET/4G2k5+4L07/5IidvO5HZTdTBbLgolZGX",
+	"Z7SQebm5kZPojaycwOUA5eLuBAo2fyPaVWmmj2TmuFf929SJoaVKM11WBgiwiTLw1UYPpsc38B2JgLrm",
+	"PHIJX0UHHqAsi1FeVMC40+Q1IqH+Rp0+9Mat9PnAMOIun/b3QzVEXS8cRhh4CDOFvU4NNRNP5cSPv8hj",
+	"V+7iyP/OOqpAULpiAzin33dwwPCm3CzkhJdvXgNPdT8W4psUO1YZlgBHccjGGniY/2fbXuDOxd1d9buh",
+	"j3+o2vdWcMALY20+KFS9KYGVPdVFpRNVyUxWEqL3E1Xe4CLeqkUEUg72skeydBb0rVqsLu0nIEsOq7uF",
+	"VJN79k7w8taL1DZw8u4XOsGUcaeMrW2Yb9AHL0azYpQ/dMH0EdZs4tRxGee7T+fvzs7PT08OhRQXR5fX",
+	"Z0fn5//1+fL03SdoOTNaiVulphxnAOtBvDXVGCoIMVue4ngLlR1VaV8cS6ytzqtEN9ZXH+lAF3J5+s+z",
+	"099WxyMqYw4I5Jra9eIyAV76nijMnCnJfAFdoim0ygWZfZ/6T5sxqXhEUXyUK3vn0lJSHPPNo1kRkyeF",
+	"b0k0fQwyqi/dNpVlI0DGO5i7Fg398q+joZvhnmR5G6ZQWjGWMF/mrk1lr9k5OOMPvHMuqSQCAVKhvKso",
+	"AmI61SZX49LMbsbLvaY6q1Hk7FlfbdmLQJzkRHHJ5ghBX+sV3OjW4tcho0ntkSlVbaS+TffT8fHp6cnp",
+	"CUT9uCB+kzwoZAzGErZAKJjJq8O4ERooL51c5nqG8PNVucAGV0Oxw7zqRQ2rVT6hgGkfq3ir8DljaRMd",
+	"DThYO6HYfFkxwbu8loJGVV/YWKgRURWE/c87EU5d4PuAYSSayuDeHZ2du6cu3/F5JPOidtu1VzRc+oyV",
+	"QweilLlVTi35JPKNMdhFJgZyeAtVLVfqTpWyQOwfWfhyG3fRlAwIjG64fbFS/xe6BSQVFqmMql8wqcO1",
+	"RPhcH5AGzKFew01cK7AEOkxJ3iBwJEL3Z1WASmCaTGgrk+WN8jwIE67EmWB2WWpsDaBlPPSiy/NERWOR",
+	"bu0iDeCCYNbnPTE0NlTBtmj31kdKnhDa+7BtwzfQWHtR9JrB3SBWzz3s3JVAxyJWGrVUuXZ+mHvAy/19",
+	"PzmmhHnsCZRayDtTalplh2Iib1XcEenVSFwUm0k7hjS677hfCDmdKlnWqb66RrdS0n1YmwyuIg89/UHO",
+	"cCNuVuEbKSSaypUqwkO/1m6hwRDLGvkdUMdv05TGN/iA3L92etiHowennmWWgJJ4t+/AJMBpWm9U+4qs",
+	"H+OKLOyJWROJq5Xg4x28o8G5/nFfZHKxAu7COUpTMnXKQmCTBWXXpyaHRxZQy33tbsWnJ9qM/AV2mQwR",
+	"WpWMGJmCwSDwrnrFvTtYIUY4m3LZuRZmVkFp/swqkcJ8/TdphykhUOLx7LOYpTVlehAxZYGdAV8ML8Rz",
+	"ZWFmWFKe6wjfw4NXfLo857lKz3N9mwoMvoSjo1TwgaDQpwhyeTbiLqfcoofbS7S0t3HJf198MDSOHAHB",
+	"oFt6qrK+uDbiZiZLqSulQH/2YMbhYtRNIcKJ4k2nmdLgd8iyyFWJN0CJLmH9DRTA+1VKu3M9t1B1Z32h",
+	"fFHklJ8A19xM3bFeSm1l1G8KQmzDeDJVYLcFLyOuVgKdp6de2CDnOxv8roYV9/8E3YoT7Dwr6xSRHqoa",
+	"hketLIT57WF5WZ69bYIdDEzhIwqjb1QpbtW0asM7wyGuiy27/zqoh+uEdD/F5GA9J7QrYt0WKOXtvpmK",
+	"g2GynmsO1FZjZfmlh3Hrhv8yIk4Ai8wNS32ZFoASi8m6plHC42qjhKarjYb7wT3iXxDdPcObXu7v++Cu",
+	"LEu5cH+21QICws76f9bybSxaA0+jTcLUGirHP39NpHxwb26T+4Snlwg2CDnK1yahONNp5Ryf7CAo6ga1",
+	"BQSPtJlqCqo9Pg/x7+Z5UXdV+7wMd5ybB5m6BEKbrtg6HybMhsvdh+z1P6Uo+1wNxsbc2vYou2L1xFbB",
+	"b3RLLTZg7lR5l6v52sh6oIE0I6otArSqnGGrci0+XR83R9X5JduMgvI7WhbXmzGj/GZWKrsdi406Jjqr",
+	"cL3fAIMp4QyAIUVrdYTPqS3VVA5vkWhr00zI72bQmAfJKyvmprx1tsSpHI7RybL5Dd03kTofKVvZPWfF",
+	"cN1S08pe4Ji2ubD8ipZ1/d0MtrOUSICV6xvbnjMRU//9vHLXzuwZGuiR+GbMoNqSbxcdxMsLhEQm5o7q",
+	"3EZ5oaglliJAZAgKa8RIlk2FrphrOP74/uL89Pr0xFlV6K32E70GUqQVGKRV0l4+oqQxKMi2MEEimetE",
+	"BVkrd5EIzez4Rabu8iFOWJsUQFuY89AQYRgqnX0Z5XQK6h6eQgDcuQ8SQN/41Fkh8DEHolQ3zl8rMbVB",
+	"yzyDDBzBh1hV9gAvCq16nYk7VVrECXX/NQHvwt07rPI75QsnE33EhDKhRebNPo3MHnjieoSWjCDF3Q9R",
+	"tgEHSP2NYOtbN1ADwBqheIlekeiXvf39ffe/8CoANJ8WUn8m/nA5MHcKegDDVNEbsSPav9QZ0z/+9AZ8",
+	"Z4wsuv3WWO59SXddzOz4BB66paBLeMFuQJ7C97VsP5zSHonEdvaf2yxtwRZcB2fs8DLw1nNj7yx/ivfg",
+	"iz9g/3RSZF6pyooUPzQF1xBajOZjVSpKKtRL7HLLHLRxIAS8eoIpL8yNFWZW9cVl0+6EDQcxfpreKDfZ",
+	"Bv1UKw/0oBNIjixj+AbfU8sboJncEt4sK7Uk6tsyKzYWuFzvRuSuKjMFbuscu4s3kryQOd+gTBeft+eF",
+	"hzpknis9NFlrwS5c3FmxG/t6+69ed9bmwt7QpspHtI7rYpJz1uLW+7sp3L/4ZFVp0yhZSFtO0JwASMys",
+	"GpqJ6osP8SshsHSrphWqZoxq9oWbXuhgSzT2MkK0cCybIpONISL3gNqLvu/mteXP6XKma0v6lOvVYAO2",
+	"etF6afXqO+9fTXK8aDezrjyjT8TBjAYXWTpkOKDhZRWRJoXskzOYPLkIlYGikXab60ykdyafYm4be1+g",
+	"YUgn2tl309Lc5VCSCSAPeIFCuGWMI716I3wcFzLX6RTJUlP2/+NthdnVUlGMmHjX6aluJ/USzd17AB7B",
+	"afC+SIum3RGIxiHQTe+ksD8QtlNCl7/Ed4ZDykoWSvzw+uV+aMPOP175a3t4ZH36cHn6y9nV9enl6Uka",
+	"rgSz8W+UR/cq/xDbpKzPAQxLlSld5bJgpAiYSjiB+WS8HpemqgrFbYvYZ16VObZG00Ly+LGVvCdmUzeB",
+	"/4D8v2Xkh1evAf/OTQEoN18nwEsAAXHfLNgc9x5RshOTxm+cEQtS1eMzW32h0KBHDQZUDydkKqsP2O5R",
+	"M5cZOb/vJzFYVMrSOuPjbhXEglIs3eOmB2qQ4ov4eU14GZggSfQrsLcHshqOl9uIgcALuusj8WHQE7SB",
+	"5HDsvpVnqklDfwinxhaNaveWHRrVlwCw36qlZ5MBplFkVanJ1J2SNGPEsDwiLeNtuqBFsNzswQixNzaM",
+	"3GfVaexntl5Q3GyR15Khr/eXlTdpV/viD/rXWfavF9GGXxty43oMwmOg3CIWBoUSH6uGpapsX7zjnQBO",
+	"MP851jDQ2iOLGW30OtBAczxuZsfH0ZC3bAzEr+pESdiiiHQE53Bq9yxY0fHMrh7k97XLLlhEnq0Ys+vk",
+	"6MWwMLPsubv2/rG8+L1tIb0rkHlf9OHsCYpL94TSw3IxBUhFRHfJrRdBo4vFIcyVghiN8/18R5rR7c32",
+	"MtHTEnw30P5x67wWl1dHfCZcnL73uNZ5bauE+relES8FZOLdAUor0QSTss+f0RmaaaFPdAvStHW2gMfG",
+	"r9rZgbDxnoUJLorY8tyrrcCjO8RLu3quMFx9pLPS5Nn6Xb6uxHyz7Zsb+0ibN7/Rzm6+VYttbVy/Xxlb",
+	"Xmpxeiwunr9685OI93T37oWKFilGuSqgNm2SW5vrm3Wbl4Or37R5z4x9nK1LL/r3xv3mjQtu2eNs1krZ",
+	"aksblSg9IzMUsw4+zF/z5YPzDh2cVIxEl0CdOrqchOLFzjuHstjq3rPO10KUMC3mpswsgpdBaXWEPyHJ",
+	"IaY3IAcUB3fPQt0TVftIqMpHt5W+iBzKNWHefDm5weVl9L1tQDixMmCcOY5Hhpp+H2cjVdNInKps9Tga",
+	"wL3FvW1nKsC9vNuhC3JCMrQj58ztu+Wt0RG+bq5RDenQDepUw8Ws/wi3hRCkLOUXQwiFQc3bIMcuw+u/",
+	"67Ct/46ueG2YvqccrF1TlAEh2zJeNha1aC3/Z6OE+aqatqTcdaihj3GA/BP2AMFwMZDDWw7fBfDGXq2u",
+	"Iq8s1lX0xTGyHLq/Hp98sFBWfqvUNNFYeOFUI4YGocqKqm8DkrzOgCK7qVMvDM1dpspEF+pGFkDjAQhH",
+	"OmCSXJ4ef7wkKhBxcfnx+PTq6uzDL31x4majm/8FnvrZPXUJ/8PZlMJoEV7bnPhz8+3X59ljbIS1m6An",
+	"Tk6hdmU3dR44J/EStohyW+qvM04VPRZrFbwixEitu4qBvfw0NASbntia7bAMbN0yPXD//Le0xjerClrm",
+	"eDKbW+jra76N3h96/k5a6TcXtkdoqV9bDEZN9bUjSEOjnXZGPIrIBopjqVpl6Ux8MSzyqX3gqsP31D4S",
+	"5pMIpMxcI57NlOrPpLg8PTr5r1g1swUHZQpxjQr39IYDzFNQ0YGLRIVDM81VxinOIPMAUOU7WPHMxkxk",
+	"dJG0VlWWroUiesg3QRI30qtnFflcUIUDmABmVg4VHIqkcqHfh7jYkIk3tJW6WWd2pF7tFyqlFMduXRhF",
+	"bjirhJsTM4LrKGnKdw3UTY48v74j4FYtxKgEaYG2F4ItTkelmVypIZEceUbpqNV1mg+rWcn3YeI4rQyg",
+	"lMkK2+MSTVfVBzgacftczs1D/jqcaC7qI0MCK1FKAebW2+cwYNsXVwY63wo6sobE3IDk74nG7zIjN+U6",
+	"64uPSMEcphBECgmUU/fbx1FIPZcKaHNukCuaZ+FQeAbtle4ArXC6mSLnOp+oItcqPFPpqsxDEhMlIeTP",
+	"aew8wp4vWIEgnhulHw9ATtJXQMEKULKAPkq01JEI4uO5MRw3EQkAdOMinRcEG7LMBw6cpemNwc/vzz58",
+	"uj696otryBGXElAsySXHXdTVbuWFyeOOMrHoS2G9xKHoIInKyEsScD4vDLW9KreMSydXYL1IdPjqsLoh",
+	"JV3TMtgMCMBZ+HtXFtqZ8LCflvLPbg4iM7kVp9erXLdZt31kunfsJDSx9thEqY4mbDcHJiSYYPeQqryf",
+	"gb3mnGTv7/msLNbmiiVE91Umfj2/Ep8uz3tiADoN0PLBCveGhs4IMpJQVMZmVnZsBrG6F7qt9wsa96fL",
+	"80cx5P37yqJNXj5dnu/Qmv90ee7WYQ5NxNsy7tvlqFJfqueoazcIe9nZoMor5l4ZSqJkBOXvJDJCUYzV",
+	"4AioB1ftfvLwtVoTEnMHwjWO8TFkxr+uK4RVhUOq59yhQuqb2daopTYJRdVt82h8jy9KL/7g6eiMch2B",
+	"0BBHJcGLGJmpTPw9MJGgqcZlZaFbms0deKMzgSOrm5scqFswMLp67Nr5mPcc1aF5SyPXlSrLGdQarRSe",
+	"L7GtwbtR4p21wSKwEqpaZmX6ilCVF8rH3QLt9epE2eXF7KkEr2qyf89I1v33Q68pcsuCQE3Pb48vxOu/",
+	"94SdORUPRPFpT6TT6vnby9RJdvp/jJ//KnXlcaKo2QnJZZ1TY3Q+lAWw94Acp6cfwGp1j2qpnOdBbFo8",
+	"/+ObWv/4q8au6emsCcLOmfThaAD0Kj4ZTJNPbcq4XyoqKwZfIWyjC3+kjLARZeKmTzoLXGc5kguPVgLj",
+	"zshhveKOnXvrGI8kDTEPhH0iorhEozsD+74xSo2Ocga8lMAWZUITTXBrPJQEemfoQEMxLrlmv6nBP6+v",
+	"QaMRuJKvHo6/lThCjmeKCGYHbZgV3qmzfXEB3fzOe58pm+jI9YmfDWBXTiki6sfYzDuLO0YYTPBZWvyC",
+	"w1W8JWJp0Jzz3dy07G3oYvV8kleTb86teixbezbRsBToudEMvNmPF6kh44BGMT4KrsT3A5wHSAjIRYOu",
+	"j9MhTcr+Yla1aPotunD+Ra1+nNOTE/nlORRePzv46dXPL1+/+elfT+IE2vXJc5RlkSL7lhNopVy4JS9N",
+	"Zhb13qoHjpL+50xB7a/43QwOlzdgZVUxWoLWQ9A9rpH3YTtM55YzjGj9bgYWGPm1+kIwfcFKYyMiQr3y",
+	"Ic376QWqFGvQBYkey1oStE2DVXMj/Llil0AgnR5pDNzkIygHrQVs9ix8dqLdN/7np9NP2JV++enDh874",
+	"zbVf2e1sfP/8R0E7C1/T1eKO07ObHfzeHc/RkrfGaGrt7p1BGmdrrMHMOLIivVHVJVyb0pGmF8tWkjeJ",
+	"kAdjDmZSacgG8G3xI1O2tMcWBZHU94lJdSC1Vr6qCpAuh/kUNi+St+IFLXSIF+F6HPp2/RB4Q2tezP31",
+	"gWQmmgcWnJVubJkhRGchF2CAxpMXicnV2MwfxK8OUvRiOJZVpygVEChxd7xHI8umwfwB3RXVKkmUvZW1",
+	"TJsDMCvX8SvuXaKEtx+NKlU+2xyH6n9uXcTog7oCPWS7BqimJcOafIgdly5tKMbk1vh49KOJNKqxF9NS",
+	"WbUREiQXZWLGE/N4TDyCReLOQ0FoZyNk5rZoJcsbVbUFE/HeCxrBVkUrflWXbIWPHCzQxtjSQYgDao8d",
+	"ImufH07NaCUWnnolG60nVT0ukVutK540SBXsIRJLpSsxKI3MhtJW3ArI+JBdNZP42kt44PdeNxl9S2ft",
+	"JHzs066bXCduvJH3oFcX93TJi9ggeb1t8qVR1zkOAHrk5XBMuqTWXlZVAMUuFqqiYoqYIBKpzODsnQe6",
+	"Y+gXrwC2qJdoz4wd3AvnFwXZ74tf+69+ei3u8kwZ7Dc6OhZyluUGuzLx4SoTM41eWAZ9LzhYCTEo63lo",
+	"fa95ovEKKzRbBrhCiU70c/Tj6BERqwNdE/YsBM9820DKS9eH74zh2JceWirom4geWseOGSgg88ZDaV4a",
+	"bENaejGBZ/NkEhgHtMzTKZ72Ei2WhrYMFM8jI2r43GiMCNoqfh0W04RPreJyXLqV4TB/7ImfeuLlK6z8",
+	"Nk4OsIb2p31hiSDAPdSNLfoMuPflvidO9x27s+FQWesHGtSi0pldmhOlM+ZzDJ+slhD1j0Bu0W2gRYbA",
+	"pY+R1SXQl1hUxnyeSL34TLLjC27ZJQEmWIAkCB3///DbCeqZ8rugsGCU/qH4KzyTD+7oiYkOj3y5v99f",
+	"bdRiovxC6j0r0on8wvrimoeL9O4QkSijQ8fTl23COgi8C35ueaAr1Mv4+2coff5cKVulvk8NmhNM9JXl",
+	"TNu+ONNIWy6twlQS/hHY+FHPNDliuJZLX7q1OCG+Bd85UTtiaK4PA9qy1qMLoKImwd2yUdUYW3iHijqY",
+	"rBUvcfMRt64BrcPievEHPvhsfUsBXuhOXdAgXK+1gRqhPsy5RLVY4/NkOlmKi+NXJpoRWBrgvcoINxTe",
+	"gwNqy7d6/SAZCCUssYnJC5vzqKtb5tljGXKdRlwPv30X4glwX5GlEospK6p7yOnX22e9TjHNW2HBSOIf",
+	"DBnM7y/epBtwFZBJBSYiFZ7GcumZvMFSmUh7q6D8sVTWrvNogmb/C7g0+DGdxTT4ud+3U7NkJLS7Muta",
+	"8UlG4rxlRDuVI34omqNRqz6pZLRSvY1aGURaZd4FGTyWRHtvoiuvC6upWLk7g6ysJlNsMasmU1sjXeOh",
+	"A30vt/RrVc1NeUs5nERH1jSZaLlzfIACCBLEztNhxn88MDx3U91un8hM9RN9pm2lpOf/oUF4cw5oe0K4",
+	"iO3eEHyBHUyR1FqUKAXIvfakUaIHphojFAEUPpDnFdcDRyGrhgUlnFnKojktAgb1y/19FqPDVdvXJ+xl",
+	"hf3YUosh+LMCsGO9aopQvXq1HtRAP5TohqxW/IKOcuOVI3V7Rii+ZKcGKH1npwrDMn/eBajzd3G+H2WY",
+	"sqhppLUH+ko6q34mru1aPWXAQX+AtziDTjAZ+hnDAe6CuHuMpjC2My274nnZbmp2N4neq/DusQ3Gbvni",
+	"ikaOcT++TF3CCL5CrL6twq69M5HpZDw3O2hhLk44csZEOEvLWBEjoRCWbHFE6aBZcklgEeimx75OomNp",
+	"Vl4uo+OJyJ7cf6KXouIBgWAD8vmC4kz1goMcEd08VJWmOB4QbRyyVMdfGPeJ867yZFgYdWo+x6ipTMLT",
+	"SLzEUT3VkujfTa7jUo3ISAlLwKcalPiZUX1GOdBvoPKrteXz0Q+VHTV/bn6o1No/n8oJEzWEfq02WHPS",
+	"fCWcTnfUP7KLq+jUns4GRQ6IVt5g4603UVkuA1op4GP5bsUoHEqgthzzJdycsbSQT0iciTr1oZLQD0es",
+	"i8oH7GuBeCINgF7qo1pOYpkgVpiyQQVg62MJKC6JhiZ7+JJX+y8RL8tWpAxf7gtPQUBqDtvomJoULNUL",
+	"bzNP5AJqQjnCWfniesad9awOsnbKuxtxoCH6zNNP1F9monxaPdFXJooQu8GHlI0pI6uCB1xBp+RBLTCb",
+	"688zq9K++C2OypYz5IAINA41nYVAs6DsfAi0fgX1GgBV60FbJJjqxkI4XVnnWdSRcl/BiNDnSzTuxOWQ",
+	"OVzx2ejP6DytPGLfY3HB7bCcxPFrCCcJ7+xw97wL59w0LJdmN26JlTg7pKMWAOCQa+6N81Rgw9RJQaF2",
+	"WQaaYi+/8QFJwdoW0KV19ti27H337nabzO2rXWhfYLH8Bt1bKzd9FZeb8pheMIjRWoPfSVxhoOd7MKs8",
+	"AQpsFOLUBZWYl1i2ZuNdgzv69f5LJ+e3Sn8u1Z25hZZYQqX2RfqBLgaFONEfjLBDM8Wdr1TWnDM51dlH",
+	"t8Gv8ht9prda+XGqM5Xxe9bmKWjSEA1blepBw8Ezq8qWSqBTaGcvxMLM2JPCocSFP/ys/9kG8BICofQd",
+	"WKIYLTFol3pM70C82edTxh1ATHsMjwhHKtFVAtrQZovsRvMIC4yv6Apl4mRsfxEh5Agr2LV2Hft6rTd/",
+	"VtlQZ/rt21X42ampBo6cYxqoMuYQ/pZoIJFZmBkSyTQkhtzfIFimDbZWwcM3FZhTTRt1++LSSgEJn4yj",
+	"fpRNT2p5rdR8Y7WfF7XKVNMuCTuhgA8GhIelqiLq8aEB6RmaTHmirrywhMM/pBTkwGQL37A1ldbOTYmu",
+	"s4RbI1Yx4XuH3IMTAPsgSwhqTj7z7aG4gJ+XWyxL6cWXu/sDwqR7F1/GDPZuxzRBUmqTaNwmYiSHFfIA",
+	"M+hkU5eBrxbBx8OciFyLl2+4fmRTsT/JrXvNtVuZLXUZmGp6URozukewdv9B394FWKu2v9NoinGb1Za5",
+	"cbc5U8yt9nNY7WcHz+SsGq+FVWOPMdrLsOok9rhhnHs2YZyWsJvgcC7UqGoUmqbify8uf91VY8JUeJ3X",
+	"kuuX71/rCgwj5cYe1qwaK125qXI/TKfih+uP1xc9cfnuWPz06sd/HIirX4+ev+yJn0SW3+SV7YkffbPq",
+	"3/rifGW9McNHlOagbPJy4maVGKqWdAUXZMApzCUZEYEhjrdTOSZ6RTs2qTop2hSdkAXAWm2qud6qm1xv",
+	"W2/RJ+0kz+QGcKWqWftOwFXZ+laAmYZCWFip5TVs1WJ5piZTgxMB9CEtqq3FUnhBYtvOaPUuwMxjkS6a",
+	"kxqYg3Aj9AVryJf7K0YE3DMiNFK8l6N8ZCM0Gxqv9/cTvfbUbwOfps0PkcAv07zEWN0mG+P1q58TvTVT",
+	"4DhoiS1uqeO43/CxcaLc4rsB2C6IxSAhj2GFw44isYiW38eXEfaOukC3s8/4o5/DR7dvt2gnaTVfniuB",
+	"CODqLjczi0UFntAMPP++OEU+MwkRSoJ5SLNggaabiuql0mpeX9CnY7z+xUX2khrcwR6qv/xBJTREGxsN",
+	"3zMsWMGgAZYCDEolb53yLo2ZkFVjmSMPwo1zE/e1tdTcXfGr15CYQrqZx+ljGNViqnyR4v+aqXIRVSku",
+	"pm4XbxgrwCdfu3v+tXmP5NMo9aPBdwXGAij+0y3y4zG2F/nZICxB9Omndl8g+n7uoQmNLJBr03fueCcG",
+	"zqHUQulKlRGyK9zDALNR74e6U5p6Dej3ybQC6HaVaJogkRZyYQAn04qbktH9hDNVVKlgFHaq5C0l4KSY",
+	"q0GuZel+NlWR34zJeYFhcPsEkpKk9GF9rEDL0vaKMZqpLeluevpONDd/Wbfs97B2/tlWRbc5W4/VgZJH",
+	"0ii+HaVgK0Hj5n70GqoAxo7dTrLonjLkMu8EjPWRXQDAszWFDrCIiN9LNP5IXYM7xTcF50DLljlpA7JX",
+	"fggXbxK3LT7SQx5jWYyZKt2CdxDL6naV5hqh2SbOQe9+GhARK7tE6IErvJoEimGunA09Nrbas+2OF8oZ",
+	"eF4Qa4fOYoibUbEYJM4RoQoRzLEHLaHmSsYJlmB17DnNPJXDvFpghDevsELMcDMc156BqUABJEh5T+SC",
+	"s+X8JiIfG5lykGeZ0phCSbRc/WbAYca7zUigLu+JwgxvV8Zh6zp5BkVVWUpEUJWBxF9sExGqQaLd7e11",
+	"WY+iundSibXZLtwGBP99t2R3Hdammr2p/qqm3l94DfrAxVcfAXU+hfenK9b7qWSkdp7ygNLfg8aATKTJ",
+	"bH//x+FUlkpX8G8l/t//8/8Sb/lZ+HeNfwrs/FD5Eq2jTXSKD2GjIfPYi7FZtHr/ng3caryTe0sAyojQ",
+	"Rd8trKoqZDryBKJv9oVVEvpdTH37At+uga3dF5d4CjJwO4WF4NDCwlH3r9Cg7Hx07J/gcmh0gxKNJQcE",
+	"6M4T4VQSUrMTCj7gWLln04L8Bg3W2Qx1AeCkY/OxG9WwcOf2AOpvJ1YVdwrKjVL43R5VQFYAsKeDBf36",
+	"1h/M3LzNWopaDT2VtqRcpb/AS2QfnpSlh2wi+NoJN3IkJkEFz2TnYaY8S4G0BIeN1jbQmpNVgWWBeQmP",
+	"5zq/ylkeEcRZREgHloSbRf4kd99/QynMMxJD5FFKdBAhd25RgbD7pxVswIB6hk878O8LdTPsc/ISBm6K",
+	"CpbXrw+y7ON7sIqNXwSQon1xxOhQ9bMAUWGcIDrpoKo8hh/QGcISUMvKZidzi48Q1hqHi+QYDctN1/eY",
+	"6QGOsRujbPtZVtusflehLehfuYcWpW2hqHHHfY/phmuaqrdUdVffNSgyEVjdktfX1WiFFq5GIDr3sJjo",
+	"nquGCN3upft80qTt/pbfcVs6tv3zd+lzdcUcIGyJ6zJY0Bw+pcPbnYhLB2F0fofl29g1C2f3C9CUD3yC",
+	"+3o/szpwDmhwrV9tYw4lN32Hjm3a7MsqYukwQMO0Q0PggdBD+McFWePSosoXG+qppi1UO7O2WXDqXwKv",
+	"3ADgAL+ZzumnZIuCUVABasn9ZHoTo5QAStbTJqLGZSPIRhAuWCyLXLoWIQ2sp/0Zy0zYykynKuuLK/eP",
+	"DirC18tOpscmcOeFR/P5evFzAyAN99Z/+jbdIJib8KoWIfTfxtxK3rl+SoII8AZ+qARwcG//qPeQqvNi",
+	"VlmKnwYHByCjEH+PWySclw6F9+CMAEWBytjDoBAGl30rZ9bcKtB7aM1xaBZyc0h21RMvX/1jX/w//7f4",
+	"+6v9RMtK/LiPZFxWTBWXuPTI9RrLUmXCDkul9KFQBe3noZyoUnp26UimCRTRx4n9TdL3SiARNEeY8QLs",
+	"AqfHohUvLYKME1cT2rB6cSgGBdOcxjuO+ecwpKcNPwxaPPviE2AwKQhd35l8SGVPk/yLm06EcgcSHDOi",
+	"zw1N0TV0k9wSJhejcWEPysBpt1f9v4v3g7x6ESjQAl5T7g61yk2VvkkDo9cSsVmEHIYbiqsZGiYZQjTo",
+	"KHPrhRVSazPTQ/B9Er0S+aFvQSBQMAGbVdrGmqoLsn3J2u3VrOkam380TdpZ8jqW30M0yvE/uHeH8J1J",
+	"WwMuk7+LXhu6uIK2rz+L9DuaFyMnlYy/hXUVMbyVtP44SDR0tvhB28+jWVGkEYMexflwdHC6QOFduIMC",
+	"SM6v+iF9e/nx6OT46Or6Kv1bs/KXZdWo/bcQe6sr/t2Y8vc8fJ7SWfM24FYG+QeZJkn6plzLC6bSeGBL",
+	"HoBdl5U5nABT2PpWuWWF9CRd5vYWLm7kzuPg0rqCAtJApalR0Z1cNzq3yibaTpUajpf3Kb2KIiijXMsi",
+	"FVA2EBKbN6WZkyVnVq4F4B/knQ4d1OmtWqR98V9m5pQFpJ0QGkVqkZEPwtjb0RyAhjtbTSDUg3pG94Dy",
+	"QsuCyU5ikkQJ/Ba+V9DfysfSq32A6XAX4bHkbuyhv/8G/mRGEAHzZyY3ynhmFUhfQUUCEnNc+5OlPirq",
+	"mLxVC+QRsQdudMh3AkMkPBY3ZZwDxsPF0zT6dlDsaeUukLxqjQSFBfbjjShXZ1bBaWeWKUvQd+NzfqrK",
+	"SY4LUBkc2yFBmUdJEw+p2cN8ymSG8SIPd25KkVb5RGWfzYxrUincZkqR5RnZW9EQTOmpd8aS2jChFq8e",
+	"+nkTrQaZUTXXgFOWQEZZkzGx8RHaTBYCs3uML9/SsUBP38lxwF/WRvBIoo0nqrcbn9KhcMGhUx7stx0C",
+	"SmcPrP9PchtwTJfCqD0MMNgGTx5b1iszXSJ2b4zhUAqhpjkT7VSnv5BmjMmQRwbxoHyRa2WiyveNjVRx",
+	"SqgzkaGb6GDpghMGzWccCiAwWZ0dy6Lw+QloXcVvOXTfm+sb91i4E9rX9FAVRXt/WVsJwYPHQPF716Qw",
+	"kS6qooojYop+er47dKd2Fxm0bRPOorwYS509L8xclQ+8bZoEEN5ja6fbnhVuCE5oUCShed7Qv2u3Sb0w",
+	"WvlUSeTBuSeUMreqD5fChiLDZEwHcuZeSHnBnmdV5uMbk4n4m0cDbjufEv1wB9S5G++vUmdbOpvco3dy",
+	"MEWEGK2Q/pF8PNWaAVgfJ5u4RLzD3uP2cd9yz+BsfeOB0D7CxoP3tGy85dqamLnNXbhyZIXdBv8XNxva",
+	"xrzb8A8PtN867cGc3hyK3uABtVIB6jG9zYe3DN57v1166T7n37v0ye5SWJ/Nd2mnAek3qHOPHnhrvp9x",
+	"m2P02XtWTPJhaaZj52X6BAxHXN2ercWae1GANF6cmZ74x4cHrh6W8W5CFxAOy9jVc3Yg/GnlJX5HMzJo",
+	"HHp1li4iG63seHTYV7b8r3Fk1QfIvRG2XPi0mVErqGI7lDy+9qzCsWKpRWK+6RR36+oL82JyoG0oC/ey",
+	"fyuLr1cWbv4goNPM4/QAR7vbOs9lUWxFeziPKmxvu6owasrCtmgLS+oiKkrri0/uJy6OCu9INKuWganG",
+	"pCzilcY/snERbuyt0WTUr2E08uz6oc3HBgu1Eo3hNyYcB520Yo/Ar26+06/XEPHmd9/bXpUUIdZhlBBj",
+	"iw2FwhSkG5uWEjEoxvOflWhM5rXpl6OiiCdpi8rlqCgehfaS3nUJ0GDrSznwQKo3qT0xrbIcHnpYtTIt",
+	"zcQ8uE1yvWKNMPoo7p6h9EFqxkeQPhOO6DFk7bPxTz54t+VBH+PrFbHqnjO0jJaFMXT3YO/Qx/ub0WxK",
+	"U6jINCGw20QvjWi5mLYpbHDhQ+lxyexNKd0iAVh7RnzqhItpigzf75RZXxzVogON7oit8qKAnyitktEb",
+	"N4/arbpKid7EVwqzxbMS+jrQKezVnrvebUp0V/gdF/nRTCN8365i8X8R+4gWrZXo8gE0mS+BeWBd9mFW",
+	"FGJYKFna5VIbnGpQMnCBygJTQrwqhZJgCy3ZGP5JKRVmkF+zsuHv4ZR8TbCjtjUT/fUhjSvft3flF2NL",
+	"VRP8/Cfcbvp0N+Osai5wstGqffvOrBkt3Xw+iFSIIjg2cEJEjaZY41hFp21MXIoAVaK9+XWp7xUEO9EP",
+	"0fnq+0aIJYTLJWxL5LC9yy8CQlgyyL9jAqLoSzpZeGu5zxrLM1DP5MieuECrKVoGrLcgyXiKBNC9r0A4",
+	"kHGrW7PZ/639vpts2Bd/OBFew2kXZ7H9GeL7EE5hU9e7tfCSMXEexMcKZrXnprx1Ni3GF5ATAVYc5K/n",
+	"u2XjHnaqFWnoiYBkMzr70HM2QQ9EyPp1WFsTvQfNcEl/daZ/t9+BJ2ZKgOHNx3vN/F3Wt2uN9ERvEmTw",
+	"kzo2WCFuAmR4fKq3NWhv7AP893x421ad36Dd3OUt9vr2VU+b2sEJqX3XEzqj3ZR9g7X8NXph/aERzeon",
+	"0A5d4AHXMcmLqdGH1ad9NQJQ52KBzUBsDXUDOl47X3AN5YNLmYLeapbgKJgbzMPJGwthByx2AusbLNXr",
+	"+Twjb16ofpeLZZ2016iKeqH2eglhYKxK9UhO+sqGj8njPEICsAU4RWKCZ4/TwkTRMihg9yij8YK18AWP",
+	"4KyHN+wEzeAv4q57VIN6EA9EwZRRaah9cE/BGx4vZAZYZX88piprj2ZGITwThbycqCxwyyAyZqP26ot3",
+	"cHDTmQM7FyqgQR3UjRxWTYl2umksgfyejFyxAJpu9wvirCF+webq42q9AsUyWxl7Y97v8ZG7vjhyq1Nt",
+	"0qLXHYoIJhU1dfiAIhpm7sfNEWZQcddrBRuJvN3oNzFJ/h3JW6E2nOTL4QMQ/+WQ9INoBl/j+gJauR44",
+	"tHcJT1+twF3Or4HfAdld6hozo7irT0zzL6qwMWIEAIH0IsZE7IGjzsDoVYlG/IuRKScNachQ4wvf7xvK",
+	"AuIJ+U1L3XkbOxT3KFJYbiFTsNK+MZJQc9e0U13ywLcLZeRf8yhJx5Vv68AOxdV8Us26sqxiCJ324t9w",
+	"1X2q58Me/qNUQ3eyO5nd1sF+6V6x5jAPHwv8WmboxuujDrmnE58WckHtqJqkHjGAan5+vEepvTF4GZsF",
+	"8tc0vHf3p9e31FMR8V48sdjRw41PD0kp8HD96t+2A+5xlK0LhgMGkb+4R23RbmBIIwpgzz2PPhTzSnN3",
+	"snuEzW+0ZabtxUAOb8Wny3PiG8BTxIuU0+aFmSc69YyQ/H4YfAqBOX/K2GidraiMOQCCbHjJ81lZpAQ2",
+	"Qq83tlIl1e1UplwMjCzB9RTvL16LETAC4kHp/Eq3lyvo2hve0hGanpyen16fpp6iGGoQAeVvWORTG6Jc",
+	"E+k5Z9bF2S/DenzXUfblz+kKtcdi9T3DAMdB8jJex67t+rDBcj+ilr2cUk+Vc2GglzaUzDWEYZzLtdxv",
+	"5XviZSV+8MSc3DAfet8LqW9m8kZBNqqA2glbOF+0BIVh/4abyHmw0n1jsQD/qdZQC4g9o1EfQRTo2wAc",
+	"YbmH1tcGDpH+foQRLHdtZYwo8qpy41JfGLKYHtYTaVVkZYqMq9Z0475e0exuf9/wm9pyuTx6UwpeUljP",
+	"LcMIr8V/3bM8tkfIDFU4voflAo4IetAuguOFCrcwagBhD7tUwI211df+Nqi/MABu2VXpDZss0Qg66By8",
+	"GvAgyDAHQ9kwizEC++IS3RW0EOjVYKz5VJachGjH1FibDwp1SGw9zNSAN2KRKvE0RKHo0Pi5RGXuFBll",
+	"2ihcHikKj7XkuX/lRNU7yhKd6P/4j0tTqP5//AdMXuo+6wyNVf7gvvjoW3QClD9GuqLVWcnG9kIfuEjd",
+	"1Wn0C/bSVIup2rOCdsyBuAEsFLAKI8BPILktih6V/OPfCQ2d6YYZZOdINAWhDyioVE+K4aBwUVd6kXBu",
+	"fotiF26OGkAIfPkxLiIZ6XFokD2IUAEAUUyoMP4VECAjkUp0BqE8DOF98oJJM1triIff+FkE0SPC7ULl",
+	"7nvoU66UrKz7hnf1SF5mlOU7eqBKkGJ4rAoU/J9qzb7+PtqGaL1TbZ/ENAn+KdG4E/DEKpS8Aw/gRiGm",
+	"hYKcMJ47bp3cmVgqRbGH9eE//KpzM7x1H3UE+KwqC3U2blqsL9GkZAVNck8s7/javBZOIjBEE+04CoFI",
+	"nej4PL4xVBXFT5wEVeGE4Xfn2PEiHTQ2wYHYNeL4dCVl689pK6Y0Pswac2nPDY0Xua3bIqI1igA8j7Ya",
+	"oYFX7LJ6C7+xjfk/5BwBQov4/iuYS0aj3SmTwGpYgcytB8OhDjbfGocVjFDAUkG2+Qget25mHtTBUSy3",
+	"wkNtiKdHd5YNAtUQdg1sSYCXsZUxWY9wjxMN3OqyWjmVEESHKG+dvwDwNTW4qFpk84ARYwjsuXSnDKg7",
+	"rOGyqnRaF2DhLDC698VZBZY20H202tPU0VYq7stwfnRm2zzTa/+Mczed37dfWv+YTs7mHAIabmGULIv8",
+	"u3VLlzZCtIEewUQPKEd3VfuOZVIxYI3noS57eFb8pgb/vL6Oc5mITQQWps9l5Ih2PotTQJCn4IdyiLTZ",
+	"1wsS8s9qg2og51O+oG+7rwi6F7Sp+jBxu3LpmuZ+OyIzNnOSFzkbbgPY7MiKFFHDj/AFKatrNJNYMMCG",
+	"J2euBS6AMdJtX/wTvAHrDEqR0sifc0aMCnr974RgTNpa6azD3BmbOY1zW9ZOeMNujJ3oC1s2AM1bT5yf",
+	"/fN0m2H5hrQT0PGizY0VYGMzjyXfyWt3qmlVol/8Qf86y/71YpBndlupJl7XdfsBCPze5lm6XBsCrP6y",
+	"oLQwCH/J7jjYdASTz275HW0DqxTOVQne7IR3FQCycjkambAG+hxTfPgHOQnsqbETq1ug8fMovKfJx8Td",
+	"yvhuS8UiuU00/glrQFJtqs8jM9MACsdr7XwU/tGzMuOf3Mmp62i6V0pn7pL0jHkNh4vn/10t0gDXKxNd",
+	"qimQFXic1Rx8XU/0OsgbFcGFWxwnZ2/zbIs64G2ePfH9H2RzkGfE0yIAyDnPHk0rvM2zLkVwj42P6GC7",
+	"3vo4ioc8ChujBrhBJawcuhyJ9nrVCnMHoaHVQxBGt3wIPoGT6Pjow/Hp+fnpyaMJHk7FsiLa4Dxq9KOD",
+	"bA6paqnTGEcs7mA2x7o/kKqMzZwPEJPJBVAhIbA2RSm41hofkuUWTXPk5Y7CeTD0LNEaYqYSmh/Qj3WD",
+	"6ItjWVaIcMq55R/3RSYXEUpzXopCWu5YbMvljM3cPWurWRx+RytYZVk9mhBdKpn5xWzQXve13t19rGJm",
+	"jfIDpsU9BAjqwkqTzYYED+zURjkc53dYPGlNkQkzg99RTERlTC/wY6dTnJ60n+ijuozhA30qfmZV1viY",
+	"lO+6RPMn7YsrAgT2IkRNtWM1vGVqeQ56T+Ui1zf9RK+aF/xlsXkBgLP8BzQJYIbASduzh2HuMCfjUU07",
+	"qtljud6OueAefw974S+6n64qBPtt21Cb+QUgRWb2FcWj8f5b4+0e00vW2fizRbOJfyDS4cxWZqLK0y+V",
+	"KrUszrKU9zN1Q9Zuw1SmyDNuOwM7IkrouSkA0NHASQFyzlkgZss8G4mZzismaMCKLd+wV+sAQCTvmZ5K",
+	"MDQyyBKaAhkdrOKf3IOIJAfjeEvVqHDmEO3dj0uPi7XVARHrfYGMRqIjXFxTZIp63Kwb5I0KmgceJ/UC",
+	"sKJbLKZFuBxHio6I+iIn00IlmltdKiJTWmDvIPQ0uaOwnUks5iajiSU0cdZChAmO/pcZJZpkCNT54hen",
+	"UGBDpFF7jkixpOpTWaRec5NHhuihNyoiqAOodY2+X5wMIq0nUjUZqOxjmd/k2qabuVhixcOawHRok2jy",
+	"sWANu8MtvFG2qTzpFbsBz+bva63xR1FyC/Z4btVssS6+UuUTBUryp/0WNVrkw1u7BSV6jIhXJGSU+Cc+",
+	"SX904/ZMb1SFZBXvZlorZzp85KwvgTp5iwN6/rAHtqCelWWLIdENJkOj+Lohgmi5R21TdN3zdxYowK9r",
+	"O/ndHwF3Gx2ex3PNwMKUNABnG7JQbBogyEoz3Uag2z33hIzZh3DuGyTvpDRT9238mi3JHj/evW5n4ude",
+	"3ip9zol9LIlzAxFyybv55vj0w7MIAB9kVaeFy5YwGYiwqUdVZKOZrfEzATOJE8M3XFkanfie7ilQydCT",
+	"B4vEWTaqGHlzEhN/ecUF5m+/OdR1VtX7IHDv40MSvWwEEZubM3qwNYlZUFr5AXAttyrSV5WsVGttKUR0",
+	"Tj+cnJ5AnP7s5PyU+qs8nSF91qOJPsH/f2vYC435DepGyOr37kYtcgGQwTJTNafAuzTe0yIgHw4DL4GN",
+	"zI0+YCbulH1BMKPJT5rnWkPVSc00o5RL3Ku3F/s3zmAocls1ixf0GYzN/CPOw/fdYMDf0VXDgTPzpLoK",
+	"1gu7L9pwXq3hpXqwqF3HznjxB/x/wtfprtSgoW0S26PEGUQZACyGwgbSmb79thgtLO6zx5CgTul5NB0H",
+	"RRc6LPoDrvn6HfsR171NPKb5N9TZN8WIL3Lgx/JulCkh3euBtmpnMjLT38XVFu7G59Ncp33xW6if89yc",
+	"3P+L5VvTXAc0FZ24gZYLj5fAvTh71odqr/OJKnKt0kZ7YdOMWEscGJFRyKtrgRAIkWEfB++Li1xrhqye",
+	"utMh89dt2J55kWsnEhfeT9mWw3iR653FiS/y1kxefdYeL2A8NvMo3F8ZEBSS528yaOL2xq2VTF3QS5x1",
+	"0vNtJTVkgiZLGndt7TK3dX0I+tPluWVEZPVlmmMV/BtRmUS/3Ge7P1RZzccGekZFOsNoIyE2c5sJIwMp",
+	"hGBfckAQc5kThQswlrAixOkehg9Js7vSfSZyOKTVeDYZaJkXYJgpnR0InBIAR8HW1oaykxqKFFSfiJbi",
+	"Ew9yFJeWBJxiOlS7Q5d+eS7PtwoUEqSgbXt9ujx/vPALV5x/ujxHwJkKGrTuU6FhZaE2aXsm+7om5KHT",
+	"ueIEit0T6vlE5gXmvvPMIsDOeLnD5msiLmy6X8GYv3vL3X3GX9dwB8HqKtV4wIpZFMfnt2qxhQOgNJXT",
+	"MvAKzLt8e6nQNSFMgYejiwVTTPgE5XxsCpVop2Jv1aIvjkQ5Q8sn8IP73sJu3ehHvv2ICr+oRaApZLVn",
+	"fdeOUwju+x5bY+poLLfuJAyNll9hi8B3b6JE6cp6zq/H8TGw/6u+uPLhP0r8SnuLKLoN6pDe/X0rQ/iI",
+	"LlVIE/ekoRFwiO0tKNYvlZcv+gVUYbP+CXHemJjDA/lSis0zUFPBmaxQ8TrRBvWVG7QRJaNej5HCggWN",
+	"WH4wV+ycQ3xnYKv2iulWLXoir0QZFzgh3LPR6iD6z9xGEW+VwdDYf43tVbBaOlQYU8Vvj+J/h8z+rTw4",
+	"ar4cS21YtWfbFOTuJsdVBn8W5q6UC14Dh/ZGpZf0rb7GjZHlx0oW1TgWKayiiTInuW1VnL9wqvrZ1pVa",
+	"t0Lb7gJ2AFW0Lt7XGWWtSMPdZotIJ6qSmawkRPwnqrxRmbOubtXiMJS+3slipjzAkBMDkP2WCsDtq4ud",
+	"wNd2ixMWjGW1irLmvfD4GoMBa79ZY7wYjuVD40weOatsNnA/Dci/TZ0Jf5DM9vd/HHI0NYP/VKko1VDl",
+	"hL0xUdbKGwJfnCjtHqkYguAGNtp0ZsceORJgeeimPsZQoKblNyw6W20bh/72WTU2VGAoq/iiqAcertmz",
+	"1GXURDmaZrmdFnLh24zyKtEEnAGQB3+Kq0pWMyv+FMcmU+JP8dtYafFnov98/vy5/5+70Dk3f/p4T0+k",
+	"SCvaE2mVT1T22cyqVPy5NPpS2arMh8SqBSaLmw8RPzFymGq3BySF0MwamH6xGUYMAgjHIZlEbrMpy7FG",
+	"mFPb/sIU30ZlmtpEiUqzykWGK0QPe+1ujyJaf4p0Kt1B5R/GwuILAaOPf/Wzu6GUlfpcOLNcZfz9bltr",
+	"VewRbNTEZOpQpJeqKhfPj0aVKlPPicZIGIQ77B7dQAKkM9x073E0W1KTx2NZ0Rt2VOjn39+mMHkbPirU",
+	"oVvzFphDKPL0QgJEGD6kAGovqE33dZvrzBFU47UaW1Thh2DS1XAMYCVY4EehetsTo7wooOJviI2hmRiY",
+	"2c24WspUxZQf4B4sbAiV12xXrp1Vcjj2mYiWTpWopnD75hq9p5Oc0j6C1dZ7NjSTiSqHqtGKw7o7QOcY",
+	"qKFT+hhnY4lpTat8c8wtFq0tJl58hh2wMlUmfj2/Ep8uz3tO8typR10pkTxVBpvKv0zzcgEVSgQVSyct",
+	"N6nUciJYGuUs0WoxVWmiAQJvbOZiJEsEmaWikoEa5zo7EC8BCdCr2x/Ozz//en71N8jeIkzgqwBL9IP7",
+	"ExyvR3rBtd/oqaPWhk9Sd0pz0pM9byjmZM/ZqQOqH4B24Cjbi48E08CfBDgnUESf6IESpdtmnAf+dHnu",
+	"R0DV7tQ3dADorzMr3uz/2MPCulSbTH2eaXiCHBQqxYaG6AQ6EC/TvrigmbJjMysyUZULwp1q9+uXUzZb",
+	"YJwI2ZpHwZp+1OzQPXy+1jRRuxfYsuM3BsqtFRVE0SM+UyKuVcpHZ7PSuYlO0PrihJobo0csFXZ1BEP/",
+	"KuixfyHY2DDKTuBYn0Npwo29fEi82Gah3gqTQR3VfKBuch1tCOiggkLfko7x2vkE51ghbRXwC6mNYjpV",
+	"3FAeHWfO0STQlYA8WY1LZ65BmxAdKmKe68zMW9k7uIhI71WUnei1EwswvJ2v6k00QGOKq8srPqE4USy1",
+	"MLPK5hlPiirFD5enxx8vT04vP3+6PP9bK03BtvkJHpeY4D5w7Tg/Zx9+2c7ZEe3OTWkIlk+Oyw3ZB1r2",
+	"3VNhH2gMUq7QElxcfjw+vbo6+/BLBCo6yguFpxTsiUOszUkDA0EAnUb+AaYVYIDOjXgFHoVQ4D6iGc3F",
+	"KpPAzO5KYJdJAzaV1470LgktFANso9KgK1J+GM4KTgFqpajDhGsEVgTmsl648GxnyazlLA7GAvy4Hz0k",
+	"TeAMS7026yLTa2XDjmbPtwHHfVSvLgmOnrMYJirLJU6th8YVY1mEdK4zKjJVSKgigZqVkNZFgBofVB2U",
+	"Zo6wy7/ReU3ozAGUCkrWMb6wZxlkfplUGYbprQOPU03WjVMQliOoHKR1Y0g0ErXFEOI5YXEjCLIYm1lp",
+	"HxiXG1GwYTbruNxtGenRbKsovPT4x+FH4m95gmi7G+WhW8F24y2zxsetnO5qc2jPgONFWZEpOazyO4gl",
+	"YY6nBjiNmOzApDccqilB1+dlTF68UFWz53qNx9P3jCkLWYXJoLsXaQJXPGlf1QlDN45sVbclYO3aS3iY",
+	"TEHSx6OuplDb2Yd/nl2fnmAGEatmRZHrW4yPpChJZ4Dkn5JcWSj96bFO+ztgXpC5WfkpBgRkwojqC3gC",
+	"t02AosMiXeqZ4De7E9m9vUfwERixIXYEQIdHTA2CWod8OyUdQeGaQvUTfVTj6+Ye1FKBJ4hBTnj5ARV8",
+	"4/xbYPVD0gKRU3ITEDrmWpXwR5vfaDGbsh2BpwRIUKJxbiQRFbgrn8+miHIf3tjk7srQzxgu9JR5WGAl",
+	"tfj424fTy3iIkphApcW/oRNMf9OevQLvg2k+pOpPSA0vFYgyx4D7aKAoDjPIML6VmcsSTb5ETwup96xI",
+	"J/IL3JhSyan7HZOIqRiohYE57Is37m/uwz7PtLyTeYGxXI9rDy46oq5YRaKIYWtaHZx/SFIROMzL/f3a",
+	"IJ3VYWbUzPxGSCeW7phwYkOnBjZD8HJX5kbB+q88+tV+opvvf4ufhBQHEjKnS3lTYHcktOcJi9Ec9oYR",
+	"VbngFuh3FDqBqwDpRYax9ZZyrM7mKeZyYcWr12SBNBgHuE2DHtySeXANBWvuVTvJrUbf16LjWfRREW3H",
+	"NgAl3WgYnMXbk9thGjV2R5zCXe+L1FCLNgcM3Ev2LJcWSETqWdrA1HbHypOLN4NRRTqH0lUAzkZSenRx",
+	"hmXAtpILtIMPwFpdACucU+gmqiRu5aMYyqKImH5ZnfEA6GDKib1tSUmOGLYSYAXBBlL4ALq0UDey+Dw2",
+	"RRYAbFFrwBMF/B3AqJq2zaWamLvlbbN1I6U9tOFGsyvhxbkQEgSWxtBoaXxL8NsL9wt3YH+9r9pW8ees",
+	"CHD3SnVn2IzAb4m2Cm6CwwiNzd3CRP7aOOPmZmOBTnRdogErsfThEXh2bmtSuxL0XhFvMYdkJlRyUfqV",
+	"TJxVxxDGHcTr0s3s9vS/e/xOqhDXb6DYyI2n/7G3ki879JJX4pq0HwJNAZ6wWSpTTbuOAyR0GpqiUPJm",
+	"psgltJ7GSMjp1MtnqYbmTpULSLMDgdnardKrOQnaVPkQdPWPiX5ojU/PoIsoME3BpJEcVqb08HcYO+G3",
+	"AezMAYQG0iy3zsq8NtW0EbjrhP7uJcpd+ewJyO5jSypNRCyqtbnewgHgRrZR/b1HJXR2dU849wJWHt1X",
+	"b12DbiRy5kregh4vb5D0TgqrnHQ0luFf41C2uuq6g9af7KatrLgcgj5pLcMPG8ftdZ4IXuojvJtWu/Go",
+	"fZerImN0vlIJObBKV0Q9xxCi3oND9w5/ZscaF9SEbE1zTX20Sts4z9zDd3SarZcNQh0GRTrflmpw/9l5",
+	"jIW92CQiaw+xfHirqueyquRwPHGjvL/Vd+Rv/iAnqiNbAcjAbtsDe7QZidnUeSkv98X7/G1ffIAS9cqK",
+	"NHfughZpGNZZZlOsZHRWA45awLHKhbEU9GI3/DAit8TGM7DzEu0jX5+mhZHAwE1s1ox+gHf2sASVHisJ",
+	"cCGCrvRphhk8CKpg4UFO1eHIIcLSBjnrm1jcTf2miAWGaRL9an+fksimFO4/3udviayKnKnw3ax4oQzQ",
+	"GDGRehFloMNYI6gJ5EZbOumdYeHfsGcTjQ+BUPYr8Uv+1odpKIiU5fa2TgfpBM8tDZsJUzlUolCjjgTK",
+	"NaxskKiNNYsZVqp6Ttnczbc5vO5dXrRWgw8WVaDbgpV6tqyH3B6byC/P4dJnBy/3X//jzd9/2t9qqGV5",
+	"mlpGjwN+EM3kxD0kYGbTqSlbFBNtLNoNmHPBHRsnW/AJqKFyxi+unh0AT/NyAKYd6xYfvEnRIV0JG6co",
+	"VsCVIVvTkoKhd3zfndQ44fgtXYkYmqcn3VBN4rcmF0MrW/nlWxG+9akZLT5enH7gE8fXKWAfM7eKYFMd",
+	"PpT5czGrAAQpVFONDft5oTKOzfkjhAvRiSDTvWtFIaNOf7XvBdk9DwZnSnFx+uHk7MMvB4iLHqGHTxjM",
+	"vfV8EW/2o0PVilwnuiuYHSvqbeW5Y1ndTQt2PIITVcm86N4vQTQetn9oc7V7ZG8xLVfIamTKCXDNo5y3",
+	"qN22EDcKQncrdjNSk5jpW2AbyJt7qyOpeQw1t8nCbalCoUNDEX1ks9i0qqlvcuujFX0R2fov/ogt7O0s",
+	"9pItt/Gyb8ugQ2v7ypmxeXVIeL12bOaAggyoi7B7a+fdMY7x+Ulup8bm+LjlWQpzGQEz6Kh2m83H8CnV",
+	"YqqeHTyzVUk1lY8tiydmrmNrDb2KTmPN22E/7u9/lWD27uFRdgkyHHVbKMmnncmQmMfnH6+oDqMi6gyk",
+	"C+Ed2xfHhQH+lbwZanL1CHUjb9OFOzzEevSxj352wYSslbz1gQxfPz4tFtuXDGd8hVxto/3XkDCVLFE8",
+	"59A1y6bYvhcrD6YIMQ82C6Gap8ksO8oyXOjtNnDTguyyh/sbbDNn5+7MPstW+rg3E/dl8wx4p02m7gGW",
+	"87sZuLMN8pilcq9ANBUouTblrSr74lQOxxB1hhop608suwdYpFR40E4JbjL1bOvM9O4lLWv9uxlsvadg",
+	"HRs4zoHPydBv7mz/dhuuvuzfRJXazuoDD41kBoqlJ+ZORfJATFZVQPq3Roxk2ZQsxPj48cf3F+en16cn",
+	"zlV9d3R2fnrSF/iu4j59LnhLh7i9fFRxY8rTBzsw79nMwvSnGwhfuxxN5fDWHRcPK0j/OVNQQQ9SBPKC",
+	"daO/nl+BUJ0cXf3qQ3A8oj3qlYrM50p9qdwFw9uIISL071BtpuaCz0LZRMccqP5BodtqWUpnmrojopHU",
+	"hLaHgmwZJg+y43qvEu8vXlMx6ggjN2FgcxnV2DaEXvIRlEkuByFpMTC285+fTj/hlrn89OHD2YdfOjrm",
+	"aRG31C2PT3+cTnn6kq5dhxOzmz1H44s3HVp1mZxCfRBDX2ywFedqMDbm9nml/j/2vn25jdzq81VQqt2y",
+	"PdWSKdmaTajaSimyxvZkxnZJciapcNYNdoMkRk2AaTQlcS5VeZr8v6/wPUqe5CucC4Amm5RsS5bnK/8z",
+	"Y0ndaAAHOPfzO65R9U2QlpeOSyFnzbxmrPCYJLvqu111ah/hu2/ryt2l2I6f2eRzThdyN3Slvd5QZZ7O",
+	"ISHeD/iiICKtdxmf4M1z7NwFOI1acStd7s+0sHOIENbUdnjax66XqplYSp/3Pw9tuUhCpBghJZwIoa50",
+	"qPseGJSxkdu02RtZFnu91gLT8OGOyKt4IFwucF1DhXAn03kxSVoCB7ziEST4TGMYcC134jNwtwjs8aRt",
+	"gNjIsAaXUMEgx6K84wO3uUgpIcqGQ7fBHGgzkce/QGqYVw+RmjcIjIFVsNfrcYdQF6vxXENVJCSSySVG",
+	"QE/lAo8kpIqAaKMTAwcYAqcoesPFwFz65Ow9cHgcp3IBuWF8mDLx9VMMcxvxzcnxcSvBP+klGwdPpD7d",
+	"ospZDoR74Uy1DK1gdGj9ytsFczOLcDMOsUstoPRBrYBf49CWWjkEzxE4zThvZ73S69czkRdqYEbQGVOZ",
+	"ptaKajBzLMPAzcu/0+Y8p50FR6QLeVNYg6kd9sRdA3vP9/b3HZ6kVdxASIROtp91iPJ6edO6+wBtgqu6",
+	"Rva8F4lpV6mO88cbc43Hv9C/XpI3TX6AO6398eymz2+0KxAvs0lPA0vOZd6EGSwkjMf6QhkUAJAfA9CQ",
+	"u/uh6Jex6DBWCzfTqTAkybrlMmI7ErPaXmkVMYicMk1f5C+sa/JM5Bw3+E6ZcTOh39AQefAc8mfYroZK",
+	"pWxg8r8oNds+rPSF8q+eHcN/a6krVdM/jRupevvYoHbpf/l2Nq5lCS8cX81UAfN4cXb2Zm/7VDWN12z9",
+	"b97U9mqx/Z9//dv/8I2tL2VdKuyu+7ft8DM/8LftEyWr7ZdvCOXrr1rmWLNFhWug6CjTiLkhwNlMaCiP",
+	"9dZQfgj4mfpnGReeH1l7rlW+I05UqWtVNGS6YfunqrKXCNdJ3WhS6lBpuVeFQkPwFpQZ1VCC1qKrSuz1",
+	"dqnhuqprW+cCwNwuJ4sd8dIMDGFPebquzdYSsxoqfL09RhWLZSw/6/TzhiN69PrVq+OjM7AEB2bJFEQR",
+	"tdtjYMS2lo+4IYj/0F0j41+iq3NXoJ04On7qfmA70xlsUO8eMNr9feh0hNS5LKbQ1ft++t1SnO16dS8t",
+	"PeguQnhGINkR6Q+LaFekajQzOHHlae8pAkEwBsMxFCgg4w2wtTPZTKCml7sOlAPDI+z1etRjCl9KUpMj",
+	"cltfnJ0cHh1z0ytnp0qMlfGn3daO2uAypHIyimduoZi4VCMNuMWHnCoPLu1WSfSSo/E2StVwdzcZOr1P",
+	"aOiw9ytRMO7jQuCm3NjI+S3rtlROoYrcibxsbXJot4aZ8nQYvGkNbXOgbvj58dnOtbT68+L53eak/K4J",
+	"JoYLv42b6eY1mFsl3Ivjw2dp9hxfWTA6b0DRFwiV+4Wk60jqN3gzTS2sxt0qWV+/OXv5+tXpTSj4mj7/",
+	"hYjriUjbeYcW49oKo484BG8Oz45e3OQIYOXPlwOw/gDAVn6Is/pjyPf69EZC9Q12TPtCvLXEe316jVjt",
+	"7A39MaR7ezPKzb8QbiPh3m6k24qxdpP+f8qUM6uTZsHcATB6UahsusTOup2+4B/4g79rXzCt4pi2ZJNP",
+	"OGxb2xfcaj+ra28K1qpxvzcXMT0RV7l67Da1CISMLnWh0IYF9xwkOHvGEzMjvj19/QodpjlvvH8luCej",
+	"H7SP3YBeYKjiV/FX6L6V9gHyf87/tn2q6gtdqG0aCDvWwES4E1Hnk9svy+WHNTv0/Esceox3ZXmYU/XP",
+	"uTKFWvnmPEBPUBcSNx/+pIqmL3YzsZeJJ+I///r3ynDPVKUvVL3g4Ur6eXli1vgv1Qshm0ZNZ83qvPTY",
+	"SM9CoAGQm8i9/a//b+oAvhIvvj882j59cbi3/3XopC8vgTCZOFeLNJkFj7MnZg1JfqoUECnCz7KLSEPj",
+	"peAw0lPlGjmdpb906bwkgHSeNtKUsi4FHzA/6sAcir2rK97AxHFeYJcYTHfxm6PKA1GzRxcrznfE67QW",
+	"t1ZUiioaK/7Ae+b6CZwFlOLuC5cNzL6YapOJJz38/56YZGLf/2e3J7DNn/8HVev+1//f64n/vSMOxdPd",
+	"HjNMx33P4dCgA8lZUVox0hcKPUIBhFy4eVEo5w7Q4x+ilACSwb27Ym0X1oHxErBzjT9zwMatUXzOqPir",
+	"VIyDivjmRGh85WBgaoVhQkCFArTkne7jzaB0HcMsfXlHHBpiAlO5ELKu/aKn2O8EtIMC23wdh1u1gion",
+	"ElC5Jebs8qwtmEhghShsChMHxcOcprLfOyCMkg5oOq+8tBEKQjY0o8xlvV4vYQWtGmhWIFoTOuh0v6cf",
+	"9NuwoVyb611gNw/SRm/gwcStwkdARK9NiKA9vCN3/RKF7sVhvzSHU2BYmzqaxusZkrU9c/J6D3K7+1AA",
+	"T9RYe6VOyBVR3CmJr0/TcI+JTWoVahWa+rZrFb6HXEtGpmKhFNirNpDjwEgtUax4WdYl/iDiphsxkrpy",
+	"hNrspy08uct5pdKeEtJRP6V14EG8hZAkyahq2CeCOUl3pKupF7TXPLOtuz/C4VPrbRX4+wEVGFwFcQAL",
+	"mqv7ObgAaBkmJ0yrzf77ndjr0A5PkgRxpi006qFzHmM9GIwt5ypEfrxIfJ8AzMBsjsCknPXTWCfXwQWG",
+	"HbmXY0CggTfiXuviL2khSVuL4jylyNOinuNlpm4660U+HyK1pY5XAEHwfAqBs76U5KbEuk1sxoBqg4ky",
+	"I8SPikhRXkRDSLjdODUqvjE8nLosmgmgEYwgWy89JzTmwHjFyT9AumsyPv2mFXhm6LgyR1mEVtlctU4g",
+	"gJDZGVZ7gSImcgRvzKmpH6AAheeh9sS/VVRK1k7kfmhtxqfaq9qAv4zdWi5UnfuZ0ctLOjdijACaqxiq",
+	"5lJ11+khbtYn1QDvBUHrPW9gC0zrHq7jBoitYOB4JUUZQuR7b4Wwq2q1JWMT1fAGWbv83Qdu6VoFmT+d",
+	"Oy9goaNfVYWbXTWqbj+onfDLb5RJQLAKhheTSAU0IbF40GVi7uayqhaYpTHVVaXZI8BDyJCcC4oexnHX",
+	"9edrK1u6K5u1g2Elt5izUGCa/hvaP/XPOSqJRk7VVn8L/tgqwN90gsEnhZBmv2XXfZ87V0e4vK4J4F9v",
+	"PIMlFRTbcN9kNrGHIiPLQNa0dsihbE3OhXXT9JyvNcuRraey2epveeYFvqStbGsqrzCxcav/9dNsBczg",
+	"A2YZGrHSTNdNECofbmOCv0O3OJ+GTW7xuMm/8xxp083nblElWseMSeDfevdi1EDIXzxCOKjAifFGSBcu",
+	"BNzERDFDqL6XDSbTFaGBSBgh9M5Gfg3vgyvTECsHW2pJgFS41yVl2RiFkUR1JaezSkEj6TnhKLaM92Cu",
+	"i/ahgyqKgbnW9xnkSuqFwBZgbf/CjnhtsFxHTKQpK+XIfbwHTkAaAso8qC4EjvuBNyTzqa0VdGqAzEoc",
+	"hVD0jyQUIIvmUheKlENhbEKQS8BSPibttFbiXM0a2J0nPaqMgUzHVFtN2kkv+TrQneTZMdm/wWl+rbPk",
+	"Wu8IHNdPolfStxb36VnkOWxuyO4PGVA1XjKvJd1PLBlsBrrxkMSqnVMlnd5bUB+pASGqy7fMt8g+1KzH",
+	"cS107DNIWjq0T2FHfLQPwfuD/drhog9tM+GobBZqI2tVKL9LThTSDKiSQHg699dE07SLLeriLLLOp7ff",
+	"UMOiPL4D3QCMokvcFRfzLNHPNhNO+d0i5AyJFWQ7AlopQi9JsCMpQoZlal7Xiv2SiDNR8C72/BgYisGs",
+	"adNI54F86J+L077DYZ8cg3txdiWtG1uhg1u4W41yt32ljlaFNxQreSOGmb411QLEvXYk+EpR6XMF/nub",
+	"+t4WfbpfmajseMzhNwwolohgMDDgNPEDOpGXspHYwEg4lPNpGNGrW7KRRN3cr78PAjQXsiypMkfoEiwf",
+	"zdDiUJjcIcowmHpTWXamXPNJBJn/0CdBNfigWEIrtnyPwQSqa4HOnGxB3zySQJAW9eOf7JAuEw7yoc2c",
+	"29v2cckUbw6P/nL4/Pjk3enx0QnWCoC5icZPtDevtnkZUTR04EDHw5BYnru9vQ7bcwMET1WRiIkN0fnr",
+	"4mGY8duT7x5xqYyXUQHZO8HpiUAElPXCvUFO0I0DQXmonZuBuTEw2EgkpAlQpBAU9r6Y1XYMPT4RNLH0",
+	"zFU65TjSH7BevJEBT1BRDvuRu2LreiQ8uSFePzD8BmYKVJVAu95BDz3SnYzlMj4/4m5AG2fCQMG0doDI",
+	"Z2txWdsO1Bfo7zeVRo/YQWVsMzC8i6GLSbosdPBgGTkUOmFXkzVlebZuPgksy7d2CObJp6/Jq6qhLLwm",
+	"rvRsQxwMUPECgARQEhyC2EgREyZuia/xPQk631b/H6tqgp+PNYD06R/35+QnO0y5GkCigaXoV5i0hK2V",
+	"rLxa59UDZwG9bZ2r9lD8oIanlkD7ZCPcTMlzVAWPAA9gNB8rf6kaW9gKeb4djXShZSWKSqNBaWvxrbyQ",
+	"pzByJk4v9ajJxF9sU2mTiWeyRsv9uQUgt4EJBbholBe1KpVp/JAav51DyWDOfJFqmv0lnEpTZsHap47P",
+	"Lu3+KBmnYKJqxYqJHJiVVrtZTPyhRnjf/nAGpJeGe9eRalFMJGKT5uJhbe3UPfKP5S3nUC4eopn0aEdw",
+	"/2k5MPSppFNlE7TtwhpnK/XAiQIKjVHnnwG6ErkeIFGn1mNNbYz12ECDCt3gwzLUN0Nm0FdfHYXNdDtf",
+	"fSUOxVCW6Q4j9KMRwJ14g5nAfejoJHZ7fxQP1dXMX1JY6ZP9Xk88JK74aEccJmXmA3MJEbTkGxVhYSkx",
+	"UzWwOWtIoaL3WLg92e/9n4yhwKVwczdTBiQEEgYeerrf29sRycK8qeZNL1Wcc7dBdlahem8RCwM6XfAH",
+	"l5NIauXmVeMQPyMejZADtttLFgkeKckAHVmKDQIA6baG0wIJXwewHsheiwtumVcPn+73njwigp348+RJ",
+	"dTofIqaNF4q5P2b9wbzXe1LoEv6v8mQJuqQdA/Bhb/jhLtsaJJlR1fLCsL20nSnj+GQNjP8KHHkiAUCH",
+	"1Eqe+9MLJ11o4xolyyz05mpfxgdBTcfmpbrpi/wXMdjybw+2+mKw5ef27j//+vdgS/wGiCLaQZuTmXVO",
+	"D6n/QuxE7e1w7sJJ6kFrSlHuTSykpptSFBb+TQW80bm1EMpAhuJh0iXE36nktOKWdGFXwQbsYEbxkb8Y",
+	"v4ofJsqspBOvnuun+1BNDNbNCHpisjlv/EnCVN2UOl7anGs4z+uH3H3vIYf+KNCQeOOf7u1nwqvrtpb1",
+	"ovM1jQBRQyVkOdVN0x5gt/dE/JoYd9rfLEqysDV4DHXD8E/w3tw4Ptq0lr3dXo8+zQfX64dw9Q/S2WA2",
+	"a04P7cADOdMXkn7BJpGNhAC9LCZiNh+ytoCW4wnJwzfxD3T10GWKbDIClsWTgcx/ictDw9/WVaUOSNdd",
+	"VthWwuyJae/Q6hrm7CaoGddK1Ho8aShKqVuKiboq1KxJDB2QFCHFlLzcfj9IlDJIV2o184oG5mGaTp9R",
+	"enX+2F8JOdPb/ODOQk6r/FEEEk42+YETjRyLHAZ/Web84ZgevyOSrQ8KfWW9ue6lOH8FYn7aNeTJhv58",
+	"l4DLOPdGJqj7yQJpUeTsI06xxJ1CEjIR6WWZ7wjoiywk4C3i00hoCqdg5kblVCY4YxAfiHOj8/OmVk6Z",
+	"QvkTdETKkF9dQFXADuTwDLJrz1H8VNEmCsAh8X6g7oAGUuW39SerzbtKyQuVw/OA4Ki84eP/gtwP/ux2",
+	"BM8HVt26RdZUC/aTeE77EvLuS+1mlVy8klNFgCe1rfw/HQsRoc3I7ojDgQn3A7hnIhgDrMzE68gCxBl+",
+	"KSZwe/UhfWdW2wtvM1pO6Qm75BoZtpf953hBUdsMTlgWq+TMfNILcp/2xy0f1Aheg15tSDIFs5HRWpxC",
+	"eJc48T3I4G4N8nA/hHNANwLcu8wPGz5soO037Gc8UtrhqdoRLxTEcHjj2LLdCYscGDZRG2uFq+zlsvbE",
+	"ggBGdxy0Ar3mUi74eCJX0Wbc2kF/QonhoKT2dj9K6omf2WArE4Mtf8X8L/0D4Hr0P+yK30CE0wqoTdGF",
+	"VrF5jKrHCmNN9ULs7ffE1B2I/R40UkSsC8jcB9nltykeC7zaXo4Hf4i/LWDqe6lOcx6YpUnPaltuz7RZ",
+	"nbcu4xOsgMD8AypQm7SAY4PC9UBwNDEYzTGB4/DNy4Ehvagzgx7XxIJn2R++ixZuB3pYxG7CJCMho4EG",
+	"5udtxup5etelPxFiuCqDmZCR1yHyOTit3gRLJizmCPN0K3bzkn2MHBCEw0TOUKc1QWEV3gQWtPVsMAdq",
+	"gBuwlo3ahgKLrf6Wv69b0XwugCk8jjCr6BIcaSMr/bP6LLyCJ8dHr0+e3cQryOv5lF5BwR/doUaJLpgq",
+	"gCJHG3sQky9Jw0uSc4eL1JlF/asQMwudMjFqFQYcGC/PMPvNlOAPcMiEEVcZXsxbY5HDDp7UTdI7EV3b",
+	"QHR2EE0gR2xgEJTnABOUsICH4oBJ5++eN5hwpgQMkvvJeSXibV3lqCuLvJwj4zhVRZ56EPkd8iIOzAe7",
+	"EfmuMu7zip8QN3K9o/AbOvgnPMQdOQvD+PRBGOOLy/CXLb5N17sMKYRFymZCr5u4DQHa7WYNG6Q4OT58",
+	"9vfkVAVjh4Dq0tS5mTYQ9fPnzpZy8cBrgLrwKusrS44JL/CUKhm9lwRz/EB/AFoVfCZ8gkIGnq1X2qiM",
+	"gdJzfBux2HI2vpABBUWMXH2LZBF6tPwqpeTsDEzUGaJgwMbFAD7m7bYD4ZQS+Vg1b6LyTSO1kILIBAo6",
+	"0Zp6keeK3r7LMoTNgHV4Ku5ChENDp5qXF7qLTOzlx+bJpSf5cTGR6/3fq6cvCzCb5CSMpHZA2UDOmOZc",
+	"gI1KLXFaafYswXmUpGHvwFDeuDXljvie346XhutD2wB03kgI/Vk4E48zowOSsFCmsKVCjjT294btYPzg",
+	"wPg32QZNLkAokVuH5IvL/z42gns/MuHrYIBv3Ty39cc7P/60oE35qkzgrKs8GvEbvPl5r+mrq1csnE+S",
+	"CHd93cZeK9huMGp/q7koH3NXo9jq8IhTx24vPLzSXKJHH4fWLumYEYJJRaFmlGO1aiEWEooPIDph5xgW",
+	"DqC/RaWLcyeGytv0OaXxAKA2bF8exGjyWUJyAMzghdcJMd7TF7oh37VRmrG4Ey3bQlFSjQiaWDq+ptYb",
+	"9+m5Jx3mW9yhfrXyrXVtsfwfb1/uBFB7JH5jxXC+gByCtZdjxVyU82YSzMVIvPeQMumJJK0kZKixcpMJ",
+	"OWcXmynR+zM3DUToXB8cL1i0ivDvfmAnqBAG8knJ0YnOpGzVG2ZH3VEmca7UzB8uTF8u/X49BMWmaPs1",
+	"8kc3UGryI1lM1PaRNU1tq9zP21464SayBvSkYoJZIPxR1P5YLvrhL3SpLK8vvcAPHO5r36tdA5Njqrmn",
+	"2htqcOINrTWKlX/sTpu8+vHXeVQm9vLOVCo3adVR3waHxyP6YQoVK0pRP0qS3/uhiC6HKoCck2T9E9SC",
+	"IBG86L9OnoRBBoaf5IDJjjizEDjC0a4auCKZmElqoqTLVv8IVqi82HBUUfmM1K8wb6+HoQ7Gk4aMQV1D",
+	"A6h1+tIpbN16fWk5HyNA4AgSbRzopXlABKiaO32hDiCMP501C4HOmQToRg7dhhqz1dopKqPY6m9N3fhd",
+	"b3e6+4d/jnenk9He0P28Ozr/evqHi6c/XX1IRRXoTvJKT+fTJOM9EnWXaiQOaNJQwQir8qxgv7duEciN",
+	"uxex32tP9AkUFTeq9uP8v4f/2N3+44//6G3/8cc//boL/4f//LrX6z360//a6vR53R3U3EQ276V+phfo",
+	"7rgIqxFw3SM78bP9SG4SmlJ9nvmWZyeHr06PXt/ItxqXcj85l/H74mEy7/fKu3SbEy+9Ijqj+sx7SLwc",
+	"mJB5KVYSL2tlSmh0fUe5l36rBoYSL+Mu2po8wegOcvpndTu5mO2ukbfvYA3jf8nHTPLMwx26YUZmE1vl",
+	"3TgnM1RqEEwnN0XYhFkTQFTpnTfYsMUfsmfH3x2fHXc07cYnUXf5BPio19IR44OBkHdgzxHsqaQ94W9e",
+	"08hCmsU2Pxm6WbSMPNr0rWsR/1ep04noTxP9NDD+nxNdnh+f3QVRroHzX6XK+8H10/w/EUb/50Qvv093",
+	"QbDrsfpXabYWi5+m++kA+D8jChnelrug0h0j8a+SeA3SPo0c4fXXaUNfPf7q5sQ8NAsYorOU7n/0rYZt",
+	"vpMD043dD1V2aWvNdgvZCL91XZukDN4jsghvLmXrms8OzMOnu09E7v/0rrH2XSXrsWL41EfkP7J1gqQL",
+	"DaEioBA6ncUhF5Y8cOLo9cmpmNVqVEFOro4oQaDyQ0UWkQ+hWZ+K3Njm3cjOTUQJfHvyXdpvG5I/wE6C",
+	"PGmEVnjCSarvQhkEd16LqcNwWvjP3c3a/CetxQ6nSetRzJ7t6PMNQDXRVTbVZt6oNrwht0AFy4vSHMuB",
+	"CZ+BRqp9dKj5YcVM1WEgcEgl/VYxErnAROoGQDj3/eJL7c7fQcX6u8pe5kk0E22oB5ACeQ6lA7ICgN3R",
+	"vKq6m/AHNvOFedwC83h9eic63ObeER2y4u16xZobQnwh9ceR+u0dUPqa2m60teGOdznFz5LSOahRhP7D",
+	"4FwpbTGfYrX3vK62+luPQQuhaa8C010oo5yj3GlZavgp1sAVykH8nvx7L5SsmkmHg/FUj832fAYwBoTL",
+	"WHl2NJPOXdq6xDFjaWE66OG8c0hsHlxVqs4Sbh8LLgIfHunxvFatEQvw+28Y1MtZKnGk2NxIFg1kP5W4",
+	"hnS8U6ZU94BYqJX0x+Y56lrUtmpN7UzJaccw31kz3q68DEmqbdxSz217aYjsrcViXabrGlVfcPgbgZY0",
+	"FOUhuWcUEUzXiY92jHQSMwkAnIeGjOvsGC2+0zHgt3ZIGs5UnrML1o5EdCA6diBOJUM0JQl86ZZG79Ma",
+	"ArUT8AKVnKqqdCePZCMr2zXIazO0EvOBIDMXevW0MhraweilSDWmO6RfstOpqgvVdZNwb0M1A+06Z0H4",
+	"rY7hcNQnJxZicFgl63mB/+20M5OwsXDNKSh60B09HpjhfOEyMdQlzKP1oQcuE/XcYGrwS0O9RpKEjxzT",
+	"NtoJzrrcET9gX/QmhsXbCR1eR8sQcyT9Q8xRnKo2A4C10WBUrUkR7+WUCgp58zGHAHD3UWldtlklDTKf",
+	"OUYaQ7GXXHgmyxzS1pDDDUGChMp/1sBoOr4UktsocaqYyKZ9s2L2tym59Agrc+duIsY2BixCmeg0xkSF",
+	"nx2/jtDxA4PdPXiwjN/HGzdV0yGU/UDyaFMpLlqjx6kFTMat9AF/NMc8CedV7xpzJfoCf0cT4QSKYt5Q",
+	"UBMAompZNHCDuJ8t1+flvwCH04UfaGt3sJXxBF6Wmd/un1TRvCypalYJCS2qW/FgrOc2FnaqRXeI1K0S",
+	"4whabtEWM5vE/XCMmG3hnAHQCpUq0rH0f4YMxrRqU4ZisVizTuffy2xpBiZcGCp+l8lGc5eaGJOnj9k6",
+	"fAZLi5tk6stLheV0L9fQ0YPqkAx7DKU1IhiO8lcqqbVJ+DqVjayOTS3ImU8SK2sslxZVsvEM3bVGw8c6",
+	"Rnvjj7qxjR7FejUr5GxG7eIJ6iATwwUfjWRg/3aXJIOKGGi5Zs1I1coUkEihhtpIP5iXwi5hwl5dcAdQ",
+	"+Itbj/dmmko/ZcqWuoB3t/PrFQm2iAPgMNmKKEt5aml9dsLpSotl/VRTcdjFvvnBS4y4qRbQAwxfKU46",
+	"okAnahbw/b6QWHEWv5P50wnl5GI6b1Qm3Mw2aPz7lZzr4pyaBUXreqwab/o/EfnI1kNdlstM+Htb0g3o",
+	"EoIE2kb1S3DMh6qyZox9ubn6OeG1VA9/A+WFqLNKsETedozyV6sLLKLB9Cs4F4wZLppLu6LYHvkn1ijL",
+	"DCHYQta1qba3qukF2KbVIQ+xpT2zBLCKUl8TORjIUbEj/m7n0J6n5oxYfi4LZUJwyGFOFNWFfn7Lk2ED",
+	"qIPPcMwPdbfTk1MxVaWWvLAWeGDgFZxkykVO8YMvPddqklDitZ/kIhHP1ENIk24fQc5wermtz5c/Laxh",
+	"2SiLiTYtNX4lrtml0ntLiE0p4nwPHDASE3VntBAepPwgVe79w5Be69ZpLMnQxdw1dooLZq2cVAj0kHUP",
+	"j0fOXWvdVBU/ujIEPLRmgMqO+XXMbOC8NRSrpUJ1dWXR81J3iWtsYx+vScKqSUx6E6cvLmVTTLzu42aq",
+	"aDLoLpCJWl3Yc7XyMbfW8ln6XGQRfeE1beRJXLV+rmZNKhfAudlmVPi9jZyGqMrl2bTncF+H1p5nXPKj",
+	"C5Il4F5YJQqMsVHPdQ9gRGaN8AIPL+dOsQQ0haoqFMGrW4eV+hR3uuZrpDiTWTTztom5sLAQylznU7vy",
+	"neFabTq9BQIMvHHlp7wyRCndBAy5LtUFvQio+nj1pi/Gtb1sJhlUc4MYpP3xFvfcqQ6iggXQMfifwc1L",
+	"jhE7b0BlKeWCU9gJBGNlydKUl7pc6x5xjZeRrCMiW2UG3jRA1aAhjlXi5K8R0HqVlgvXqC5V7Ex7JTAQ",
+	"KWU6VAwddXlpjJ2bQgGhUymLD153RGi8IJFW2RXOpWOcV+qSpriGTbWm1jHAS/C8NAvEufBWigOWof3A",
+	"iCsxlpWY2Cr1aK1+BzK0tD+D13OUlXahmNye4B4vDX65Xg14i2bqUl8VL6HGtZ2bUvxkhw49x2iA2Bpw",
+	"nLwcW/lOtOmvlzxegUy8vq4fuBa6XEDmiak0crx6b7xGD17Kq+1Gjp/Xdj5DZ+WSOy96X8FlmCV/CB66",
+	"DD1sWXSLZcEOz8IRzNiT+aNf2ZL3K8kUD79JfFlZy+GURQMmHQusjHQkNgmyVPHNErU1I3Ux69JGM7Rd",
+	"s2jXZVsJlgKYOq2lKF5xyFIl31YWfU9ZzIQPLx6vhbXOOlpd/5Jquqh4RRceea/jUCsKXNaVHhYH/WaV",
+	"1+A5Sg9Cqh9lS/pM1lJOspZekS0J/mxVMGctMZp1irtsSThlK5ImWxIO2Qpvz9rMN1tic1kn78pWOU22",
+	"zB+y1YucpVfux99+/O2/AwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -92,6 +92,14 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
+	// DisableAdministratorTotp Disable another admin's second factor
+	//
+	// For an admin who has lost the app and the recovery codes. Ends the admin's logins, mails a notice, and is audited. Use
+	// `disableAdminTotp` for your own: 409 `conflict`. 409 `conflict` if the admin has no second factor.
+	//
+	// Corresponds with DELETE /v1/admin/administrators/{id}/totp (the `DisableAdministratorTotp` operationId).
+	DisableAdministratorTotp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListAnnouncements List announcements
 	//
 	// Lists drafts, published and archived announcements, newest first.
@@ -140,7 +148,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
-	UpdateAnnouncementWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateAnnouncementWithBody(ctx context.Context, id ID, params *UpdateAnnouncementParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateAnnouncement Change an announcement
 	//
@@ -150,7 +158,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
-	UpdateAnnouncement(ctx context.Context, id ID, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateAnnouncement(ctx context.Context, id ID, params *UpdateAnnouncementParams, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublishAnnouncement Publish an announcement
 	//
@@ -168,11 +176,42 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/admin/audit (the `ListAuditEntries` operationId).
 	ListAuditEntries(ctx context.Context, params *ListAuditEntriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// LoginAdminConsoleWithBody Log in to the admin console
+	//
+	// The console at `/admin` uses it. It does what `loginAdmin` does, with the same body, limits and refusals. The token is in
+	// the cookie `showfloor_admin`, which requests below /v1/admin may send; the rules are those of `loginConsole`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/auth/console/login (the `LoginAdminConsole` operationId).
+	LoginAdminConsoleWithBody(ctx context.Context, params *LoginAdminConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LoginAdminConsole Log in to the admin console
+	//
+	// The console at `/admin` uses it. It does what `loginAdmin` does, with the same body, limits and refusals. The token is in
+	// the cookie `showfloor_admin`, which requests below /v1/admin may send; the rules are those of `loginConsole`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/auth/console/login (the `LoginAdminConsole` operationId).
+	LoginAdminConsole(ctx context.Context, params *LoginAdminConsoleParams, body LoginAdminConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LogoutAdminConsole Log out of the admin console
+	//
+	// Ends the login of the cookie `showfloor_admin`, so that its token and the tokens with which the admin impersonates are refused
+	// from now on, and deletes the cookie in this browser. The answer is the same without a cookie, and with one that isn't valid.
+	//
+	// Corresponds with POST /v1/admin/auth/console/logout (the `LogoutAdminConsole` operationId).
+	LogoutAdminConsole(ctx context.Context, params *LogoutAdminConsoleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// LoginAdminWithBody Log in as an admin
 	//
 	// Returns a token for the admin operations, valid for 8 hours. Other operations refuse it, and admin operations refuse
 	// tenants' tokens and API keys. A wrong password and an unknown e-mail get the same answer after the same time: 401
 	// `invalid_credentials`.
+	//
+	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -193,6 +232,9 @@ type ClientInterface interface {
 	// tenants' tokens and API keys. A wrong password and an unknown e-mail get the same answer after the same time: 401
 	// `invalid_credentials`.
 	//
+	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
 	// - Too many attempts for one e-mail address from one network (IPv6: /64).
@@ -212,6 +254,120 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/admin/auth/me (the `GetCurrentAdmin` operationId).
 	GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndOtherAdminSignIns End all your other logins
+	//
+	// Ends all logins but the one of this call. Their tokens are refused with 401 `token_revoked` within 2 seconds on every server.
+	// No scope is needed.
+	//
+	// Corresponds with DELETE /v1/admin/auth/sessions (the `EndOtherAdminSignIns` operationId).
+	EndOtherAdminSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAdminSignIns List your logins
+	//
+	// Lists the logins whose tokens are valid, newest first: 50 at most. A further login ends the oldest one. No scope is needed.
+	//
+	// Corresponds with GET /v1/admin/auth/sessions (the `ListAdminSignIns` operationId).
+	ListAdminSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndAdminSignIn End one of your logins
+	//
+	// Its token is refused with 401 `token_revoked` within 2 seconds on every server. The login of this call can be ended too; this
+	// logs you out. 404 `not_found` if you have no such login. No scope is needed.
+	//
+	// Corresponds with DELETE /v1/admin/auth/sessions/{id} (the `EndAdminSignIn` operationId).
+	EndAdminSignIn(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DisableAdminTotpWithBody Disable your second factor
+	//
+	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with DELETE /v1/admin/auth/totp (the `DisableAdminTotp` operationId).
+	DisableAdminTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DisableAdminTotp Disable your second factor
+	//
+	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with DELETE /v1/admin/auth/totp (the `DisableAdminTotp` operationId).
+	DisableAdminTotp(ctx context.Context, body DisableAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminTotp Get the state of your second factor
+	//
+	// Returns whether your logins need a code, and how many recovery codes are left. No scope is needed.
+	//
+	// Corresponds with GET /v1/admin/auth/totp (the `GetAdminTotp` operationId).
+	GetAdminTotp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginAdminTotpWithBody Begin to enable a second factor
+	//
+	// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+	// `confirmAdminTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+	// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/auth/totp (the `BeginAdminTotp` operationId).
+	BeginAdminTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginAdminTotp Begin to enable a second factor
+	//
+	// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+	// `confirmAdminTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+	// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/auth/totp (the `BeginAdminTotp` operationId).
+	BeginAdminTotp(ctx context.Context, body BeginAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmAdminTotpWithBody Enable the second factor with its first code
+	//
+	// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+	// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+	// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/auth/totp/confirm (the `ConfirmAdminTotp` operationId).
+	ConfirmAdminTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmAdminTotp Enable the second factor with its first code
+	//
+	// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+	// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+	// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/auth/totp/confirm (the `ConfirmAdminTotp` operationId).
+	ConfirmAdminTotp(ctx context.Context, body ConfirmAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenewAdminRecoveryCodesWithBody Replace your recovery codes
+	//
+	// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableAdminTotp`. No scope is needed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/auth/totp/recovery-codes (the `RenewAdminRecoveryCodes` operationId).
+	RenewAdminRecoveryCodesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenewAdminRecoveryCodes Replace your recovery codes
+	//
+	// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableAdminTotp`. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/auth/totp/recovery-codes (the `RenewAdminRecoveryCodes` operationId).
+	RenewAdminRecoveryCodes(ctx context.Context, body RenewAdminRecoveryCodesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ImportCdnLogsWithBody Import a CDN's access log
 	//
@@ -282,29 +438,38 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/admin/compliance/overview (the `GetAdminComplianceOverview` operationId).
 	GetAdminComplianceOverview(ctx context.Context, params *GetAdminComplianceOverviewParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetAdminComplianceRecord Get a tenant's compliance record
+	//
+	// A tenant without a record has the defaults. 404 `not_found` for an unknown tenant.
+	//
+	// Corresponds with GET /v1/admin/compliance/{tenantId} (the `GetAdminComplianceRecord` operationId).
+	GetAdminComplianceRecord(ctx context.Context, tenantID TenantID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PutAdminComplianceRecordWithBody Replace a tenant's compliance record
 	//
 	// Replaces the whole record, and stores the admin and the time of the change. Under legal hold nothing of the tenant is
-	// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `conflict`.
+	// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `legal_hold`.
+	// Revoking keys and secrets, and archiving products, is not deletion.
 	// REJECTED alone blocks nothing: suspend the tenant separately if necessary. Audited with the record before and after. 404
 	// `not_found` for an unknown tenant.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
-	PutAdminComplianceRecordWithBody(ctx context.Context, tenantID TenantID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	PutAdminComplianceRecordWithBody(ctx context.Context, tenantID TenantID, params *PutAdminComplianceRecordParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutAdminComplianceRecord Replace a tenant's compliance record
 	//
 	// Replaces the whole record, and stores the admin and the time of the change. Under legal hold nothing of the tenant is
-	// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `conflict`.
+	// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `legal_hold`.
+	// Revoking keys and secrets, and archiving products, is not deletion.
 	// REJECTED alone blocks nothing: suspend the tenant separately if necessary. Audited with the record before and after. 404
 	// `not_found` for an unknown tenant.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
-	PutAdminComplianceRecord(ctx context.Context, tenantID TenantID, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	PutAdminComplianceRecord(ctx context.Context, tenantID TenantID, params *PutAdminComplianceRecordParams, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetAdminDashboardGrowth Get the new tenants per day
 	//
@@ -315,7 +480,7 @@ type ClientInterface interface {
 
 	// GetAdminDashboardKpis Get the platform's key figures
 	//
-	// Returns figures as of now, over all tenants. `monthlyRecurring` is empty until billing is connected.
+	// Returns figures as of now, over all tenants. `monthlyRecurring` is empty until a subscription is paid.
 	//
 	// Corresponds with GET /v1/admin/dashboard/kpis (the `GetAdminDashboardKpis` operationId).
 	GetAdminDashboardKpis(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -482,7 +647,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
-	UpdateAdminPlanWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateAdminPlanWithBody(ctx context.Context, id ID, params *UpdateAdminPlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateAdminPlan Change a plan
 	//
@@ -496,7 +661,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
-	UpdateAdminPlan(ctx context.Context, id ID, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateAdminPlan(ctx context.Context, id ID, params *UpdateAdminPlanParams, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ActivateAdminPlan Activate a plan
 	//
@@ -515,14 +680,15 @@ type ClientInterface interface {
 
 	// ListAdminTenantActivity Get the activity of each tenant
 	//
-	// Counts of the last 30 days, newest tenant first. Tenants without activity are listed with zeros.
+	// Counts of the last 30 days (UTC), today included, newest tenant first. Tenants without activity are listed with zeros.
 	//
 	// Corresponds with GET /v1/admin/platform-activity/by-tenant (the `ListAdminTenantActivity` operationId).
 	ListAdminTenantActivity(ctx context.Context, params *ListAdminTenantActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetAdminPlatformActivity Get the activity of each area
 	//
-	// Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days.
+	// Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days. Each of these periods begins
+	// with a whole hour.
 	//
 	// Corresponds with GET /v1/admin/platform-activity/overview (the `GetAdminPlatformActivity` operationId).
 	GetAdminPlatformActivity(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -540,7 +706,7 @@ type ClientInterface interface {
 	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
 	// up to a day. The entry stays, DELETED, with the reason. This can't be
 	// undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
-	// or PROCESSING. Deleting again has no effect.
+	// or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -552,7 +718,7 @@ type ClientInterface interface {
 	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
 	// up to a day. The entry stays, DELETED, with the reason. This can't be
 	// undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
-	// or PROCESSING. Deleting again has no effect.
+	// or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -589,6 +755,7 @@ type ClientInterface interface {
 	// GetAdminStreamActivityReport Get the stream activity report
 	//
 	// Broadcasts, minutes and peaks by day over all tenants. A broadcast that runs past midnight counts its minutes on both days.
+	// `streams`, `tenants` and the peaks of today are those of the hours that ended at least 10 minutes ago.
 	//
 	// Corresponds with GET /v1/admin/reports/stream-activity (the `GetAdminStreamActivityReport` operationId).
 	GetAdminStreamActivityReport(ctx context.Context, params *GetAdminStreamActivityReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -602,7 +769,7 @@ type ClientInterface interface {
 
 	// GetAdminTopTenantsReport Get the tenants with the most viewing
 	//
-	// Ranked by minutes watched in the last 30 days. Tenants without any are not listed.
+	// Ranked by minutes watched in the last 30 days (UTC), today included. Tenants without any are not listed.
 	//
 	// Corresponds with GET /v1/admin/reports/top-tenants (the `GetAdminTopTenantsReport` operationId).
 	GetAdminTopTenantsReport(ctx context.Context, params *GetAdminTopTenantsReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -618,35 +785,46 @@ type ClientInterface interface {
 	// ListAdminSettings List the platform's settings
 	//
 	// Lists the settings for how the platform presents itself and treats tenants. Only settings that the servers use are
-	// listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total. The settings for the
+	// listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total, `security.adminNetworks` are the
+	// networks from which admins may call, `signup.open` is whether new tenants can sign up, `support.mailTo` is the address that gets the mails
+	// about tickets, and `support.ticketMails` whether tickets are mailed. The settings for the
 	// servers' behaviour are in the system settings; no key is in both lists.
 	//
 	// Corresponds with GET /v1/admin/settings (the `ListAdminSettings` operationId).
 	ListAdminSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminSetting Get one of the platform's settings
+	//
+	// 404 `not_found` for a key that isn't listed.
+	//
+	// Corresponds with GET /v1/admin/settings/{key} (the `GetAdminSetting` operationId).
+	GetAdminSetting(ctx context.Context, key AdminSettingKey, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateAdminSettingWithBody Change one of the platform's settings
 	//
 	// Takes effect on every server within 5 seconds, for later actions only: an order keeps the fee with which it was created.
 	// Setting the same value again has no effect. After you set the default value, the setting follows its default again.
 	// Audited with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting
-	// doesn't accept; the message names the accepted values.
+	// doesn't accept; the message names the accepted values. 409 `conflict` for `security.adminNetworks` without the caller's own
+	// address, which the message names.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
-	UpdateAdminSettingWithBody(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateAdminSettingWithBody(ctx context.Context, key AdminSettingKey, params *UpdateAdminSettingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateAdminSetting Change one of the platform's settings
 	//
 	// Takes effect on every server within 5 seconds, for later actions only: an order keeps the fee with which it was created.
 	// Setting the same value again has no effect. After you set the default value, the setting follows its default again.
 	// Audited with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting
-	// doesn't accept; the message names the accepted values.
+	// doesn't accept; the message names the accepted values. 409 `conflict` for `security.adminNetworks` without the caller's own
+	// address, which the message names.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
-	UpdateAdminSetting(ctx context.Context, key AdminSettingKey, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateAdminSetting(ctx context.Context, key AdminSettingKey, params *UpdateAdminSettingParams, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAdminStreamInspections List the state of the streams on air
 	//
@@ -660,7 +838,8 @@ type ClientInterface interface {
 	//
 	// Returns tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
 	// hour with a point every 10 seconds. While the stream is off air, `tracks` and `outputs` are empty, and the history is
-	// that of its last hour on air, kept for 24 hours. The media itself is never shown. 404 `not_found` for an unknown id.
+	// that of its last hour on air, kept for 24 hours. The values of another server's stream are up to 10 seconds old (`at`).
+	// Media on SRS media servers isn't measured. The media itself is never shown. 404 `not_found` for an unknown id.
 	//
 	// Corresponds with GET /v1/admin/stream-inspector/{streamId} (the `GetAdminStreamInspection` operationId).
 	GetAdminStreamInspection(ctx context.Context, streamID StreamID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -668,7 +847,8 @@ type ClientInterface interface {
 	// ListAdminStreamKeys List stream keys
 	//
 	// Lists the keys of all tenants, newest first. They are masked: no admin operation returns a whole key. `q` searches the
-	// names and ids of streams and tenants, and the last 4 characters of keys.
+	// names and ids of streams and tenants, and the last 4 characters of keys, whose case matters. Streams are searched from 3
+	// characters on. A search finds the newest 1,000 matches, and `total` counts no more. A stream keeps its newest 100 keys.
 	//
 	// Corresponds with GET /v1/admin/stream-keys (the `ListAdminStreamKeys` operationId).
 	ListAdminStreamKeys(ctx context.Context, params *ListAdminStreamKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -676,8 +856,8 @@ type ClientInterface interface {
 	// RevokeStreamKeyWithBody Revoke a stream key
 	//
 	// Publishing with the key is refused. If an encoder is publishing with it, its connection is closed and the broadcast
-	// ends. The tenant gets a new key by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer
-	// ACTIVE.
+	// ends, with `stream.ended` (`reason` `stopped`). An encoder that began with an older key stays. The tenant gets a new key
+	// by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer ACTIVE.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -687,8 +867,8 @@ type ClientInterface interface {
 	// RevokeStreamKey Revoke a stream key
 	//
 	// Publishing with the key is refused. If an encoder is publishing with it, its connection is closed and the broadcast
-	// ends. The tenant gets a new key by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer
-	// ACTIVE.
+	// ends, with `stream.ended` (`reason` `stopped`). An encoder that began with an older key stays. The tenant gets a new key
+	// by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer ACTIVE.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -721,7 +901,9 @@ type ClientInterface interface {
 	//
 	// Closes the publisher's connection, marks the stream ENDED, and refuses its key for 300 seconds, so that an encoder can't
 	// reconnect automatically. Playback ends at once, restreams and recordings end with the stream, and `stream.ended` is
-	// sent. Audited with the reason. 409 `conflict` for a stream that is neither LIVE nor RECONNECTING.
+	// sent. Audited with the reason. An encoder that is connected but not playable yet is disconnected too; its stream keeps
+	// its status. A connection to an SRS media server is closed if the server has its API's address (`SRS_API_URL`).
+	// 409 `conflict` for a stream that is neither LIVE nor RECONNECTING and has no publisher.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -732,7 +914,9 @@ type ClientInterface interface {
 	//
 	// Closes the publisher's connection, marks the stream ENDED, and refuses its key for 300 seconds, so that an encoder can't
 	// reconnect automatically. Playback ends at once, restreams and recordings end with the stream, and `stream.ended` is
-	// sent. Audited with the reason. 409 `conflict` for a stream that is neither LIVE nor RECONNECTING.
+	// sent. Audited with the reason. An encoder that is connected but not playable yet is disconnected too; its stream keeps
+	// its status. A connection to an SRS media server is closed if the server has its API's address (`SRS_API_URL`).
+	// 409 `conflict` for a stream that is neither LIVE nor RECONNECTING and has no publisher.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -802,8 +986,9 @@ type ClientInterface interface {
 
 	// GetAdminSystemHealth Get the health of the servers
 	//
-	// Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push providers,
-	// each for at most 2 seconds, and lists the servers of this platform. Answers 200 even if something fails: `status` is
+	// Checks the database, the cache, the SFU, ingest, storage, the disk, the queue and its workers, mail and the payment processor,
+	// each for at most 2 seconds, and lists the servers of this platform. The check `workers` fails while a job has been due for more than
+	// 5 minutes. Answers 200 even if something fails: `status` is
 	// failing if any check or node is failing. Results are at most 5 seconds old.
 	//
 	// Corresponds with GET /v1/admin/system/health (the `GetAdminSystemHealth` operationId).
@@ -811,33 +996,40 @@ type ClientInterface interface {
 
 	// ListAdminSystemSettings List the servers' settings
 	//
-	// Lists the settings for the servers' behaviour: retry schedules, timeouts, lifetimes of tokens, rate limits. Settings
-	// that are fixed when a server starts, such as secrets, are not listed.
+	// Lists the settings for the servers' behaviour, such as how long entries are kept. Only settings that the servers use are
+	// listed. Settings that are fixed when a server starts, such as secrets, are not listed.
 	//
 	// Corresponds with GET /v1/admin/system/settings (the `ListAdminSystemSettings` operationId).
 	ListAdminSystemSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetAdminSystemSetting Get one of the servers' settings
+	//
+	// 404 `not_found` for a key that isn't listed.
+	//
+	// Corresponds with GET /v1/admin/system/settings/{key} (the `GetAdminSystemSetting` operationId).
+	GetAdminSystemSetting(ctx context.Context, key AdminSettingKey, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// UpdateAdminSystemSettingWithBody Change one of the servers' settings
 	//
-	// Takes effect on every server within 10 seconds, without a restart. Setting the same value again has no effect. Audited
+	// Takes effect on every server within 5 seconds, without a restart. Setting the same value again has no effect. Audited
 	// with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting doesn't
 	// accept; the message names the accepted values.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
-	UpdateAdminSystemSettingWithBody(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateAdminSystemSettingWithBody(ctx context.Context, key AdminSettingKey, params *UpdateAdminSystemSettingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateAdminSystemSetting Change one of the servers' settings
 	//
-	// Takes effect on every server within 10 seconds, without a restart. Setting the same value again has no effect. Audited
+	// Takes effect on every server within 5 seconds, without a restart. Setting the same value again has no effect. Audited
 	// with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting doesn't
 	// accept; the message names the accepted values.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
-	UpdateAdminSystemSetting(ctx context.Context, key AdminSettingKey, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateAdminSystemSetting(ctx context.Context, key AdminSettingKey, params *UpdateAdminSystemSettingParams, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTenants List tenants
 	//
@@ -852,6 +1044,46 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/admin/tenants/{id} (the `GetTenantDetail` operationId).
 	GetTenantDetail(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ImpersonateTenantWithBody Impersonate a user of a tenant
+	//
+	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
+	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
+	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
+	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	//
+	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
+	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
+	// announcements; move money or change the tenant's plan:
+	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
+	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
+	// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// 409 `conflict` if the user isn't ACTIVE.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/tenants/{id}/impersonate (the `ImpersonateTenant` operationId).
+	ImpersonateTenantWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ImpersonateTenant Impersonate a user of a tenant
+	//
+	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
+	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
+	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
+	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	//
+	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
+	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
+	// announcements; move money or change the tenant's plan:
+	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
+	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
+	// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// 409 `conflict` if the user isn't ACTIVE.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/admin/tenants/{id}/impersonate (the `ImpersonateTenant` operationId).
+	ImpersonateTenant(ctx context.Context, id ID, body ImpersonateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangeTenantPlanWithBody Change a tenant's plan
 	//
@@ -940,7 +1172,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
-	UpdateAdminTicketWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateAdminTicketWithBody(ctx context.Context, id ID, params *UpdateAdminTicketParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateAdminTicket Change a ticket
 	//
@@ -950,7 +1182,26 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
-	UpdateAdminTicket(ctx context.Context, id ID, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateAdminTicket(ctx context.Context, id ID, params *UpdateAdminTicketParams, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAdminTicketAttachmentWithBody Upload a file for an answer
+	//
+	// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of an answer or a note on this ticket within 24 hours; otherwise
+	// the file is deleted. Only the admin who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429
+	// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours. 503 `disk_full` if the storage has no
+	// space left.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/admin/tickets/{id}/attachments (the `CreateAdminTicketAttachment` operationId).
+	CreateAdminTicketAttachmentWithBody(ctx context.Context, id ID, params *CreateAdminTicketAttachmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAdminTicketAttachment Download a file of a ticket
+	//
+	// The file is as the tenant sent it, so open it with care. 404 `not_found` for an unknown id.
+	//
+	// Corresponds with GET /v1/admin/tickets/{id}/attachments/{attachmentId} (the `GetAdminTicketAttachment` operationId).
+	GetAdminTicketAttachment(ctx context.Context, id ID, attachmentID AttachmentID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReplyToTicketWithBody Answer a ticket
 	//
@@ -984,7 +1235,8 @@ type ClientInterface interface {
 	// DeleteUser Delete a user
 	//
 	// Revokes the user's tokens at once, and the e-mail address can be used again. API keys that the user created stay valid,
-	// and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant.
+	// and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant. 409 `legal_hold` if
+	// the tenant is on legal hold.
 	//
 	// Corresponds with DELETE /v1/admin/users/{id} (the `DeleteUser` operationId).
 	DeleteUser(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1014,6 +1266,15 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/admin/users/{id}/reset-password (the `ResetUserPassword` operationId).
 	ResetUserPassword(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DisableUserTotp Disable a user's second factor
+	//
+	// For a user who has lost the app and the recovery codes, such as a tenant's only OWNER, or whose account was taken over. Make
+	// sure who asks. The user's tokens are revoked at once, and the user gets a mail. 409 `conflict` if the user has no second
+	// factor, or hasn't accepted the invitation.
+	//
+	// Corresponds with DELETE /v1/admin/users/{id}/totp (the `DisableUserTotp` operationId).
+	DisableUserTotp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RetryAdminWebhookDelivery Retry a delivery now
 	//
 	// Makes another attempt at once, in any status, with the same `X-Service-Delivery`. If it fails, the retry schedule
@@ -1031,7 +1292,7 @@ type ClientInterface interface {
 
 	// ListAdminWebhookDeliveries List an endpoint's deliveries
 	//
-	// Lists deliveries newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
+	// Lists the newest 10,000 deliveries, newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
 	//
 	// Corresponds with GET /v1/admin/webhooks/endpoints/{id}/deliveries (the `ListAdminWebhookDeliveries` operationId).
 	ListAdminWebhookDeliveries(ctx context.Context, id ID, params *ListAdminWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1067,6 +1328,44 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/auth/accept-invite (the `AcceptInvite` operationId).
 	AcceptInvite(ctx context.Context, body AcceptInviteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// LoginConsoleWithBody Log in to the console
+	//
+	// The console at `/console` uses it. It does what `login` does, with the same body, limits and refusals. The answer has no
+	// token: the token is in the cookie `showfloor_console`, which scripts can't read (`HttpOnly`, `SameSite=Strict`,
+	// `Path=/v1`, and `Secure` if the server's public address is https). The cookie expires with the token.
+	//
+	// A request below /v1 without an `Authorization` header may send the cookie instead, together with the header
+	// `X-Showfloor-Console: 1`. The cookie is ignored without this header, and in requests that a browser marks as coming from
+	// another site. Programs use `login` or an API key.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/auth/console/login (the `LoginConsole` operationId).
+	LoginConsoleWithBody(ctx context.Context, params *LoginConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LoginConsole Log in to the console
+	//
+	// The console at `/console` uses it. It does what `login` does, with the same body, limits and refusals. The answer has no
+	// token: the token is in the cookie `showfloor_console`, which scripts can't read (`HttpOnly`, `SameSite=Strict`,
+	// `Path=/v1`, and `Secure` if the server's public address is https). The cookie expires with the token.
+	//
+	// A request below /v1 without an `Authorization` header may send the cookie instead, together with the header
+	// `X-Showfloor-Console: 1`. The cookie is ignored without this header, and in requests that a browser marks as coming from
+	// another site. Programs use `login` or an API key.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/auth/console/login (the `LoginConsole` operationId).
+	LoginConsole(ctx context.Context, params *LoginConsoleParams, body LoginConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LogoutConsole Log out of the console
+	//
+	// Ends the login of the cookie `showfloor_console`, so that its token is refused from now on, and deletes the cookie in this
+	// browser. The answer is the same without a cookie, and with one that isn't valid.
+	//
+	// Corresponds with POST /v1/auth/console/logout (the `LogoutConsole` operationId).
+	LogoutConsole(ctx context.Context, params *LogoutConsoleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ForgotPasswordWithBody Request a link to set a new password
 	//
 	// Mails a link that `resetPassword` accepts once, within an hour. An older link becomes invalid. The answer is the same,
@@ -1094,6 +1393,9 @@ type ClientInterface interface {
 	// A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
 	// suspended tenant get 403 `tenant_suspended`.
 	//
+	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
 	// - Too many attempts for one e-mail address from one network (IPv6: /64).
@@ -1112,6 +1414,9 @@ type ClientInterface interface {
 	// A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
 	// suspended tenant get 403 `tenant_suspended`.
 	//
+	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
 	// - Too many attempts for one e-mail address from one network (IPv6: /64).
@@ -1127,7 +1432,8 @@ type ClientInterface interface {
 
 	// GetCurrentUser Get the current user
 	//
-	// Returns the user if the token is valid. `getIdentity` does the same for API keys too.
+	// Returns the user if the token is valid. `getIdentity` does the same for API keys too. `impersonation` is there if an admin of
+	// the platform acts as the user.
 	//
 	// Corresponds with GET /v1/auth/me (the `GetCurrentUser` operationId).
 	GetCurrentUser(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1135,7 +1441,7 @@ type ClientInterface interface {
 	// RegisterWithBody Sign up a tenant
 	//
 	// Creates the tenant with a trial and its first user, an OWNER, and logs that user in. 409 `conflict` if the e-mail is
-	// already used.
+	// already used. 403 `signup_closed` while the platform's setting `signup.open` is false.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1145,7 +1451,7 @@ type ClientInterface interface {
 	// Register Sign up a tenant
 	//
 	// Creates the tenant with a trial and its first user, an OWNER, and logs that user in. 409 `conflict` if the e-mail is
-	// already used.
+	// already used. 403 `signup_closed` while the platform's setting `signup.open` is false.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1158,7 +1464,8 @@ type ClientInterface interface {
 	// At most once per 30 seconds and e-mail: 429 `rate_limited` before that, with the seconds to wait in `Retry-After`.
 	// Answer and limit are the same whether or not there is a form for the e-mail. Beyond 20 sign-up mails an hour to one
 	// address the answer is the same, but no mail is sent. Beyond 5 from one network the answer is a 429. 503
-	// `mail_unavailable` if the server can't send mail.
+	// `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting `signup.open`
+	// is false.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1171,7 +1478,8 @@ type ClientInterface interface {
 	// At most once per 30 seconds and e-mail: 429 `rate_limited` before that, with the seconds to wait in `Retry-After`.
 	// Answer and limit are the same whether or not there is a form for the e-mail. Beyond 20 sign-up mails an hour to one
 	// address the answer is the same, but no mail is sent. Beyond 5 from one network the answer is a 429. 503
-	// `mail_unavailable` if the server can't send mail.
+	// `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting `signup.open`
+	// is false.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1206,7 +1514,8 @@ type ClientInterface interface {
 	// e-mail replaces the previous form and its code. The answer is the same, after the same work, whether or not the e-mail
 	// is already used. If it is, the mail says so and has no code. At most 5 sign-up mails an hour are sent to one address for
 	// requests from one network, and 20 in all; 429 `rate_limited` beyond that. Beyond the 20 the stored form is deleted too.
-	// 503 `mail_unavailable` if the server can't send mail.
+	// 503 `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting
+	// `signup.open` is false.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1219,7 +1528,8 @@ type ClientInterface interface {
 	// e-mail replaces the previous form and its code. The answer is the same, after the same work, whether or not the e-mail
 	// is already used. If it is, the mail says so and has no code. At most 5 sign-up mails an hour are sent to one address for
 	// requests from one network, and 20 in all; 429 `rate_limited` beyond that. Beyond the 20 the stored form is deleted too.
-	// 503 `mail_unavailable` if the server can't send mail.
+	// 503 `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting
+	// `signup.open` is false.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1231,7 +1541,8 @@ type ClientInterface interface {
 	// Creates the tenant with a trial and its first user, an OWNER, from the form that `sendCode` stored, and logs that user
 	// in. 400 `invalid_code` for a wrong code, a used code, and an e-mail without a form. The fifth wrong code makes the form
 	// invalid. 400 `code_expired` for the right code after the form's 15 minutes. 409 `conflict` if another user has
-	// registered with the e-mail in the meantime.
+	// registered with the e-mail in the meantime. 403 `signup_closed` while the platform's setting `signup.open` is
+	// false.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1243,7 +1554,8 @@ type ClientInterface interface {
 	// Creates the tenant with a trial and its first user, an OWNER, from the form that `sendCode` stored, and logs that user
 	// in. 400 `invalid_code` for a wrong code, a used code, and an e-mail without a form. The fifth wrong code makes the form
 	// invalid. 400 `code_expired` for the right code after the form's 15 minutes. 409 `conflict` if another user has
-	// registered with the e-mail in the meantime.
+	// registered with the e-mail in the meantime. 403 `signup_closed` while the platform's setting `signup.open` is
+	// false.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1382,7 +1694,8 @@ type ClientInterface interface {
 
 	// GetIdentity Get the caller's identity
 	//
-	// Returns the tenant of the token or key, and what the caller may do. No scope is needed.
+	// Returns the tenant of the token or key, and what the caller may do. `impersonation` is there if an admin of the platform acts
+	// with the token. No scope is needed.
 	//
 	// Corresponds with GET /v1/me (the `GetIdentity` operationId).
 	GetIdentity(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1395,6 +1708,22 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/me/analytics (the `GetAnalytics` operationId).
 	GetAnalytics(ctx context.Context, params *GetAnalyticsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListMyAnnouncements List the platform's announcements
+	//
+	// Lists the announcements for the tenant's plan that are published, have not expired and were not dismissed by the calling user.
+	// There are at most 100.
+	//
+	// Corresponds with GET /v1/me/announcements (the `ListMyAnnouncements` operationId).
+	ListMyAnnouncements(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DismissAnnouncement Dismiss an announcement
+	//
+	// The calling user doesn't see the announcement any more. Dismissing it again has no effect. 404 `not_found` for an announcement
+	// that the tenant doesn't see.
+	//
+	// Corresponds with POST /v1/me/announcements/{id}/dismiss (the `DismissAnnouncement` operationId).
+	DismissAnnouncement(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAPIKeys List API keys
 	//
@@ -1438,6 +1767,15 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /v1/me/api-keys/{id} (the `RevokeAPIKey` operationId).
 	RevokeAPIKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTenantAudit Read the tenant's audit log
+	//
+	// Lists the changes of this tenant, newest first. An entry must match all given filters. Only users with the role OWNER or ADMIN can read
+	// it, API keys can't. Changes by the platform's admins have the actorType `admin` without the admin's id, address, reason and values. With a filter,
+	// a page looks at 20,000 entries at most: it may have fewer entries than `limit`, or none, and still a `Link` to the next page.
+	//
+	// Corresponds with GET /v1/me/audit (the `ListTenantAudit` operationId).
+	ListTenantAudit(ctx context.Context, params *ListTenantAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateBillingCheckoutWithBody Book a plan
 	//
@@ -1838,7 +2176,7 @@ type ClientInterface interface {
 	// ChangePasswordWithBody Change your own password
 	//
 	// Revokes all tokens of the user at once, including the token of this call. The answer has a new token. The user gets a
-	// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `forbidden` for an admin who impersonates
+	// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `impersonated` for an admin who impersonates
 	// the user. No scope is needed.
 	//
 	// Takes any type of body and a specified content type.
@@ -1849,7 +2187,7 @@ type ClientInterface interface {
 	// ChangePassword Change your own password
 	//
 	// Revokes all tokens of the user at once, including the token of this call. The answer has a new token. The user gets a
-	// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `forbidden` for an admin who impersonates
+	// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `impersonated` for an admin who impersonates
 	// the user. No scope is needed.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2028,7 +2366,7 @@ type ClientInterface interface {
 	//
 	// The message stays in the history as `redacted`, without its text. Sends `chat.message.deleted`. A participant token may
 	// delete its own user's messages; a host's or cohost's token may delete any message in its room. Deleting again has no
-	// effect.
+	// effect. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Corresponds with DELETE /v1/me/channels/{id}/messages/{messageId} (the `DeleteChannelMessage` operationId).
 	DeleteChannelMessage(ctx context.Context, id ID, messageID MessageID, params *DeleteChannelMessageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2037,7 +2375,7 @@ type ClientInterface interface {
 	//
 	// Sends `chat.message.edited`. With a participant token only the user's own messages can be edited, and only while the
 	// user may write; otherwise 403 as for sending a message. 409 `conflict` if the message is deleted; with a participant
-	// token also if the session is over.
+	// token also if the session is over. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2048,7 +2386,7 @@ type ClientInterface interface {
 	//
 	// Sends `chat.message.edited`. With a participant token only the user's own messages can be edited, and only while the
 	// user may write; otherwise 403 as for sending a message. 409 `conflict` if the message is deleted; with a participant
-	// token also if the session is over.
+	// token also if the session is over. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2729,7 +3067,8 @@ type ClientInterface interface {
 	//
 	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep
 	// files for up to a day. This can't be undone. 409 `conflict` for a recording under
-	// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
+	// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant
+	// is on legal hold.
 	//
 	// Corresponds with DELETE /v1/me/recordings/{id} (the `DeleteRecording` operationId).
 	DeleteRecording(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2818,7 +3157,8 @@ type ClientInterface interface {
 	// DeleteRecordingTextTrack Delete a recording's text track
 	//
 	// A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
-	// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+	// who watch with it are not interrupted. 404 `not_found` if there is no track of that language. 409 `legal_hold`
+	// if the tenant is on legal hold.
 	//
 	// Corresponds with DELETE /v1/me/recordings/{id}/text-tracks/{language} (the `DeleteRecordingTextTrack` operationId).
 	DeleteRecordingTextTrack(ctx context.Context, id ID, language string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2833,7 +3173,8 @@ type ClientInterface interface {
 	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
 	//
 	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
-	// track, and beyond 50 text tracks.
+	// track, and beyond 50 text tracks. 409 `legal_hold` for another text of an existing track if the tenant is on
+	// legal hold.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2850,7 +3191,8 @@ type ClientInterface interface {
 	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
 	//
 	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
-	// track, and beyond 50 text tracks.
+	// track, and beyond 50 text tracks. 409 `legal_hold` for another text of an existing track if the tenant is on
+	// legal hold.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3004,7 +3346,7 @@ type ClientInterface interface {
 	// DeleteRestreamTarget Remove a restream target
 	//
 	// Ends the target's pending and live routes in every stream, and deletes its address. The streams and their other targets
-	// continue.
+	// continue. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
 	DeleteRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3047,6 +3389,120 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
 	TestRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndOtherSignIns End all your other logins
+	//
+	// Ends all logins but the one of this call. Their tokens are refused with 401 `token_revoked` within 2 seconds on every server.
+	// No scope is needed.
+	//
+	// Corresponds with DELETE /v1/me/security/sessions (the `EndOtherSignIns` operationId).
+	EndOtherSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSignIns List your logins
+	//
+	// Lists the logins whose tokens are valid, newest first: 50 at most. A further login ends the oldest one. No scope is needed.
+	//
+	// Corresponds with GET /v1/me/security/sessions (the `ListSignIns` operationId).
+	ListSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndSignIn End one of your logins
+	//
+	// Its token is refused with 401 `token_revoked` within 2 seconds on every server. The login of this call can be ended too; this
+	// logs you out. 404 `not_found` if you have no such login. No scope is needed.
+	//
+	// Corresponds with DELETE /v1/me/security/sessions/{id} (the `EndSignIn` operationId).
+	EndSignIn(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DisableTotpWithBody Disable your second factor
+	//
+	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with DELETE /v1/me/security/totp (the `DisableTotp` operationId).
+	DisableTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DisableTotp Disable your second factor
+	//
+	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with DELETE /v1/me/security/totp (the `DisableTotp` operationId).
+	DisableTotp(ctx context.Context, body DisableTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTotp Get the state of your second factor
+	//
+	// Returns whether your logins need a code, and how many recovery codes are left. No scope is needed.
+	//
+	// Corresponds with GET /v1/me/security/totp (the `GetTotp` operationId).
+	GetTotp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginTotpWithBody Begin to enable a second factor
+	//
+	// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+	// `confirmTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+	// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/security/totp (the `BeginTotp` operationId).
+	BeginTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginTotp Begin to enable a second factor
+	//
+	// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+	// `confirmTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+	// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/security/totp (the `BeginTotp` operationId).
+	BeginTotp(ctx context.Context, body BeginTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmTotpWithBody Enable the second factor with its first code
+	//
+	// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+	// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+	// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/security/totp/confirm (the `ConfirmTotp` operationId).
+	ConfirmTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmTotp Enable the second factor with its first code
+	//
+	// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+	// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+	// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/security/totp/confirm (the `ConfirmTotp` operationId).
+	ConfirmTotp(ctx context.Context, body ConfirmTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenewRecoveryCodesWithBody Replace your recovery codes
+	//
+	// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableTotp`. No scope is needed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/security/totp/recovery-codes (the `RenewRecoveryCodes` operationId).
+	RenewRecoveryCodesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenewRecoveryCodes Replace your recovery codes
+	//
+	// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableTotp`. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/security/totp/recovery-codes (the `RenewRecoveryCodes` operationId).
+	RenewRecoveryCodes(ctx context.Context, body RenewRecoveryCodesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSessions List sessions
 	//
@@ -4034,7 +4490,7 @@ type ClientInterface interface {
 	//
 	// The user's tokens and an open invitation become invalid at once, and the e-mail can be used again. API keys stay valid:
 	// they belong to the tenant. 403 `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` for the
-	// last active OWNER.
+	// last active OWNER. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Corresponds with DELETE /v1/me/team/{id} (the `RemoveTeamMember` operationId).
 	RemoveTeamMember(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4058,6 +4514,15 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /v1/me/team/{id}/role (the `ChangeTeamMemberRole` operationId).
 	ChangeTeamMemberRole(ctx context.Context, id ID, body ChangeTeamMemberRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DisableTeamMemberTotp Disable a member's second factor
+	//
+	// For a colleague who has lost the app and the recovery codes. Revokes the member's tokens at once, and mails a notice. 403
+	// `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` if the member has no second factor, and for
+	// the caller itself: use `disableTotp`.
+	//
+	// Corresponds with DELETE /v1/me/team/{id}/totp (the `DisableTeamMemberTotp` operationId).
+	DisableTeamMemberTotp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTenant Get the caller's tenant
 	//
@@ -4083,6 +4548,88 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /v1/me/tenant (the `UpdateTenant` operationId).
 	UpdateTenant(ctx context.Context, body UpdateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateTicketAttachmentWithBody Upload a file for a ticket
+	//
+	// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
+	// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
+	// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+	// files have 2 GiB together. 503 `disk_full` if the storage has no space left.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/ticket-attachments (the `CreateTicketAttachment` operationId).
+	CreateTicketAttachmentWithBody(ctx context.Context, params *CreateTicketAttachmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTickets List the tenant's tickets
+	//
+	// Lists the tickets of all of the tenant's users.
+	//
+	// Corresponds with GET /v1/me/tickets (the `ListTickets` operationId).
+	ListTickets(ctx context.Context, params *ListTicketsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateTicketWithBody Ask the platform's support
+	//
+	// Creates an OPEN ticket with its first message. The support gets a mail. The answers are mailed to the user who created the
+	// ticket. 409 `conflict` while 20 tickets are OPEN or PENDING: close one of them first. 429 `rate_limited` beyond 50 new tickets in
+	// 24 hours.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/tickets (the `CreateTicket` operationId).
+	CreateTicketWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateTicket Ask the platform's support
+	//
+	// Creates an OPEN ticket with its first message. The support gets a mail. The answers are mailed to the user who created the
+	// ticket. 409 `conflict` while 20 tickets are OPEN or PENDING: close one of them first. 429 `rate_limited` beyond 50 new tickets in
+	// 24 hours.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/tickets (the `CreateTicket` operationId).
+	CreateTicket(ctx context.Context, body CreateTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTicket Get a ticket with its messages
+	//
+	// 404 `not_found` for an unknown id.
+	//
+	// Corresponds with GET /v1/me/tickets/{id} (the `GetTicket` operationId).
+	GetTicket(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTicketAttachment Download a file of a ticket
+	//
+	// 404 `not_found` for an unknown id.
+	//
+	// Corresponds with GET /v1/me/tickets/{id}/attachments/{attachmentId} (the `GetTicketAttachment` operationId).
+	GetTicketAttachment(ctx context.Context, id ID, attachmentID AttachmentID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CloseTicket Close a ticket
+	//
+	// The ticket becomes CLOSED and takes no more messages. Closing it again has no effect.
+	//
+	// Corresponds with POST /v1/me/tickets/{id}/close (the `CloseTicket` operationId).
+	CloseTicket(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddTicketMessageWithBody Add a message to a ticket
+	//
+	// The ticket becomes OPEN, and the support gets a mail. 409 `conflict` for a CLOSED ticket, and beyond 500 messages: create a new
+	// ticket then.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/tickets/{id}/reply (the `AddTicketMessage` operationId).
+	AddTicketMessageWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddTicketMessage Add a message to a ticket
+	//
+	// The ticket becomes OPEN, and the support gets a mail. 409 `conflict` for a CLOSED ticket, and beyond 500 messages: create a new
+	// ticket then.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/tickets/{id}/reply (the `AddTicketMessage` operationId).
+	AddTicketMessage(ctx context.Context, id ID, body AddTicketMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTranscode Get a transcode
 	//
@@ -4181,7 +4728,7 @@ type ClientInterface interface {
 	//
 	// Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
 	// answers 200, also methods that are not listed: TRACE, which some generators refuse, and methods that HTTP doesn't define.
-	// A second call within 7 days has no effect.
+	// A second call within 7 days has no effect. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Corresponds with DELETE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURL` operationId).
 	DeleteCaptureURL(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4303,7 +4850,8 @@ type ClientInterface interface {
 
 	// DeleteWebhook Remove a webhook endpoint
 	//
-	// Removes the endpoint. Deliveries that are still due are not made.
+	// Removes the endpoint. Deliveries that are still due are not made. 409 `legal_hold` if the tenant is on legal
+	// hold.
 	//
 	// Corresponds with DELETE /v1/me/webhooks/{id} (the `DeleteWebhook` operationId).
 	DeleteWebhook(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4430,7 +4978,8 @@ type ClientInterface interface {
 	//
 	// A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go work
 	// unchanged. The credential is the `token` of the connect command, because browsers can't send a header here. It is a
-	// participant token, a tenant user's JWT, or an API key with `chat:read`.
+	// participant token, a tenant user's JWT, or an API key with `chat:read` (rooms) or `webhooks:read` (events). Without a
+	// token, the server takes the console's cookie from pages of its own origin, and ignores it from all others.
 	//
 	// **Credentials.** A bad credential gets an error of the protocol: code 109 (expired) or 3500 (invalid). A connection
 	// whose credential lacks the permission is disconnected with 3507, one of a suspended tenant with 4502. Credentials are
@@ -4452,12 +5001,17 @@ type ClientInterface interface {
 	//
 	// The data of each publication is a RealtimePublication.
 	//
+	// **Events.** A tenant's credential with `webhooks:read` may subscribe to `tenant:<id>`, with the id of its tenant. Each event
+	// is published there right after it is stored, except test events of endpoints. The data is the body of the event's webhooks
+	// (WebhookEvent, as in `/openapi-webhooks.yaml`), and the publication's tag `eventId` is the event's id. Publications may be lost: use webhooks or listEvents for
+	// what must arrive. The data of the answer to the connect command has the `tenantId`. After a reconnect with `recovered` false, continue with listEvents.
+	//
 	// **Presence.** Clients may request the presence of a room to which they are subscribed. With the flag `join_leave` they
 	// receive joins and leaves. Presence has participants only, with `userId`, `displayName` and `role` as channel info. A
 	// tenant's own connections are not shown. Rooms with more than 500 connections provide only the presence stats.
 	//
 	// **Recovery.** A client that reconnects within 30 seconds receives the publications that it missed, in order. If these
-	// are more than 2,000 publications or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
+	// are more than 2,000 publications (500 events) or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
 	// that is too slow is disconnected, and recovers in the same way.
 	//
 	// **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
@@ -4625,6 +5179,24 @@ type ClientInterface interface {
 	CapturePutWithBody(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
+// DisableAdministratorTotp Disable another admin's second factor
+//
+// For an admin who has lost the app and the recovery codes. Ends the admin's logins, mails a notice, and is audited. Use
+// `disableAdminTotp` for your own: 409 `conflict`. 409 `conflict` if the admin has no second factor.
+//
+// Corresponds with DELETE /v1/admin/administrators/{id}/totp (the `DisableAdministratorTotp` operationId).
+func (c *Client) DisableAdministratorTotp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDisableAdministratorTotpRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListAnnouncements List announcements
 //
 // Lists drafts, published and archived announcements, newest first.
@@ -4723,8 +5295,8 @@ func (c *Client) GetAnnouncement(ctx context.Context, id ID, reqEditors ...Reque
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
-func (c *Client) UpdateAnnouncementWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateAnnouncementRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) UpdateAnnouncementWithBody(ctx context.Context, id ID, params *UpdateAnnouncementParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAnnouncementRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4743,8 +5315,8 @@ func (c *Client) UpdateAnnouncementWithBody(ctx context.Context, id ID, contentT
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
-func (c *Client) UpdateAnnouncement(ctx context.Context, id ID, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateAnnouncementRequest(c.Server, id, body)
+func (c *Client) UpdateAnnouncement(ctx context.Context, id ID, params *UpdateAnnouncementParams, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAnnouncementRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4791,11 +5363,72 @@ func (c *Client) ListAuditEntries(ctx context.Context, params *ListAuditEntriesP
 	return c.Client.Do(req)
 }
 
+// LoginAdminConsoleWithBody Log in to the admin console
+//
+// The console at `/admin` uses it. It does what `loginAdmin` does, with the same body, limits and refusals. The token is in
+// the cookie `showfloor_admin`, which requests below /v1/admin may send; the rules are those of `loginConsole`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/auth/console/login (the `LoginAdminConsole` operationId).
+func (c *Client) LoginAdminConsoleWithBody(ctx context.Context, params *LoginAdminConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLoginAdminConsoleRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LoginAdminConsole Log in to the admin console
+//
+// The console at `/admin` uses it. It does what `loginAdmin` does, with the same body, limits and refusals. The token is in
+// the cookie `showfloor_admin`, which requests below /v1/admin may send; the rules are those of `loginConsole`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/auth/console/login (the `LoginAdminConsole` operationId).
+func (c *Client) LoginAdminConsole(ctx context.Context, params *LoginAdminConsoleParams, body LoginAdminConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLoginAdminConsoleRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LogoutAdminConsole Log out of the admin console
+//
+// Ends the login of the cookie `showfloor_admin`, so that its token and the tokens with which the admin impersonates are refused
+// from now on, and deletes the cookie in this browser. The answer is the same without a cookie, and with one that isn't valid.
+//
+// Corresponds with POST /v1/admin/auth/console/logout (the `LogoutAdminConsole` operationId).
+func (c *Client) LogoutAdminConsole(ctx context.Context, params *LogoutAdminConsoleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLogoutAdminConsoleRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // LoginAdminWithBody Log in as an admin
 //
 // Returns a token for the admin operations, valid for 8 hours. Other operations refuse it, and admin operations refuse
 // tenants' tokens and API keys. A wrong password and an unknown e-mail get the same answer after the same time: 401
 // `invalid_credentials`.
+//
+// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -4825,6 +5458,9 @@ func (c *Client) LoginAdminWithBody(ctx context.Context, contentType string, bod
 // Returns a token for the admin operations, valid for 8 hours. Other operations refuse it, and admin operations refuse
 // tenants' tokens and API keys. A wrong password and an unknown e-mail get the same answer after the same time: 401
 // `invalid_credentials`.
+//
+// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -4856,6 +5492,240 @@ func (c *Client) LoginAdmin(ctx context.Context, body LoginAdminJSONRequestBody,
 // Corresponds with GET /v1/admin/auth/me (the `GetCurrentAdmin` operationId).
 func (c *Client) GetCurrentAdmin(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCurrentAdminRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndOtherAdminSignIns End all your other logins
+//
+// Ends all logins but the one of this call. Their tokens are refused with 401 `token_revoked` within 2 seconds on every server.
+// No scope is needed.
+//
+// Corresponds with DELETE /v1/admin/auth/sessions (the `EndOtherAdminSignIns` operationId).
+func (c *Client) EndOtherAdminSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndOtherAdminSignInsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAdminSignIns List your logins
+//
+// Lists the logins whose tokens are valid, newest first: 50 at most. A further login ends the oldest one. No scope is needed.
+//
+// Corresponds with GET /v1/admin/auth/sessions (the `ListAdminSignIns` operationId).
+func (c *Client) ListAdminSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAdminSignInsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndAdminSignIn End one of your logins
+//
+// Its token is refused with 401 `token_revoked` within 2 seconds on every server. The login of this call can be ended too; this
+// logs you out. 404 `not_found` if you have no such login. No scope is needed.
+//
+// Corresponds with DELETE /v1/admin/auth/sessions/{id} (the `EndAdminSignIn` operationId).
+func (c *Client) EndAdminSignIn(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndAdminSignInRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DisableAdminTotpWithBody Disable your second factor
+//
+// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with DELETE /v1/admin/auth/totp (the `DisableAdminTotp` operationId).
+func (c *Client) DisableAdminTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDisableAdminTotpRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DisableAdminTotp Disable your second factor
+//
+// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with DELETE /v1/admin/auth/totp (the `DisableAdminTotp` operationId).
+func (c *Client) DisableAdminTotp(ctx context.Context, body DisableAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDisableAdminTotpRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminTotp Get the state of your second factor
+//
+// Returns whether your logins need a code, and how many recovery codes are left. No scope is needed.
+//
+// Corresponds with GET /v1/admin/auth/totp (the `GetAdminTotp` operationId).
+func (c *Client) GetAdminTotp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminTotpRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginAdminTotpWithBody Begin to enable a second factor
+//
+// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+// `confirmAdminTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/auth/totp (the `BeginAdminTotp` operationId).
+func (c *Client) BeginAdminTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginAdminTotpRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginAdminTotp Begin to enable a second factor
+//
+// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+// `confirmAdminTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/auth/totp (the `BeginAdminTotp` operationId).
+func (c *Client) BeginAdminTotp(ctx context.Context, body BeginAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginAdminTotpRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmAdminTotpWithBody Enable the second factor with its first code
+//
+// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/auth/totp/confirm (the `ConfirmAdminTotp` operationId).
+func (c *Client) ConfirmAdminTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmAdminTotpRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmAdminTotp Enable the second factor with its first code
+//
+// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/auth/totp/confirm (the `ConfirmAdminTotp` operationId).
+func (c *Client) ConfirmAdminTotp(ctx context.Context, body ConfirmAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmAdminTotpRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenewAdminRecoveryCodesWithBody Replace your recovery codes
+//
+// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableAdminTotp`. No scope is needed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/auth/totp/recovery-codes (the `RenewAdminRecoveryCodes` operationId).
+func (c *Client) RenewAdminRecoveryCodesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenewAdminRecoveryCodesRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenewAdminRecoveryCodes Replace your recovery codes
+//
+// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableAdminTotp`. No scope is needed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/auth/totp/recovery-codes (the `RenewAdminRecoveryCodes` operationId).
+func (c *Client) RenewAdminRecoveryCodes(ctx context.Context, body RenewAdminRecoveryCodesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenewAdminRecoveryCodesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4995,18 +5865,36 @@ func (c *Client) GetAdminComplianceOverview(ctx context.Context, params *GetAdmi
 	return c.Client.Do(req)
 }
 
+// GetAdminComplianceRecord Get a tenant's compliance record
+//
+// A tenant without a record has the defaults. 404 `not_found` for an unknown tenant.
+//
+// Corresponds with GET /v1/admin/compliance/{tenantId} (the `GetAdminComplianceRecord` operationId).
+func (c *Client) GetAdminComplianceRecord(ctx context.Context, tenantID TenantID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminComplianceRecordRequest(c.Server, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PutAdminComplianceRecordWithBody Replace a tenant's compliance record
 //
 // Replaces the whole record, and stores the admin and the time of the change. Under legal hold nothing of the tenant is
-// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `conflict`.
+// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `legal_hold`.
+// Revoking keys and secrets, and archiving products, is not deletion.
 // REJECTED alone blocks nothing: suspend the tenant separately if necessary. Audited with the record before and after. 404
 // `not_found` for an unknown tenant.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
-func (c *Client) PutAdminComplianceRecordWithBody(ctx context.Context, tenantID TenantID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPutAdminComplianceRecordRequestWithBody(c.Server, tenantID, contentType, body)
+func (c *Client) PutAdminComplianceRecordWithBody(ctx context.Context, tenantID TenantID, params *PutAdminComplianceRecordParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutAdminComplianceRecordRequestWithBody(c.Server, tenantID, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5020,15 +5908,16 @@ func (c *Client) PutAdminComplianceRecordWithBody(ctx context.Context, tenantID 
 // PutAdminComplianceRecord Replace a tenant's compliance record
 //
 // Replaces the whole record, and stores the admin and the time of the change. Under legal hold nothing of the tenant is
-// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `conflict`.
+// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `legal_hold`.
+// Revoking keys and secrets, and archiving products, is not deletion.
 // REJECTED alone blocks nothing: suspend the tenant separately if necessary. Audited with the record before and after. 404
 // `not_found` for an unknown tenant.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
-func (c *Client) PutAdminComplianceRecord(ctx context.Context, tenantID TenantID, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPutAdminComplianceRecordRequest(c.Server, tenantID, body)
+func (c *Client) PutAdminComplianceRecord(ctx context.Context, tenantID TenantID, params *PutAdminComplianceRecordParams, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutAdminComplianceRecordRequest(c.Server, tenantID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5058,7 +5947,7 @@ func (c *Client) GetAdminDashboardGrowth(ctx context.Context, reqEditors ...Requ
 
 // GetAdminDashboardKpis Get the platform's key figures
 //
-// Returns figures as of now, over all tenants. `monthlyRecurring` is empty until billing is connected.
+// Returns figures as of now, over all tenants. `monthlyRecurring` is empty until a subscription is paid.
 //
 // Corresponds with GET /v1/admin/dashboard/kpis (the `GetAdminDashboardKpis` operationId).
 func (c *Client) GetAdminDashboardKpis(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5405,8 +6294,8 @@ func (c *Client) GetAdminPlan(ctx context.Context, id ID, reqEditors ...RequestE
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
-func (c *Client) UpdateAdminPlanWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateAdminPlanRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) UpdateAdminPlanWithBody(ctx context.Context, id ID, params *UpdateAdminPlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminPlanRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5429,8 +6318,8 @@ func (c *Client) UpdateAdminPlanWithBody(ctx context.Context, id ID, contentType
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
-func (c *Client) UpdateAdminPlan(ctx context.Context, id ID, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateAdminPlanRequest(c.Server, id, body)
+func (c *Client) UpdateAdminPlan(ctx context.Context, id ID, params *UpdateAdminPlanParams, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminPlanRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5478,7 +6367,7 @@ func (c *Client) DeactivateAdminPlan(ctx context.Context, id ID, reqEditors ...R
 
 // ListAdminTenantActivity Get the activity of each tenant
 //
-// Counts of the last 30 days, newest tenant first. Tenants without activity are listed with zeros.
+// Counts of the last 30 days (UTC), today included, newest tenant first. Tenants without activity are listed with zeros.
 //
 // Corresponds with GET /v1/admin/platform-activity/by-tenant (the `ListAdminTenantActivity` operationId).
 func (c *Client) ListAdminTenantActivity(ctx context.Context, params *ListAdminTenantActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5495,7 +6384,8 @@ func (c *Client) ListAdminTenantActivity(ctx context.Context, params *ListAdminT
 
 // GetAdminPlatformActivity Get the activity of each area
 //
-// Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days.
+// Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days. Each of these periods begins
+// with a whole hour.
 //
 // Corresponds with GET /v1/admin/platform-activity/overview (the `GetAdminPlatformActivity` operationId).
 func (c *Client) GetAdminPlatformActivity(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5533,7 +6423,7 @@ func (c *Client) ListAdminRecordings(ctx context.Context, params *ListAdminRecor
 // The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
 // up to a day. The entry stays, DELETED, with the reason. This can't be
 // undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
-// or PROCESSING. Deleting again has no effect.
+// or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5555,7 +6445,7 @@ func (c *Client) DeleteAdminRecordingWithBody(ctx context.Context, id ID, conten
 // The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
 // up to a day. The entry stays, DELETED, with the reason. This can't be
 // undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
-// or PROCESSING. Deleting again has no effect.
+// or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5632,6 +6522,7 @@ func (c *Client) GetAdminPlanMixReport(ctx context.Context, reqEditors ...Reques
 // GetAdminStreamActivityReport Get the stream activity report
 //
 // Broadcasts, minutes and peaks by day over all tenants. A broadcast that runs past midnight counts its minutes on both days.
+// `streams`, `tenants` and the peaks of today are those of the hours that ended at least 10 minutes ago.
 //
 // Corresponds with GET /v1/admin/reports/stream-activity (the `GetAdminStreamActivityReport` operationId).
 func (c *Client) GetAdminStreamActivityReport(ctx context.Context, params *GetAdminStreamActivityReportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5665,7 +6556,7 @@ func (c *Client) GetAdminTenantGrowthReport(ctx context.Context, params *GetAdmi
 
 // GetAdminTopTenantsReport Get the tenants with the most viewing
 //
-// Ranked by minutes watched in the last 30 days. Tenants without any are not listed.
+// Ranked by minutes watched in the last 30 days (UTC), today included. Tenants without any are not listed.
 //
 // Corresponds with GET /v1/admin/reports/top-tenants (the `GetAdminTopTenantsReport` operationId).
 func (c *Client) GetAdminTopTenantsReport(ctx context.Context, params *GetAdminTopTenantsReportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5701,7 +6592,9 @@ func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (
 // ListAdminSettings List the platform's settings
 //
 // Lists the settings for how the platform presents itself and treats tenants. Only settings that the servers use are
-// listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total. The settings for the
+// listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total, `security.adminNetworks` are the
+// networks from which admins may call, `signup.open` is whether new tenants can sign up, `support.mailTo` is the address that gets the mails
+// about tickets, and `support.ticketMails` whether tickets are mailed. The settings for the
 // servers' behaviour are in the system settings; no key is in both lists.
 //
 // Corresponds with GET /v1/admin/settings (the `ListAdminSettings` operationId).
@@ -5717,18 +6610,36 @@ func (c *Client) ListAdminSettings(ctx context.Context, reqEditors ...RequestEdi
 	return c.Client.Do(req)
 }
 
+// GetAdminSetting Get one of the platform's settings
+//
+// 404 `not_found` for a key that isn't listed.
+//
+// Corresponds with GET /v1/admin/settings/{key} (the `GetAdminSetting` operationId).
+func (c *Client) GetAdminSetting(ctx context.Context, key AdminSettingKey, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminSettingRequest(c.Server, key)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // UpdateAdminSettingWithBody Change one of the platform's settings
 //
 // Takes effect on every server within 5 seconds, for later actions only: an order keeps the fee with which it was created.
 // Setting the same value again has no effect. After you set the default value, the setting follows its default again.
 // Audited with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting
-// doesn't accept; the message names the accepted values.
+// doesn't accept; the message names the accepted values. 409 `conflict` for `security.adminNetworks` without the caller's own
+// address, which the message names.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
-func (c *Client) UpdateAdminSettingWithBody(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateAdminSettingRequestWithBody(c.Server, key, contentType, body)
+func (c *Client) UpdateAdminSettingWithBody(ctx context.Context, key AdminSettingKey, params *UpdateAdminSettingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminSettingRequestWithBody(c.Server, key, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5744,13 +6655,14 @@ func (c *Client) UpdateAdminSettingWithBody(ctx context.Context, key AdminSettin
 // Takes effect on every server within 5 seconds, for later actions only: an order keeps the fee with which it was created.
 // Setting the same value again has no effect. After you set the default value, the setting follows its default again.
 // Audited with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting
-// doesn't accept; the message names the accepted values.
+// doesn't accept; the message names the accepted values. 409 `conflict` for `security.adminNetworks` without the caller's own
+// address, which the message names.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
-func (c *Client) UpdateAdminSetting(ctx context.Context, key AdminSettingKey, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateAdminSettingRequest(c.Server, key, body)
+func (c *Client) UpdateAdminSetting(ctx context.Context, key AdminSettingKey, params *UpdateAdminSettingParams, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminSettingRequest(c.Server, key, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5783,7 +6695,8 @@ func (c *Client) ListAdminStreamInspections(ctx context.Context, params *ListAdm
 //
 // Returns tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
 // hour with a point every 10 seconds. While the stream is off air, `tracks` and `outputs` are empty, and the history is
-// that of its last hour on air, kept for 24 hours. The media itself is never shown. 404 `not_found` for an unknown id.
+// that of its last hour on air, kept for 24 hours. The values of another server's stream are up to 10 seconds old (`at`).
+// Media on SRS media servers isn't measured. The media itself is never shown. 404 `not_found` for an unknown id.
 //
 // Corresponds with GET /v1/admin/stream-inspector/{streamId} (the `GetAdminStreamInspection` operationId).
 func (c *Client) GetAdminStreamInspection(ctx context.Context, streamID StreamID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5801,7 +6714,8 @@ func (c *Client) GetAdminStreamInspection(ctx context.Context, streamID StreamID
 // ListAdminStreamKeys List stream keys
 //
 // Lists the keys of all tenants, newest first. They are masked: no admin operation returns a whole key. `q` searches the
-// names and ids of streams and tenants, and the last 4 characters of keys.
+// names and ids of streams and tenants, and the last 4 characters of keys, whose case matters. Streams are searched from 3
+// characters on. A search finds the newest 1,000 matches, and `total` counts no more. A stream keeps its newest 100 keys.
 //
 // Corresponds with GET /v1/admin/stream-keys (the `ListAdminStreamKeys` operationId).
 func (c *Client) ListAdminStreamKeys(ctx context.Context, params *ListAdminStreamKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5819,8 +6733,8 @@ func (c *Client) ListAdminStreamKeys(ctx context.Context, params *ListAdminStrea
 // RevokeStreamKeyWithBody Revoke a stream key
 //
 // Publishing with the key is refused. If an encoder is publishing with it, its connection is closed and the broadcast
-// ends. The tenant gets a new key by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer
-// ACTIVE.
+// ends, with `stream.ended` (`reason` `stopped`). An encoder that began with an older key stays. The tenant gets a new key
+// by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer ACTIVE.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5840,8 +6754,8 @@ func (c *Client) RevokeStreamKeyWithBody(ctx context.Context, id ID, contentType
 // RevokeStreamKey Revoke a stream key
 //
 // Publishing with the key is refused. If an encoder is publishing with it, its connection is closed and the broadcast
-// ends. The tenant gets a new key by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer
-// ACTIVE.
+// ends, with `stream.ended` (`reason` `stopped`). An encoder that began with an older key stays. The tenant gets a new key
+// by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer ACTIVE.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5914,7 +6828,9 @@ func (c *Client) GetAdminStream(ctx context.Context, id ID, reqEditors ...Reques
 //
 // Closes the publisher's connection, marks the stream ENDED, and refuses its key for 300 seconds, so that an encoder can't
 // reconnect automatically. Playback ends at once, restreams and recordings end with the stream, and `stream.ended` is
-// sent. Audited with the reason. 409 `conflict` for a stream that is neither LIVE nor RECONNECTING.
+// sent. Audited with the reason. An encoder that is connected but not playable yet is disconnected too; its stream keeps
+// its status. A connection to an SRS media server is closed if the server has its API's address (`SRS_API_URL`).
+// 409 `conflict` for a stream that is neither LIVE nor RECONNECTING and has no publisher.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5935,7 +6851,9 @@ func (c *Client) ForceStopStreamWithBody(ctx context.Context, id ID, contentType
 //
 // Closes the publisher's connection, marks the stream ENDED, and refuses its key for 300 seconds, so that an encoder can't
 // reconnect automatically. Playback ends at once, restreams and recordings end with the stream, and `stream.ended` is
-// sent. Audited with the reason. 409 `conflict` for a stream that is neither LIVE nor RECONNECTING.
+// sent. Audited with the reason. An encoder that is connected but not playable yet is disconnected too; its stream keeps
+// its status. A connection to an SRS media server is closed if the server has its API's address (`SRS_API_URL`).
+// 409 `conflict` for a stream that is neither LIVE nor RECONNECTING and has no publisher.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6085,8 +7003,9 @@ func (c *Client) GetAdminDatabaseStats(ctx context.Context, reqEditors ...Reques
 
 // GetAdminSystemHealth Get the health of the servers
 //
-// Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push providers,
-// each for at most 2 seconds, and lists the servers of this platform. Answers 200 even if something fails: `status` is
+// Checks the database, the cache, the SFU, ingest, storage, the disk, the queue and its workers, mail and the payment processor,
+// each for at most 2 seconds, and lists the servers of this platform. The check `workers` fails while a job has been due for more than
+// 5 minutes. Answers 200 even if something fails: `status` is
 // failing if any check or node is failing. Results are at most 5 seconds old.
 //
 // Corresponds with GET /v1/admin/system/health (the `GetAdminSystemHealth` operationId).
@@ -6104,8 +7023,8 @@ func (c *Client) GetAdminSystemHealth(ctx context.Context, reqEditors ...Request
 
 // ListAdminSystemSettings List the servers' settings
 //
-// Lists the settings for the servers' behaviour: retry schedules, timeouts, lifetimes of tokens, rate limits. Settings
-// that are fixed when a server starts, such as secrets, are not listed.
+// Lists the settings for the servers' behaviour, such as how long entries are kept. Only settings that the servers use are
+// listed. Settings that are fixed when a server starts, such as secrets, are not listed.
 //
 // Corresponds with GET /v1/admin/system/settings (the `ListAdminSystemSettings` operationId).
 func (c *Client) ListAdminSystemSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6120,17 +7039,34 @@ func (c *Client) ListAdminSystemSettings(ctx context.Context, reqEditors ...Requ
 	return c.Client.Do(req)
 }
 
+// GetAdminSystemSetting Get one of the servers' settings
+//
+// 404 `not_found` for a key that isn't listed.
+//
+// Corresponds with GET /v1/admin/system/settings/{key} (the `GetAdminSystemSetting` operationId).
+func (c *Client) GetAdminSystemSetting(ctx context.Context, key AdminSettingKey, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminSystemSettingRequest(c.Server, key)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // UpdateAdminSystemSettingWithBody Change one of the servers' settings
 //
-// Takes effect on every server within 10 seconds, without a restart. Setting the same value again has no effect. Audited
+// Takes effect on every server within 5 seconds, without a restart. Setting the same value again has no effect. Audited
 // with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting doesn't
 // accept; the message names the accepted values.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
-func (c *Client) UpdateAdminSystemSettingWithBody(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateAdminSystemSettingRequestWithBody(c.Server, key, contentType, body)
+func (c *Client) UpdateAdminSystemSettingWithBody(ctx context.Context, key AdminSettingKey, params *UpdateAdminSystemSettingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminSystemSettingRequestWithBody(c.Server, key, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6143,15 +7079,15 @@ func (c *Client) UpdateAdminSystemSettingWithBody(ctx context.Context, key Admin
 
 // UpdateAdminSystemSetting Change one of the servers' settings
 //
-// Takes effect on every server within 10 seconds, without a restart. Setting the same value again has no effect. Audited
+// Takes effect on every server within 5 seconds, without a restart. Setting the same value again has no effect. Audited
 // with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting doesn't
 // accept; the message names the accepted values.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
-func (c *Client) UpdateAdminSystemSetting(ctx context.Context, key AdminSettingKey, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateAdminSystemSettingRequest(c.Server, key, body)
+func (c *Client) UpdateAdminSystemSetting(ctx context.Context, key AdminSettingKey, params *UpdateAdminSystemSettingParams, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminSystemSettingRequest(c.Server, key, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6186,6 +7122,66 @@ func (c *Client) ListTenants(ctx context.Context, params *ListTenantsParams, req
 // Corresponds with GET /v1/admin/tenants/{id} (the `GetTenantDetail` operationId).
 func (c *Client) GetTenantDetail(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetTenantDetailRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ImpersonateTenantWithBody Impersonate a user of a tenant
+//
+// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
+// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
+// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
+// change made with it, with the user as the actor and the admin as `impersonatorId`.
+//
+// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
+// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
+// announcements; move money or change the tenant's plan:
+// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
+// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
+// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// 409 `conflict` if the user isn't ACTIVE.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/tenants/{id}/impersonate (the `ImpersonateTenant` operationId).
+func (c *Client) ImpersonateTenantWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImpersonateTenantRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ImpersonateTenant Impersonate a user of a tenant
+//
+// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
+// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
+// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
+// change made with it, with the user as the actor and the admin as `impersonatorId`.
+//
+// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
+// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
+// announcements; move money or change the tenant's plan:
+// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
+// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
+// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// 409 `conflict` if the user isn't ACTIVE.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/admin/tenants/{id}/impersonate (the `ImpersonateTenant` operationId).
+func (c *Client) ImpersonateTenant(ctx context.Context, id ID, body ImpersonateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImpersonateTenantRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6353,8 +7349,8 @@ func (c *Client) GetAdminTicket(ctx context.Context, id ID, reqEditors ...Reques
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
-func (c *Client) UpdateAdminTicketWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateAdminTicketRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) UpdateAdminTicketWithBody(ctx context.Context, id ID, params *UpdateAdminTicketParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminTicketRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6373,8 +7369,47 @@ func (c *Client) UpdateAdminTicketWithBody(ctx context.Context, id ID, contentTy
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
-func (c *Client) UpdateAdminTicket(ctx context.Context, id ID, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateAdminTicketRequest(c.Server, id, body)
+func (c *Client) UpdateAdminTicket(ctx context.Context, id ID, params *UpdateAdminTicketParams, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAdminTicketRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAdminTicketAttachmentWithBody Upload a file for an answer
+//
+// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of an answer or a note on this ticket within 24 hours; otherwise
+// the file is deleted. Only the admin who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429
+// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours. 503 `disk_full` if the storage has no
+// space left.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/admin/tickets/{id}/attachments (the `CreateAdminTicketAttachment` operationId).
+func (c *Client) CreateAdminTicketAttachmentWithBody(ctx context.Context, id ID, params *CreateAdminTicketAttachmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAdminTicketAttachmentRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAdminTicketAttachment Download a file of a ticket
+//
+// The file is as the tenant sent it, so open it with care. 404 `not_found` for an unknown id.
+//
+// Corresponds with GET /v1/admin/tickets/{id}/attachments/{attachmentId} (the `GetAdminTicketAttachment` operationId).
+func (c *Client) GetAdminTicketAttachment(ctx context.Context, id ID, attachmentID AttachmentID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAdminTicketAttachmentRequest(c.Server, id, attachmentID)
 	if err != nil {
 		return nil, err
 	}
@@ -6447,7 +7482,8 @@ func (c *Client) ListUsers(ctx context.Context, params *ListUsersParams, reqEdit
 // DeleteUser Delete a user
 //
 // Revokes the user's tokens at once, and the e-mail address can be used again. API keys that the user created stay valid,
-// and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant.
+// and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant. 409 `legal_hold` if
+// the tenant is on legal hold.
 //
 // Corresponds with DELETE /v1/admin/users/{id} (the `DeleteUser` operationId).
 func (c *Client) DeleteUser(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6517,6 +7553,25 @@ func (c *Client) ResetUserPassword(ctx context.Context, id ID, reqEditors ...Req
 	return c.Client.Do(req)
 }
 
+// DisableUserTotp Disable a user's second factor
+//
+// For a user who has lost the app and the recovery codes, such as a tenant's only OWNER, or whose account was taken over. Make
+// sure who asks. The user's tokens are revoked at once, and the user gets a mail. 409 `conflict` if the user has no second
+// factor, or hasn't accepted the invitation.
+//
+// Corresponds with DELETE /v1/admin/users/{id}/totp (the `DisableUserTotp` operationId).
+func (c *Client) DisableUserTotp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDisableUserTotpRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RetryAdminWebhookDelivery Retry a delivery now
 //
 // Makes another attempt at once, in any status, with the same `X-Service-Delivery`. If it fails, the retry schedule
@@ -6554,7 +7609,7 @@ func (c *Client) ListAdminWebhookEndpoints(ctx context.Context, params *ListAdmi
 
 // ListAdminWebhookDeliveries List an endpoint's deliveries
 //
-// Lists deliveries newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
+// Lists the newest 10,000 deliveries, newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
 //
 // Corresponds with GET /v1/admin/webhooks/endpoints/{id}/deliveries (the `ListAdminWebhookDeliveries` operationId).
 func (c *Client) ListAdminWebhookDeliveries(ctx context.Context, id ID, params *ListAdminWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6630,6 +7685,74 @@ func (c *Client) AcceptInvite(ctx context.Context, body AcceptInviteJSONRequestB
 	return c.Client.Do(req)
 }
 
+// LoginConsoleWithBody Log in to the console
+//
+// The console at `/console` uses it. It does what `login` does, with the same body, limits and refusals. The answer has no
+// token: the token is in the cookie `showfloor_console`, which scripts can't read (`HttpOnly`, `SameSite=Strict`,
+// `Path=/v1`, and `Secure` if the server's public address is https). The cookie expires with the token.
+//
+// A request below /v1 without an `Authorization` header may send the cookie instead, together with the header
+// `X-Showfloor-Console: 1`. The cookie is ignored without this header, and in requests that a browser marks as coming from
+// another site. Programs use `login` or an API key.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/auth/console/login (the `LoginConsole` operationId).
+func (c *Client) LoginConsoleWithBody(ctx context.Context, params *LoginConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLoginConsoleRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LoginConsole Log in to the console
+//
+// The console at `/console` uses it. It does what `login` does, with the same body, limits and refusals. The answer has no
+// token: the token is in the cookie `showfloor_console`, which scripts can't read (`HttpOnly`, `SameSite=Strict`,
+// `Path=/v1`, and `Secure` if the server's public address is https). The cookie expires with the token.
+//
+// A request below /v1 without an `Authorization` header may send the cookie instead, together with the header
+// `X-Showfloor-Console: 1`. The cookie is ignored without this header, and in requests that a browser marks as coming from
+// another site. Programs use `login` or an API key.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/auth/console/login (the `LoginConsole` operationId).
+func (c *Client) LoginConsole(ctx context.Context, params *LoginConsoleParams, body LoginConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLoginConsoleRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LogoutConsole Log out of the console
+//
+// Ends the login of the cookie `showfloor_console`, so that its token is refused from now on, and deletes the cookie in this
+// browser. The answer is the same without a cookie, and with one that isn't valid.
+//
+// Corresponds with POST /v1/auth/console/logout (the `LogoutConsole` operationId).
+func (c *Client) LogoutConsole(ctx context.Context, params *LogoutConsoleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLogoutConsoleRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ForgotPasswordWithBody Request a link to set a new password
 //
 // Mails a link that `resetPassword` accepts once, within an hour. An older link becomes invalid. The answer is the same,
@@ -6677,6 +7800,9 @@ func (c *Client) ForgotPassword(ctx context.Context, body ForgotPasswordJSONRequ
 // A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
 // suspended tenant get 403 `tenant_suspended`.
 //
+// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+//
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
 //   - Too many attempts for one e-mail address from one network (IPv6: /64).
@@ -6705,6 +7831,9 @@ func (c *Client) LoginWithBody(ctx context.Context, contentType string, body io.
 // A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
 // suspended tenant get 403 `tenant_suspended`.
 //
+// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+//
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
 //   - Too many attempts for one e-mail address from one network (IPv6: /64).
@@ -6730,7 +7859,8 @@ func (c *Client) Login(ctx context.Context, body LoginJSONRequestBody, reqEditor
 
 // GetCurrentUser Get the current user
 //
-// Returns the user if the token is valid. `getIdentity` does the same for API keys too.
+// Returns the user if the token is valid. `getIdentity` does the same for API keys too. `impersonation` is there if an admin of
+// the platform acts as the user.
 //
 // Corresponds with GET /v1/auth/me (the `GetCurrentUser` operationId).
 func (c *Client) GetCurrentUser(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6748,7 +7878,7 @@ func (c *Client) GetCurrentUser(ctx context.Context, reqEditors ...RequestEditor
 // RegisterWithBody Sign up a tenant
 //
 // Creates the tenant with a trial and its first user, an OWNER, and logs that user in. 409 `conflict` if the e-mail is
-// already used.
+// already used. 403 `signup_closed` while the platform's setting `signup.open` is false.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6768,7 +7898,7 @@ func (c *Client) RegisterWithBody(ctx context.Context, contentType string, body 
 // Register Sign up a tenant
 //
 // Creates the tenant with a trial and its first user, an OWNER, and logs that user in. 409 `conflict` if the e-mail is
-// already used.
+// already used. 403 `signup_closed` while the platform's setting `signup.open` is false.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6791,7 +7921,8 @@ func (c *Client) Register(ctx context.Context, body RegisterJSONRequestBody, req
 // At most once per 30 seconds and e-mail: 429 `rate_limited` before that, with the seconds to wait in `Retry-After`.
 // Answer and limit are the same whether or not there is a form for the e-mail. Beyond 20 sign-up mails an hour to one
 // address the answer is the same, but no mail is sent. Beyond 5 from one network the answer is a 429. 503
-// `mail_unavailable` if the server can't send mail.
+// `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting `signup.open`
+// is false.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6814,7 +7945,8 @@ func (c *Client) ResendCodeWithBody(ctx context.Context, contentType string, bod
 // At most once per 30 seconds and e-mail: 429 `rate_limited` before that, with the seconds to wait in `Retry-After`.
 // Answer and limit are the same whether or not there is a form for the e-mail. Beyond 20 sign-up mails an hour to one
 // address the answer is the same, but no mail is sent. Beyond 5 from one network the answer is a 429. 503
-// `mail_unavailable` if the server can't send mail.
+// `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting `signup.open`
+// is false.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6879,7 +8011,8 @@ func (c *Client) ResetPassword(ctx context.Context, body ResetPasswordJSONReques
 // e-mail replaces the previous form and its code. The answer is the same, after the same work, whether or not the e-mail
 // is already used. If it is, the mail says so and has no code. At most 5 sign-up mails an hour are sent to one address for
 // requests from one network, and 20 in all; 429 `rate_limited` beyond that. Beyond the 20 the stored form is deleted too.
-// 503 `mail_unavailable` if the server can't send mail.
+// 503 `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting
+// `signup.open` is false.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6902,7 +8035,8 @@ func (c *Client) SendCodeWithBody(ctx context.Context, contentType string, body 
 // e-mail replaces the previous form and its code. The answer is the same, after the same work, whether or not the e-mail
 // is already used. If it is, the mail says so and has no code. At most 5 sign-up mails an hour are sent to one address for
 // requests from one network, and 20 in all; 429 `rate_limited` beyond that. Beyond the 20 the stored form is deleted too.
-// 503 `mail_unavailable` if the server can't send mail.
+// 503 `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting
+// `signup.open` is false.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6924,7 +8058,8 @@ func (c *Client) SendCode(ctx context.Context, body SendCodeJSONRequestBody, req
 // Creates the tenant with a trial and its first user, an OWNER, from the form that `sendCode` stored, and logs that user
 // in. 400 `invalid_code` for a wrong code, a used code, and an e-mail without a form. The fifth wrong code makes the form
 // invalid. 400 `code_expired` for the right code after the form's 15 minutes. 409 `conflict` if another user has
-// registered with the e-mail in the meantime.
+// registered with the e-mail in the meantime. 403 `signup_closed` while the platform's setting `signup.open` is
+// false.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6946,7 +8081,8 @@ func (c *Client) VerifyAndRegisterWithBody(ctx context.Context, contentType stri
 // Creates the tenant with a trial and its first user, an OWNER, from the form that `sendCode` stored, and logs that user
 // in. 400 `invalid_code` for a wrong code, a used code, and an e-mail without a form. The fifth wrong code makes the form
 // invalid. 400 `code_expired` for the right code after the form's 15 minutes. 409 `conflict` if another user has
-// registered with the e-mail in the meantime.
+// registered with the e-mail in the meantime. 403 `signup_closed` while the platform's setting `signup.open` is
+// false.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7225,7 +8361,8 @@ func (c *Client) IngestUnpublish(ctx context.Context, body IngestUnpublishJSONRe
 
 // GetIdentity Get the caller's identity
 //
-// Returns the tenant of the token or key, and what the caller may do. No scope is needed.
+// Returns the tenant of the token or key, and what the caller may do. `impersonation` is there if an admin of the platform acts
+// with the token. No scope is needed.
 //
 // Corresponds with GET /v1/me (the `GetIdentity` operationId).
 func (c *Client) GetIdentity(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7249,6 +8386,42 @@ func (c *Client) GetIdentity(ctx context.Context, reqEditors ...RequestEditorFn)
 // Corresponds with GET /v1/me/analytics (the `GetAnalytics` operationId).
 func (c *Client) GetAnalytics(ctx context.Context, params *GetAnalyticsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAnalyticsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListMyAnnouncements List the platform's announcements
+//
+// Lists the announcements for the tenant's plan that are published, have not expired and were not dismissed by the calling user.
+// There are at most 100.
+//
+// Corresponds with GET /v1/me/announcements (the `ListMyAnnouncements` operationId).
+func (c *Client) ListMyAnnouncements(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListMyAnnouncementsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DismissAnnouncement Dismiss an announcement
+//
+// The calling user doesn't see the announcement any more. Dismissing it again has no effect. 404 `not_found` for an announcement
+// that the tenant doesn't see.
+//
+// Corresponds with POST /v1/me/announcements/{id}/dismiss (the `DismissAnnouncement` operationId).
+func (c *Client) DismissAnnouncement(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDismissAnnouncementRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -7332,6 +8505,25 @@ func (c *Client) CreateAPIKey(ctx context.Context, body CreateAPIKeyJSONRequestB
 // Corresponds with DELETE /v1/me/api-keys/{id} (the `RevokeAPIKey` operationId).
 func (c *Client) RevokeAPIKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRevokeAPIKeyRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTenantAudit Read the tenant's audit log
+//
+// Lists the changes of this tenant, newest first. An entry must match all given filters. Only users with the role OWNER or ADMIN can read
+// it, API keys can't. Changes by the platform's admins have the actorType `admin` without the admin's id, address, reason and values. With a filter,
+// a page looks at 20,000 entries at most: it may have fewer entries than `limit`, or none, and still a `Link` to the next page.
+//
+// Corresponds with GET /v1/me/audit (the `ListTenantAudit` operationId).
+func (c *Client) ListTenantAudit(ctx context.Context, params *ListTenantAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTenantAuditRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -8031,7 +9223,7 @@ func (c *Client) SyncCatalog(ctx context.Context, body SyncCatalogJSONRequestBod
 // ChangePasswordWithBody Change your own password
 //
 // Revokes all tokens of the user at once, including the token of this call. The answer has a new token. The user gets a
-// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `forbidden` for an admin who impersonates
+// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `impersonated` for an admin who impersonates
 // the user. No scope is needed.
 //
 // Takes any type of body and a specified content type.
@@ -8052,7 +9244,7 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 // ChangePassword Change your own password
 //
 // Revokes all tokens of the user at once, including the token of this call. The answer has a new token. The user gets a
-// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `forbidden` for an admin who impersonates
+// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `impersonated` for an admin who impersonates
 // the user. No scope is needed.
 //
 // Takes a body of the `application/json` content type.
@@ -8381,7 +9573,7 @@ func (c *Client) SendChannelMessage(ctx context.Context, id ID, body SendChannel
 //
 // The message stays in the history as `redacted`, without its text. Sends `chat.message.deleted`. A participant token may
 // delete its own user's messages; a host's or cohost's token may delete any message in its room. Deleting again has no
-// effect.
+// effect. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Corresponds with DELETE /v1/me/channels/{id}/messages/{messageId} (the `DeleteChannelMessage` operationId).
 func (c *Client) DeleteChannelMessage(ctx context.Context, id ID, messageID MessageID, params *DeleteChannelMessageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8400,7 +9592,7 @@ func (c *Client) DeleteChannelMessage(ctx context.Context, id ID, messageID Mess
 //
 // Sends `chat.message.edited`. With a participant token only the user's own messages can be edited, and only while the
 // user may write; otherwise 403 as for sending a message. 409 `conflict` if the message is deleted; with a participant
-// token also if the session is over.
+// token also if the session is over. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8421,7 +9613,7 @@ func (c *Client) EditChannelMessageWithBody(ctx context.Context, id ID, messageI
 //
 // Sends `chat.message.edited`. With a participant token only the user's own messages can be edited, and only while the
 // user may write; otherwise 403 as for sending a message. 409 `conflict` if the message is deleted; with a participant
-// token also if the session is over.
+// token also if the session is over. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9632,7 +10824,8 @@ func (c *Client) ListRecordings(ctx context.Context, params *ListRecordingsParam
 //
 // The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep
 // files for up to a day. This can't be undone. 409 `conflict` for a recording under
-// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
+// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant
+// is on legal hold.
 //
 // Corresponds with DELETE /v1/me/recordings/{id} (the `DeleteRecording` operationId).
 func (c *Client) DeleteRecording(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9801,7 +10994,8 @@ func (c *Client) ListRecordingTextTracks(ctx context.Context, id ID, reqEditors 
 // DeleteRecordingTextTrack Delete a recording's text track
 //
 // A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
-// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+// who watch with it are not interrupted. 404 `not_found` if there is no track of that language. 409 `legal_hold`
+// if the tenant is on legal hold.
 //
 // Corresponds with DELETE /v1/me/recordings/{id}/text-tracks/{language} (the `DeleteRecordingTextTrack` operationId).
 func (c *Client) DeleteRecordingTextTrack(ctx context.Context, id ID, language string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9826,7 +11020,8 @@ func (c *Client) DeleteRecordingTextTrack(ctx context.Context, id ID, language s
 // beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
 //
 // 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
-// track, and beyond 50 text tracks.
+// track, and beyond 50 text tracks. 409 `legal_hold` for another text of an existing track if the tenant is on
+// legal hold.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9853,7 +11048,8 @@ func (c *Client) PutRecordingTextTrackWithBody(ctx context.Context, id ID, langu
 // beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
 //
 // 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
-// track, and beyond 50 text tracks.
+// track, and beyond 50 text tracks. 409 `legal_hold` for another text of an existing track if the tenant is on
+// legal hold.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10137,7 +11333,7 @@ func (c *Client) CreateRestreamTarget(ctx context.Context, body CreateRestreamTa
 // DeleteRestreamTarget Remove a restream target
 //
 // Ends the target's pending and live routes in every stream, and deletes its address. The streams and their other targets
-// continue.
+// continue. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Corresponds with DELETE /v1/me/restream/targets/{id} (the `DeleteRestreamTarget` operationId).
 func (c *Client) DeleteRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10211,6 +11407,240 @@ func (c *Client) UpdateRestreamTarget(ctx context.Context, id ID, body UpdateRes
 // Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
 func (c *Client) TestRestreamTarget(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTestRestreamTargetRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndOtherSignIns End all your other logins
+//
+// Ends all logins but the one of this call. Their tokens are refused with 401 `token_revoked` within 2 seconds on every server.
+// No scope is needed.
+//
+// Corresponds with DELETE /v1/me/security/sessions (the `EndOtherSignIns` operationId).
+func (c *Client) EndOtherSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndOtherSignInsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSignIns List your logins
+//
+// Lists the logins whose tokens are valid, newest first: 50 at most. A further login ends the oldest one. No scope is needed.
+//
+// Corresponds with GET /v1/me/security/sessions (the `ListSignIns` operationId).
+func (c *Client) ListSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSignInsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndSignIn End one of your logins
+//
+// Its token is refused with 401 `token_revoked` within 2 seconds on every server. The login of this call can be ended too; this
+// logs you out. 404 `not_found` if you have no such login. No scope is needed.
+//
+// Corresponds with DELETE /v1/me/security/sessions/{id} (the `EndSignIn` operationId).
+func (c *Client) EndSignIn(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndSignInRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DisableTotpWithBody Disable your second factor
+//
+// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with DELETE /v1/me/security/totp (the `DisableTotp` operationId).
+func (c *Client) DisableTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDisableTotpRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DisableTotp Disable your second factor
+//
+// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with DELETE /v1/me/security/totp (the `DisableTotp` operationId).
+func (c *Client) DisableTotp(ctx context.Context, body DisableTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDisableTotpRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTotp Get the state of your second factor
+//
+// Returns whether your logins need a code, and how many recovery codes are left. No scope is needed.
+//
+// Corresponds with GET /v1/me/security/totp (the `GetTotp` operationId).
+func (c *Client) GetTotp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTotpRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginTotpWithBody Begin to enable a second factor
+//
+// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+// `confirmTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/security/totp (the `BeginTotp` operationId).
+func (c *Client) BeginTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginTotpRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginTotp Begin to enable a second factor
+//
+// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+// `confirmTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/security/totp (the `BeginTotp` operationId).
+func (c *Client) BeginTotp(ctx context.Context, body BeginTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginTotpRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmTotpWithBody Enable the second factor with its first code
+//
+// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/security/totp/confirm (the `ConfirmTotp` operationId).
+func (c *Client) ConfirmTotpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmTotpRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmTotp Enable the second factor with its first code
+//
+// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/security/totp/confirm (the `ConfirmTotp` operationId).
+func (c *Client) ConfirmTotp(ctx context.Context, body ConfirmTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmTotpRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenewRecoveryCodesWithBody Replace your recovery codes
+//
+// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableTotp`. No scope is needed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/security/totp/recovery-codes (the `RenewRecoveryCodes` operationId).
+func (c *Client) RenewRecoveryCodesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenewRecoveryCodesRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenewRecoveryCodes Replace your recovery codes
+//
+// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableTotp`. No scope is needed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/security/totp/recovery-codes (the `RenewRecoveryCodes` operationId).
+func (c *Client) RenewRecoveryCodes(ctx context.Context, body RenewRecoveryCodesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenewRecoveryCodesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -12047,7 +13477,7 @@ func (c *Client) InviteTeamMember(ctx context.Context, body InviteTeamMemberJSON
 //
 // The user's tokens and an open invitation become invalid at once, and the e-mail can be used again. API keys stay valid:
 // they belong to the tenant. 403 `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` for the
-// last active OWNER.
+// last active OWNER. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Corresponds with DELETE /v1/me/team/{id} (the `RemoveTeamMember` operationId).
 func (c *Client) RemoveTeamMember(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -12092,6 +13522,25 @@ func (c *Client) ChangeTeamMemberRoleWithBody(ctx context.Context, id ID, conten
 // Corresponds with PATCH /v1/me/team/{id}/role (the `ChangeTeamMemberRole` operationId).
 func (c *Client) ChangeTeamMemberRole(ctx context.Context, id ID, body ChangeTeamMemberRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewChangeTeamMemberRoleRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DisableTeamMemberTotp Disable a member's second factor
+//
+// For a colleague who has lost the app and the recovery codes. Revokes the member's tokens at once, and mails a notice. 403
+// `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` if the member has no second factor, and for
+// the caller itself: use `disableTotp`.
+//
+// Corresponds with DELETE /v1/me/team/{id}/totp (the `DisableTeamMemberTotp` operationId).
+func (c *Client) DisableTeamMemberTotp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDisableTeamMemberTotpRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -12147,6 +13596,178 @@ func (c *Client) UpdateTenantWithBody(ctx context.Context, contentType string, b
 // Corresponds with PATCH /v1/me/tenant (the `UpdateTenant` operationId).
 func (c *Client) UpdateTenant(ctx context.Context, body UpdateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateTenantRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateTicketAttachmentWithBody Upload a file for a ticket
+//
+// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
+// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
+// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+// files have 2 GiB together. 503 `disk_full` if the storage has no space left.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/ticket-attachments (the `CreateTicketAttachment` operationId).
+func (c *Client) CreateTicketAttachmentWithBody(ctx context.Context, params *CreateTicketAttachmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTicketAttachmentRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTickets List the tenant's tickets
+//
+// Lists the tickets of all of the tenant's users.
+//
+// Corresponds with GET /v1/me/tickets (the `ListTickets` operationId).
+func (c *Client) ListTickets(ctx context.Context, params *ListTicketsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTicketsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateTicketWithBody Ask the platform's support
+//
+// Creates an OPEN ticket with its first message. The support gets a mail. The answers are mailed to the user who created the
+// ticket. 409 `conflict` while 20 tickets are OPEN or PENDING: close one of them first. 429 `rate_limited` beyond 50 new tickets in
+// 24 hours.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/tickets (the `CreateTicket` operationId).
+func (c *Client) CreateTicketWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTicketRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateTicket Ask the platform's support
+//
+// Creates an OPEN ticket with its first message. The support gets a mail. The answers are mailed to the user who created the
+// ticket. 409 `conflict` while 20 tickets are OPEN or PENDING: close one of them first. 429 `rate_limited` beyond 50 new tickets in
+// 24 hours.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/tickets (the `CreateTicket` operationId).
+func (c *Client) CreateTicket(ctx context.Context, body CreateTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTicketRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTicket Get a ticket with its messages
+//
+// 404 `not_found` for an unknown id.
+//
+// Corresponds with GET /v1/me/tickets/{id} (the `GetTicket` operationId).
+func (c *Client) GetTicket(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTicketRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTicketAttachment Download a file of a ticket
+//
+// 404 `not_found` for an unknown id.
+//
+// Corresponds with GET /v1/me/tickets/{id}/attachments/{attachmentId} (the `GetTicketAttachment` operationId).
+func (c *Client) GetTicketAttachment(ctx context.Context, id ID, attachmentID AttachmentID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTicketAttachmentRequest(c.Server, id, attachmentID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CloseTicket Close a ticket
+//
+// The ticket becomes CLOSED and takes no more messages. Closing it again has no effect.
+//
+// Corresponds with POST /v1/me/tickets/{id}/close (the `CloseTicket` operationId).
+func (c *Client) CloseTicket(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCloseTicketRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddTicketMessageWithBody Add a message to a ticket
+//
+// The ticket becomes OPEN, and the support gets a mail. 409 `conflict` for a CLOSED ticket, and beyond 500 messages: create a new
+// ticket then.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/tickets/{id}/reply (the `AddTicketMessage` operationId).
+func (c *Client) AddTicketMessageWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddTicketMessageRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddTicketMessage Add a message to a ticket
+//
+// The ticket becomes OPEN, and the support gets a mail. 409 `conflict` for a CLOSED ticket, and beyond 500 messages: create a new
+// ticket then.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/tickets/{id}/reply (the `AddTicketMessage` operationId).
+func (c *Client) AddTicketMessage(ctx context.Context, id ID, body AddTicketMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddTicketMessageRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -12344,7 +13965,7 @@ func (c *Client) ReplayCapture(ctx context.Context, token CaptureToken, captureI
 //
 // Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
 // answers 200, also methods that are not listed: TRACE, which some generators refuse, and methods that HTTP doesn't define.
-// A second call within 7 days has no effect.
+// A second call within 7 days has no effect. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Corresponds with DELETE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURL` operationId).
 func (c *Client) DeleteCaptureURL(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -12576,7 +14197,8 @@ func (c *Client) RetryWebhookDelivery(ctx context.Context, id ID, reqEditors ...
 
 // DeleteWebhook Remove a webhook endpoint
 //
-// Removes the endpoint. Deliveries that are still due are not made.
+// Removes the endpoint. Deliveries that are still due are not made. 409 `legal_hold` if the tenant is on legal
+// hold.
 //
 // Corresponds with DELETE /v1/me/webhooks/{id} (the `DeleteWebhook` operationId).
 func (c *Client) DeleteWebhook(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -12823,7 +14445,8 @@ func (c *Client) ReportPackage(ctx context.Context, id ID, params *ReportPackage
 //
 // A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go work
 // unchanged. The credential is the `token` of the connect command, because browsers can't send a header here. It is a
-// participant token, a tenant user's JWT, or an API key with `chat:read`.
+// participant token, a tenant user's JWT, or an API key with `chat:read` (rooms) or `webhooks:read` (events). Without a
+// token, the server takes the console's cookie from pages of its own origin, and ignores it from all others.
 //
 // **Credentials.** A bad credential gets an error of the protocol: code 109 (expired) or 3500 (invalid). A connection
 // whose credential lacks the permission is disconnected with 3507, one of a suspended tenant with 4502. Credentials are
@@ -12845,12 +14468,17 @@ func (c *Client) ReportPackage(ctx context.Context, id ID, params *ReportPackage
 //
 // The data of each publication is a RealtimePublication.
 //
+// **Events.** A tenant's credential with `webhooks:read` may subscribe to `tenant:<id>`, with the id of its tenant. Each event
+// is published there right after it is stored, except test events of endpoints. The data is the body of the event's webhooks
+// (WebhookEvent, as in `/openapi-webhooks.yaml`), and the publication's tag `eventId` is the event's id. Publications may be lost: use webhooks or listEvents for
+// what must arrive. The data of the answer to the connect command has the `tenantId`. After a reconnect with `recovered` false, continue with listEvents.
+//
 // **Presence.** Clients may request the presence of a room to which they are subscribed. With the flag `join_leave` they
 // receive joins and leaves. Presence has participants only, with `userId`, `displayName` and `role` as channel info. A
 // tenant's own connections are not shown. Rooms with more than 500 connections provide only the presence stats.
 //
 // **Recovery.** A client that reconnects within 30 seconds receives the publications that it missed, in order. If these
-// are more than 2,000 publications or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
+// are more than 2,000 publications (500 events) or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
 // that is too slow is disconnected, and recovers in the same way.
 //
 // **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
@@ -13187,6 +14815,40 @@ func (c *Client) CapturePutWithBody(ctx context.Context, token CaptureToken, con
 	return c.Client.Do(req)
 }
 
+// NewDisableAdministratorTotpRequest constructs an http.Request for the DisableAdministratorTotp method
+func NewDisableAdministratorTotpRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/administrators/%s/totp", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAnnouncementsRequest constructs an http.Request for the ListAnnouncements method
 func NewListAnnouncementsRequest(server string, params *ListAnnouncementsParams) (*http.Request, error) {
 	var err error
@@ -13362,18 +15024,18 @@ func NewGetAnnouncementRequest(server string, id ID) (*http.Request, error) {
 }
 
 // NewUpdateAnnouncementRequest calls the generic UpdateAnnouncement builder with application/json body
-func NewUpdateAnnouncementRequest(server string, id ID, body UpdateAnnouncementJSONRequestBody) (*http.Request, error) {
+func NewUpdateAnnouncementRequest(server string, id ID, params *UpdateAnnouncementParams, body UpdateAnnouncementJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewUpdateAnnouncementRequestWithBody(server, id, "application/json", bodyReader)
+	return NewUpdateAnnouncementRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewUpdateAnnouncementRequestWithBody constructs an http.Request for the UpdateAnnouncement method, with any body, and a specified content type
-func NewUpdateAnnouncementRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+func NewUpdateAnnouncementRequestWithBody(server string, id ID, params *UpdateAnnouncementParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13404,6 +15066,21 @@ func NewUpdateAnnouncementRequestWithBody(server string, id ID, contentType stri
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -13580,6 +15257,116 @@ func NewListAuditEntriesRequest(server string, params *ListAuditEntriesParams) (
 	return req, nil
 }
 
+// NewLoginAdminConsoleRequest calls the generic LoginAdminConsole builder with application/json body
+func NewLoginAdminConsoleRequest(server string, params *LoginAdminConsoleParams, body LoginAdminConsoleJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewLoginAdminConsoleRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewLoginAdminConsoleRequestWithBody constructs an http.Request for the LoginAdminConsole method, with any body, and a specified content type
+func NewLoginAdminConsoleRequestWithBody(server string, params *LoginAdminConsoleParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/auth/console/login")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Showfloor-Console", params.XShowfloorConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("X-Showfloor-Console", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewLogoutAdminConsoleRequest constructs an http.Request for the LogoutAdminConsole method
+func NewLogoutAdminConsoleRequest(server string, params *LogoutAdminConsoleParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/auth/console/logout")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Showfloor-Console", params.XShowfloorConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("X-Showfloor-Console", headerParam0)
+
+	}
+
+	if params != nil {
+
+		if params.ShowfloorAdmin != nil {
+			var cookieParam0 string
+
+			cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "showfloor_admin", *params.ShowfloorAdmin, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			cookie0 := &http.Cookie{
+				Name:  "showfloor_admin",
+				Value: cookieParam0,
+			}
+			req.AddCookie(cookie0)
+		}
+	}
+	return req, nil
+}
+
 // NewLoginAdminRequest calls the generic LoginAdmin builder with application/json body
 func NewLoginAdminRequest(server string, body LoginAdminJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -13643,6 +15430,281 @@ func NewGetCurrentAdminRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewEndOtherAdminSignInsRequest constructs an http.Request for the EndOtherAdminSignIns method
+func NewEndOtherAdminSignInsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/auth/sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListAdminSignInsRequest constructs an http.Request for the ListAdminSignIns method
+func NewListAdminSignInsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/auth/sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewEndAdminSignInRequest constructs an http.Request for the EndAdminSignIn method
+func NewEndAdminSignInRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/auth/sessions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDisableAdminTotpRequest calls the generic DisableAdminTotp builder with application/json body
+func NewDisableAdminTotpRequest(server string, body DisableAdminTotpJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDisableAdminTotpRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewDisableAdminTotpRequestWithBody constructs an http.Request for the DisableAdminTotp method, with any body, and a specified content type
+func NewDisableAdminTotpRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/auth/totp")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetAdminTotpRequest constructs an http.Request for the GetAdminTotp method
+func NewGetAdminTotpRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/auth/totp")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewBeginAdminTotpRequest calls the generic BeginAdminTotp builder with application/json body
+func NewBeginAdminTotpRequest(server string, body BeginAdminTotpJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewBeginAdminTotpRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewBeginAdminTotpRequestWithBody constructs an http.Request for the BeginAdminTotp method, with any body, and a specified content type
+func NewBeginAdminTotpRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/auth/totp")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewConfirmAdminTotpRequest calls the generic ConfirmAdminTotp builder with application/json body
+func NewConfirmAdminTotpRequest(server string, body ConfirmAdminTotpJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewConfirmAdminTotpRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewConfirmAdminTotpRequestWithBody constructs an http.Request for the ConfirmAdminTotp method, with any body, and a specified content type
+func NewConfirmAdminTotpRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/auth/totp/confirm")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRenewAdminRecoveryCodesRequest calls the generic RenewAdminRecoveryCodes builder with application/json body
+func NewRenewAdminRecoveryCodesRequest(server string, body RenewAdminRecoveryCodesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRenewAdminRecoveryCodesRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewRenewAdminRecoveryCodesRequestWithBody constructs an http.Request for the RenewAdminRecoveryCodes method, with any body, and a specified content type
+func NewRenewAdminRecoveryCodesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/auth/totp/recovery-codes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -13924,19 +15986,53 @@ func NewGetAdminComplianceOverviewRequest(server string, params *GetAdminComplia
 	return req, nil
 }
 
+// NewGetAdminComplianceRecordRequest constructs an http.Request for the GetAdminComplianceRecord method
+func NewGetAdminComplianceRecordRequest(server string, tenantID TenantID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tenantId", tenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/compliance/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewPutAdminComplianceRecordRequest calls the generic PutAdminComplianceRecord builder with application/json body
-func NewPutAdminComplianceRecordRequest(server string, tenantID TenantID, body PutAdminComplianceRecordJSONRequestBody) (*http.Request, error) {
+func NewPutAdminComplianceRecordRequest(server string, tenantID TenantID, params *PutAdminComplianceRecordParams, body PutAdminComplianceRecordJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewPutAdminComplianceRecordRequestWithBody(server, tenantID, "application/json", bodyReader)
+	return NewPutAdminComplianceRecordRequestWithBody(server, tenantID, params, "application/json", bodyReader)
 }
 
 // NewPutAdminComplianceRecordRequestWithBody constructs an http.Request for the PutAdminComplianceRecord method, with any body, and a specified content type
-func NewPutAdminComplianceRecordRequestWithBody(server string, tenantID TenantID, contentType string, body io.Reader) (*http.Request, error) {
+func NewPutAdminComplianceRecordRequestWithBody(server string, tenantID TenantID, params *PutAdminComplianceRecordParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13967,6 +16063,21 @@ func NewPutAdminComplianceRecordRequestWithBody(server string, tenantID TenantID
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -14709,18 +16820,18 @@ func NewGetAdminPlanRequest(server string, id ID) (*http.Request, error) {
 }
 
 // NewUpdateAdminPlanRequest calls the generic UpdateAdminPlan builder with application/json body
-func NewUpdateAdminPlanRequest(server string, id ID, body UpdateAdminPlanJSONRequestBody) (*http.Request, error) {
+func NewUpdateAdminPlanRequest(server string, id ID, params *UpdateAdminPlanParams, body UpdateAdminPlanJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewUpdateAdminPlanRequestWithBody(server, id, "application/json", bodyReader)
+	return NewUpdateAdminPlanRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewUpdateAdminPlanRequestWithBody constructs an http.Request for the UpdateAdminPlan method, with any body, and a specified content type
-func NewUpdateAdminPlanRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+func NewUpdateAdminPlanRequestWithBody(server string, id ID, params *UpdateAdminPlanParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -14751,6 +16862,21 @@ func NewUpdateAdminPlanRequestWithBody(server string, id ID, contentType string,
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -15343,19 +17469,53 @@ func NewListAdminSettingsRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetAdminSettingRequest constructs an http.Request for the GetAdminSetting method
+func NewGetAdminSettingRequest(server string, key AdminSettingKey) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "key", key, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/settings/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewUpdateAdminSettingRequest calls the generic UpdateAdminSetting builder with application/json body
-func NewUpdateAdminSettingRequest(server string, key AdminSettingKey, body UpdateAdminSettingJSONRequestBody) (*http.Request, error) {
+func NewUpdateAdminSettingRequest(server string, key AdminSettingKey, params *UpdateAdminSettingParams, body UpdateAdminSettingJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewUpdateAdminSettingRequestWithBody(server, key, "application/json", bodyReader)
+	return NewUpdateAdminSettingRequestWithBody(server, key, params, "application/json", bodyReader)
 }
 
 // NewUpdateAdminSettingRequestWithBody constructs an http.Request for the UpdateAdminSetting method, with any body, and a specified content type
-func NewUpdateAdminSettingRequestWithBody(server string, key AdminSettingKey, contentType string, body io.Reader) (*http.Request, error) {
+func NewUpdateAdminSettingRequestWithBody(server string, key AdminSettingKey, params *UpdateAdminSettingParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -15386,6 +17546,21 @@ func NewUpdateAdminSettingRequestWithBody(server string, key AdminSettingKey, co
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -16196,19 +18371,53 @@ func NewListAdminSystemSettingsRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetAdminSystemSettingRequest constructs an http.Request for the GetAdminSystemSetting method
+func NewGetAdminSystemSettingRequest(server string, key AdminSettingKey) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "key", key, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/system/settings/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewUpdateAdminSystemSettingRequest calls the generic UpdateAdminSystemSetting builder with application/json body
-func NewUpdateAdminSystemSettingRequest(server string, key AdminSettingKey, body UpdateAdminSystemSettingJSONRequestBody) (*http.Request, error) {
+func NewUpdateAdminSystemSettingRequest(server string, key AdminSettingKey, params *UpdateAdminSystemSettingParams, body UpdateAdminSystemSettingJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewUpdateAdminSystemSettingRequestWithBody(server, key, "application/json", bodyReader)
+	return NewUpdateAdminSystemSettingRequestWithBody(server, key, params, "application/json", bodyReader)
 }
 
 // NewUpdateAdminSystemSettingRequestWithBody constructs an http.Request for the UpdateAdminSystemSetting method, with any body, and a specified content type
-func NewUpdateAdminSystemSettingRequestWithBody(server string, key AdminSettingKey, contentType string, body io.Reader) (*http.Request, error) {
+func NewUpdateAdminSystemSettingRequestWithBody(server string, key AdminSettingKey, params *UpdateAdminSystemSettingParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -16239,6 +18448,21 @@ func NewUpdateAdminSystemSettingRequestWithBody(server string, key AdminSettingK
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -16375,6 +18599,53 @@ func NewGetTenantDetailRequest(server string, id ID) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewImpersonateTenantRequest calls the generic ImpersonateTenant builder with application/json body
+func NewImpersonateTenantRequest(server string, id ID, body ImpersonateTenantJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewImpersonateTenantRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewImpersonateTenantRequestWithBody constructs an http.Request for the ImpersonateTenant method, with any body, and a specified content type
+func NewImpersonateTenantRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/tenants/%s/impersonate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -16644,18 +18915,18 @@ func NewGetAdminTicketRequest(server string, id ID) (*http.Request, error) {
 }
 
 // NewUpdateAdminTicketRequest calls the generic UpdateAdminTicket builder with application/json body
-func NewUpdateAdminTicketRequest(server string, id ID, body UpdateAdminTicketJSONRequestBody) (*http.Request, error) {
+func NewUpdateAdminTicketRequest(server string, id ID, params *UpdateAdminTicketParams, body UpdateAdminTicketJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewUpdateAdminTicketRequestWithBody(server, id, "application/json", bodyReader)
+	return NewUpdateAdminTicketRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewUpdateAdminTicketRequestWithBody constructs an http.Request for the UpdateAdminTicket method, with any body, and a specified content type
-func NewUpdateAdminTicketRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+func NewUpdateAdminTicketRequestWithBody(server string, id ID, params *UpdateAdminTicketParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -16686,6 +18957,121 @@ func NewUpdateAdminTicketRequestWithBody(server string, id ID, contentType strin
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateAdminTicketAttachmentRequestWithBody constructs an http.Request for the CreateAdminTicketAttachment method, with any body, and a specified content type
+func NewCreateAdminTicketAttachmentRequestWithBody(server string, id ID, params *CreateAdminTicketAttachmentParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/tickets/%s/attachments", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetAdminTicketAttachmentRequest constructs an http.Request for the GetAdminTicketAttachment method
+func NewGetAdminTicketAttachmentRequest(server string, id ID, attachmentID AttachmentID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "attachmentId", attachmentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/tickets/%s/attachments/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -16963,6 +19349,40 @@ func NewResetUserPasswordRequest(server string, id ID) (*http.Request, error) {
 	return req, nil
 }
 
+// NewDisableUserTotpRequest constructs an http.Request for the DisableUserTotp method
+func NewDisableUserTotpRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/admin/users/%s/totp", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewRetryAdminWebhookDeliveryRequest constructs an http.Request for the RetryAdminWebhookDelivery method
 func NewRetryAdminWebhookDeliveryRequest(server string, id ID) (*http.Request, error) {
 	var err error
@@ -17212,6 +19632,116 @@ func NewAcceptInviteRequestWithBody(server string, contentType string, body io.R
 
 	req.Header.Add("Content-Type", contentType)
 
+	return req, nil
+}
+
+// NewLoginConsoleRequest calls the generic LoginConsole builder with application/json body
+func NewLoginConsoleRequest(server string, params *LoginConsoleParams, body LoginConsoleJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewLoginConsoleRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewLoginConsoleRequestWithBody constructs an http.Request for the LoginConsole method, with any body, and a specified content type
+func NewLoginConsoleRequestWithBody(server string, params *LoginConsoleParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/auth/console/login")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Showfloor-Console", params.XShowfloorConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("X-Showfloor-Console", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewLogoutConsoleRequest constructs an http.Request for the LogoutConsole method
+func NewLogoutConsoleRequest(server string, params *LogoutConsoleParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/auth/console/logout")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Showfloor-Console", params.XShowfloorConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("X-Showfloor-Console", headerParam0)
+
+	}
+
+	if params != nil {
+
+		if params.ShowfloorConsole != nil {
+			var cookieParam0 string
+
+			cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "showfloor_console", *params.ShowfloorConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			cookie0 := &http.Cookie{
+				Name:  "showfloor_console",
+				Value: cookieParam0,
+			}
+			req.AddCookie(cookie0)
+		}
+	}
 	return req, nil
 }
 
@@ -17923,6 +20453,67 @@ func NewGetAnalyticsRequest(server string, params *GetAnalyticsParams) (*http.Re
 	return req, nil
 }
 
+// NewListMyAnnouncementsRequest constructs an http.Request for the ListMyAnnouncements method
+func NewListMyAnnouncementsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/announcements")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDismissAnnouncementRequest constructs an http.Request for the DismissAnnouncement method
+func NewDismissAnnouncementRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/announcements/%s/dismiss", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAPIKeysRequest constructs an http.Request for the ListAPIKeys method
 func NewListAPIKeysRequest(server string, params *ListAPIKeysParams) (*http.Request, error) {
 	var err error
@@ -18056,6 +20647,132 @@ func NewRevokeAPIKeyRequest(server string, id ID) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListTenantAuditRequest constructs an http.Request for the ListTenantAudit method
+func NewListTenantAuditRequest(server string, params *ListTenantAuditParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/audit")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Actor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "actor", *params.Actor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Action != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "action", *params.Action, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Entity != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "entity", *params.Entity, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -22156,6 +24873,281 @@ func NewTestRestreamTargetRequest(server string, id ID) (*http.Request, error) {
 	return req, nil
 }
 
+// NewEndOtherSignInsRequest constructs an http.Request for the EndOtherSignIns method
+func NewEndOtherSignInsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/security/sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListSignInsRequest constructs an http.Request for the ListSignIns method
+func NewListSignInsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/security/sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewEndSignInRequest constructs an http.Request for the EndSignIn method
+func NewEndSignInRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/security/sessions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDisableTotpRequest calls the generic DisableTotp builder with application/json body
+func NewDisableTotpRequest(server string, body DisableTotpJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDisableTotpRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewDisableTotpRequestWithBody constructs an http.Request for the DisableTotp method, with any body, and a specified content type
+func NewDisableTotpRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/security/totp")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetTotpRequest constructs an http.Request for the GetTotp method
+func NewGetTotpRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/security/totp")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewBeginTotpRequest calls the generic BeginTotp builder with application/json body
+func NewBeginTotpRequest(server string, body BeginTotpJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewBeginTotpRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewBeginTotpRequestWithBody constructs an http.Request for the BeginTotp method, with any body, and a specified content type
+func NewBeginTotpRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/security/totp")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewConfirmTotpRequest calls the generic ConfirmTotp builder with application/json body
+func NewConfirmTotpRequest(server string, body ConfirmTotpJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewConfirmTotpRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewConfirmTotpRequestWithBody constructs an http.Request for the ConfirmTotp method, with any body, and a specified content type
+func NewConfirmTotpRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/security/totp/confirm")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRenewRecoveryCodesRequest calls the generic RenewRecoveryCodes builder with application/json body
+func NewRenewRecoveryCodesRequest(server string, body RenewRecoveryCodesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRenewRecoveryCodesRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewRenewRecoveryCodesRequestWithBody constructs an http.Request for the RenewRecoveryCodes method, with any body, and a specified content type
+func NewRenewRecoveryCodesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/security/totp/recovery-codes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListSessionsRequest constructs an http.Request for the ListSessions method
 func NewListSessionsRequest(server string, params *ListSessionsParams) (*http.Request, error) {
 	var err error
@@ -24882,6 +27874,40 @@ func NewChangeTeamMemberRoleRequestWithBody(server string, id ID, contentType st
 	return req, nil
 }
 
+// NewDisableTeamMemberTotpRequest constructs an http.Request for the DisableTeamMemberTotp method
+func NewDisableTeamMemberTotpRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/team/%s/totp", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetTenantRequest constructs an http.Request for the GetTenant method
 func NewGetTenantRequest(server string) (*http.Request, error) {
 	var err error
@@ -24940,6 +27966,320 @@ func NewUpdateTenantRequestWithBody(server string, contentType string, body io.R
 	}
 
 	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCreateTicketAttachmentRequestWithBody constructs an http.Request for the CreateTicketAttachment method, with any body, and a specified content type
+func NewCreateTicketAttachmentRequestWithBody(server string, params *CreateTicketAttachmentParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/ticket-attachments")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListTicketsRequest constructs an http.Request for the ListTickets method
+func NewListTicketsRequest(server string, params *ListTicketsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/tickets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateTicketRequest calls the generic CreateTicket builder with application/json body
+func NewCreateTicketRequest(server string, body CreateTicketJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateTicketRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateTicketRequestWithBody constructs an http.Request for the CreateTicket method, with any body, and a specified content type
+func NewCreateTicketRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/tickets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetTicketRequest constructs an http.Request for the GetTicket method
+func NewGetTicketRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/tickets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetTicketAttachmentRequest constructs an http.Request for the GetTicketAttachment method
+func NewGetTicketAttachmentRequest(server string, id ID, attachmentID AttachmentID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "attachmentId", attachmentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/tickets/%s/attachments/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCloseTicketRequest constructs an http.Request for the CloseTicket method
+func NewCloseTicketRequest(server string, id ID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/tickets/%s/close", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddTicketMessageRequest calls the generic AddTicketMessage builder with application/json body
+func NewAddTicketMessageRequest(server string, id ID, body AddTicketMessageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddTicketMessageRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewAddTicketMessageRequestWithBody constructs an http.Request for the AddTicketMessage method, with any body, and a specified content type
+func NewAddTicketMessageRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/tickets/%s/reply", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -26730,6 +30070,16 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// DisableAdministratorTotpWithResponse Disable another admin's second factor
+	//
+	// For an admin who has lost the app and the recovery codes. Ends the admin's logins, mails a notice, and is audited. Use
+	// `disableAdminTotp` for your own: 409 `conflict`. 409 `conflict` if the admin has no second factor.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/admin/administrators/{id}/totp (the `DisableAdministratorTotp` operationId).
+	DisableAdministratorTotpWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DisableAdministratorTotpResponse, error)
+
 	// ListAnnouncementsWithResponse List announcements
 	//
 	// Lists drafts, published and archived announcements, newest first.
@@ -26784,7 +30134,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
-	UpdateAnnouncementWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error)
+	UpdateAnnouncementWithBodyWithResponse(ctx context.Context, id ID, params *UpdateAnnouncementParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error)
 
 	// UpdateAnnouncementWithResponse Change an announcement
 	//
@@ -26794,7 +30144,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
-	UpdateAnnouncementWithResponse(ctx context.Context, id ID, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error)
+	UpdateAnnouncementWithResponse(ctx context.Context, id ID, params *UpdateAnnouncementParams, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error)
 
 	// PublishAnnouncementWithResponse Publish an announcement
 	//
@@ -26816,11 +30166,44 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/admin/audit (the `ListAuditEntries` operationId).
 	ListAuditEntriesWithResponse(ctx context.Context, params *ListAuditEntriesParams, reqEditors ...RequestEditorFn) (*ListAuditEntriesResponse, error)
 
+	// LoginAdminConsoleWithBodyWithResponse Log in to the admin console
+	//
+	// The console at `/admin` uses it. It does what `loginAdmin` does, with the same body, limits and refusals. The token is in
+	// the cookie `showfloor_admin`, which requests below /v1/admin may send; the rules are those of `loginConsole`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/auth/console/login (the `LoginAdminConsole` operationId).
+	LoginAdminConsoleWithBodyWithResponse(ctx context.Context, params *LoginAdminConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LoginAdminConsoleResponse, error)
+
+	// LoginAdminConsoleWithResponse Log in to the admin console
+	//
+	// The console at `/admin` uses it. It does what `loginAdmin` does, with the same body, limits and refusals. The token is in
+	// the cookie `showfloor_admin`, which requests below /v1/admin may send; the rules are those of `loginConsole`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/auth/console/login (the `LoginAdminConsole` operationId).
+	LoginAdminConsoleWithResponse(ctx context.Context, params *LoginAdminConsoleParams, body LoginAdminConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*LoginAdminConsoleResponse, error)
+
+	// LogoutAdminConsoleWithResponse Log out of the admin console
+	//
+	// Ends the login of the cookie `showfloor_admin`, so that its token and the tokens with which the admin impersonates are refused
+	// from now on, and deletes the cookie in this browser. The answer is the same without a cookie, and with one that isn't valid.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/auth/console/logout (the `LogoutAdminConsole` operationId).
+	LogoutAdminConsoleWithResponse(ctx context.Context, params *LogoutAdminConsoleParams, reqEditors ...RequestEditorFn) (*LogoutAdminConsoleResponse, error)
+
 	// LoginAdminWithBodyWithResponse Log in as an admin
 	//
 	// Returns a token for the admin operations, valid for 8 hours. Other operations refuse it, and admin operations refuse
 	// tenants' tokens and API keys. A wrong password and an unknown e-mail get the same answer after the same time: 401
 	// `invalid_credentials`.
+	//
+	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -26840,6 +30223,9 @@ type ClientWithResponsesInterface interface {
 	// Returns a token for the admin operations, valid for 8 hours. Other operations refuse it, and admin operations refuse
 	// tenants' tokens and API keys. A wrong password and an unknown e-mail get the same answer after the same time: 401
 	// `invalid_credentials`.
+	//
+	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -26862,6 +30248,128 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/admin/auth/me (the `GetCurrentAdmin` operationId).
 	GetCurrentAdminWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCurrentAdminResponse, error)
+
+	// EndOtherAdminSignInsWithResponse End all your other logins
+	//
+	// Ends all logins but the one of this call. Their tokens are refused with 401 `token_revoked` within 2 seconds on every server.
+	// No scope is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/admin/auth/sessions (the `EndOtherAdminSignIns` operationId).
+	EndOtherAdminSignInsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndOtherAdminSignInsResponse, error)
+
+	// ListAdminSignInsWithResponse List your logins
+	//
+	// Lists the logins whose tokens are valid, newest first: 50 at most. A further login ends the oldest one. No scope is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/auth/sessions (the `ListAdminSignIns` operationId).
+	ListAdminSignInsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAdminSignInsResponse, error)
+
+	// EndAdminSignInWithResponse End one of your logins
+	//
+	// Its token is refused with 401 `token_revoked` within 2 seconds on every server. The login of this call can be ended too; this
+	// logs you out. 404 `not_found` if you have no such login. No scope is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/admin/auth/sessions/{id} (the `EndAdminSignIn` operationId).
+	EndAdminSignInWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*EndAdminSignInResponse, error)
+
+	// DisableAdminTotpWithBodyWithResponse Disable your second factor
+	//
+	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/admin/auth/totp (the `DisableAdminTotp` operationId).
+	DisableAdminTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DisableAdminTotpResponse, error)
+
+	// DisableAdminTotpWithResponse Disable your second factor
+	//
+	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/admin/auth/totp (the `DisableAdminTotp` operationId).
+	DisableAdminTotpWithResponse(ctx context.Context, body DisableAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*DisableAdminTotpResponse, error)
+
+	// GetAdminTotpWithResponse Get the state of your second factor
+	//
+	// Returns whether your logins need a code, and how many recovery codes are left. No scope is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/auth/totp (the `GetAdminTotp` operationId).
+	GetAdminTotpWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminTotpResponse, error)
+
+	// BeginAdminTotpWithBodyWithResponse Begin to enable a second factor
+	//
+	// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+	// `confirmAdminTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+	// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/auth/totp (the `BeginAdminTotp` operationId).
+	BeginAdminTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginAdminTotpResponse, error)
+
+	// BeginAdminTotpWithResponse Begin to enable a second factor
+	//
+	// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+	// `confirmAdminTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+	// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/auth/totp (the `BeginAdminTotp` operationId).
+	BeginAdminTotpWithResponse(ctx context.Context, body BeginAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginAdminTotpResponse, error)
+
+	// ConfirmAdminTotpWithBodyWithResponse Enable the second factor with its first code
+	//
+	// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+	// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+	// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/auth/totp/confirm (the `ConfirmAdminTotp` operationId).
+	ConfirmAdminTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmAdminTotpResponse, error)
+
+	// ConfirmAdminTotpWithResponse Enable the second factor with its first code
+	//
+	// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+	// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+	// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/auth/totp/confirm (the `ConfirmAdminTotp` operationId).
+	ConfirmAdminTotpWithResponse(ctx context.Context, body ConfirmAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmAdminTotpResponse, error)
+
+	// RenewAdminRecoveryCodesWithBodyWithResponse Replace your recovery codes
+	//
+	// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableAdminTotp`. No scope is needed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/auth/totp/recovery-codes (the `RenewAdminRecoveryCodes` operationId).
+	RenewAdminRecoveryCodesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenewAdminRecoveryCodesResponse, error)
+
+	// RenewAdminRecoveryCodesWithResponse Replace your recovery codes
+	//
+	// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableAdminTotp`. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/auth/totp/recovery-codes (the `RenewAdminRecoveryCodes` operationId).
+	RenewAdminRecoveryCodesWithResponse(ctx context.Context, body RenewAdminRecoveryCodesJSONRequestBody, reqEditors ...RequestEditorFn) (*RenewAdminRecoveryCodesResponse, error)
 
 	// ImportCdnLogsWithBodyWithResponse Import a CDN's access log
 	//
@@ -26940,29 +30448,40 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/admin/compliance/overview (the `GetAdminComplianceOverview` operationId).
 	GetAdminComplianceOverviewWithResponse(ctx context.Context, params *GetAdminComplianceOverviewParams, reqEditors ...RequestEditorFn) (*GetAdminComplianceOverviewResponse, error)
 
+	// GetAdminComplianceRecordWithResponse Get a tenant's compliance record
+	//
+	// A tenant without a record has the defaults. 404 `not_found` for an unknown tenant.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/compliance/{tenantId} (the `GetAdminComplianceRecord` operationId).
+	GetAdminComplianceRecordWithResponse(ctx context.Context, tenantID TenantID, reqEditors ...RequestEditorFn) (*GetAdminComplianceRecordResponse, error)
+
 	// PutAdminComplianceRecordWithBodyWithResponse Replace a tenant's compliance record
 	//
 	// Replaces the whole record, and stores the admin and the time of the change. Under legal hold nothing of the tenant is
-	// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `conflict`.
+	// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `legal_hold`.
+	// Revoking keys and secrets, and archiving products, is not deletion.
 	// REJECTED alone blocks nothing: suspend the tenant separately if necessary. Audited with the record before and after. 404
 	// `not_found` for an unknown tenant.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
-	PutAdminComplianceRecordWithBodyWithResponse(ctx context.Context, tenantID TenantID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error)
+	PutAdminComplianceRecordWithBodyWithResponse(ctx context.Context, tenantID TenantID, params *PutAdminComplianceRecordParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error)
 
 	// PutAdminComplianceRecordWithResponse Replace a tenant's compliance record
 	//
 	// Replaces the whole record, and stores the admin and the time of the change. Under legal hold nothing of the tenant is
-	// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `conflict`.
+	// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `legal_hold`.
+	// Revoking keys and secrets, and archiving products, is not deletion.
 	// REJECTED alone blocks nothing: suspend the tenant separately if necessary. Audited with the record before and after. 404
 	// `not_found` for an unknown tenant.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
-	PutAdminComplianceRecordWithResponse(ctx context.Context, tenantID TenantID, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error)
+	PutAdminComplianceRecordWithResponse(ctx context.Context, tenantID TenantID, params *PutAdminComplianceRecordParams, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error)
 
 	// GetAdminDashboardGrowthWithResponse Get the new tenants per day
 	//
@@ -26975,7 +30494,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetAdminDashboardKpisWithResponse Get the platform's key figures
 	//
-	// Returns figures as of now, over all tenants. `monthlyRecurring` is empty until billing is connected.
+	// Returns figures as of now, over all tenants. `monthlyRecurring` is empty until a subscription is paid.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27170,7 +30689,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
-	UpdateAdminPlanWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error)
+	UpdateAdminPlanWithBodyWithResponse(ctx context.Context, id ID, params *UpdateAdminPlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error)
 
 	// UpdateAdminPlanWithResponse Change a plan
 	//
@@ -27184,7 +30703,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
-	UpdateAdminPlanWithResponse(ctx context.Context, id ID, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error)
+	UpdateAdminPlanWithResponse(ctx context.Context, id ID, params *UpdateAdminPlanParams, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error)
 
 	// ActivateAdminPlanWithResponse Activate a plan
 	//
@@ -27207,7 +30726,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListAdminTenantActivityWithResponse Get the activity of each tenant
 	//
-	// Counts of the last 30 days, newest tenant first. Tenants without activity are listed with zeros.
+	// Counts of the last 30 days (UTC), today included, newest tenant first. Tenants without activity are listed with zeros.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27216,7 +30735,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetAdminPlatformActivityWithResponse Get the activity of each area
 	//
-	// Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days.
+	// Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days. Each of these periods begins
+	// with a whole hour.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27238,7 +30758,7 @@ type ClientWithResponsesInterface interface {
 	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
 	// up to a day. The entry stays, DELETED, with the reason. This can't be
 	// undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
-	// or PROCESSING. Deleting again has no effect.
+	// or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27250,7 +30770,7 @@ type ClientWithResponsesInterface interface {
 	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
 	// up to a day. The entry stays, DELETED, with the reason. This can't be
 	// undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
-	// or PROCESSING. Deleting again has no effect.
+	// or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27289,6 +30809,7 @@ type ClientWithResponsesInterface interface {
 	// GetAdminStreamActivityReportWithResponse Get the stream activity report
 	//
 	// Broadcasts, minutes and peaks by day over all tenants. A broadcast that runs past midnight counts its minutes on both days.
+	// `streams`, `tenants` and the peaks of today are those of the hours that ended at least 10 minutes ago.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27306,7 +30827,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetAdminTopTenantsReportWithResponse Get the tenants with the most viewing
 	//
-	// Ranked by minutes watched in the last 30 days. Tenants without any are not listed.
+	// Ranked by minutes watched in the last 30 days (UTC), today included. Tenants without any are not listed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27326,7 +30847,9 @@ type ClientWithResponsesInterface interface {
 	// ListAdminSettingsWithResponse List the platform's settings
 	//
 	// Lists the settings for how the platform presents itself and treats tenants. Only settings that the servers use are
-	// listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total. The settings for the
+	// listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total, `security.adminNetworks` are the
+	// networks from which admins may call, `signup.open` is whether new tenants can sign up, `support.mailTo` is the address that gets the mails
+	// about tickets, and `support.ticketMails` whether tickets are mailed. The settings for the
 	// servers' behaviour are in the system settings; no key is in both lists.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -27334,29 +30857,40 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/admin/settings (the `ListAdminSettings` operationId).
 	ListAdminSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAdminSettingsResponse, error)
 
+	// GetAdminSettingWithResponse Get one of the platform's settings
+	//
+	// 404 `not_found` for a key that isn't listed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/settings/{key} (the `GetAdminSetting` operationId).
+	GetAdminSettingWithResponse(ctx context.Context, key AdminSettingKey, reqEditors ...RequestEditorFn) (*GetAdminSettingResponse, error)
+
 	// UpdateAdminSettingWithBodyWithResponse Change one of the platform's settings
 	//
 	// Takes effect on every server within 5 seconds, for later actions only: an order keeps the fee with which it was created.
 	// Setting the same value again has no effect. After you set the default value, the setting follows its default again.
 	// Audited with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting
-	// doesn't accept; the message names the accepted values.
+	// doesn't accept; the message names the accepted values. 409 `conflict` for `security.adminNetworks` without the caller's own
+	// address, which the message names.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
-	UpdateAdminSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error)
+	UpdateAdminSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, params *UpdateAdminSettingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error)
 
 	// UpdateAdminSettingWithResponse Change one of the platform's settings
 	//
 	// Takes effect on every server within 5 seconds, for later actions only: an order keeps the fee with which it was created.
 	// Setting the same value again has no effect. After you set the default value, the setting follows its default again.
 	// Audited with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting
-	// doesn't accept; the message names the accepted values.
+	// doesn't accept; the message names the accepted values. 409 `conflict` for `security.adminNetworks` without the caller's own
+	// address, which the message names.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
-	UpdateAdminSettingWithResponse(ctx context.Context, key AdminSettingKey, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error)
+	UpdateAdminSettingWithResponse(ctx context.Context, key AdminSettingKey, params *UpdateAdminSettingParams, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error)
 
 	// ListAdminStreamInspectionsWithResponse List the state of the streams on air
 	//
@@ -27372,7 +30906,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
 	// hour with a point every 10 seconds. While the stream is off air, `tracks` and `outputs` are empty, and the history is
-	// that of its last hour on air, kept for 24 hours. The media itself is never shown. 404 `not_found` for an unknown id.
+	// that of its last hour on air, kept for 24 hours. The values of another server's stream are up to 10 seconds old (`at`).
+	// Media on SRS media servers isn't measured. The media itself is never shown. 404 `not_found` for an unknown id.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27382,7 +30917,8 @@ type ClientWithResponsesInterface interface {
 	// ListAdminStreamKeysWithResponse List stream keys
 	//
 	// Lists the keys of all tenants, newest first. They are masked: no admin operation returns a whole key. `q` searches the
-	// names and ids of streams and tenants, and the last 4 characters of keys.
+	// names and ids of streams and tenants, and the last 4 characters of keys, whose case matters. Streams are searched from 3
+	// characters on. A search finds the newest 1,000 matches, and `total` counts no more. A stream keeps its newest 100 keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27392,8 +30928,8 @@ type ClientWithResponsesInterface interface {
 	// RevokeStreamKeyWithBodyWithResponse Revoke a stream key
 	//
 	// Publishing with the key is refused. If an encoder is publishing with it, its connection is closed and the broadcast
-	// ends. The tenant gets a new key by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer
-	// ACTIVE.
+	// ends, with `stream.ended` (`reason` `stopped`). An encoder that began with an older key stays. The tenant gets a new key
+	// by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer ACTIVE.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27403,8 +30939,8 @@ type ClientWithResponsesInterface interface {
 	// RevokeStreamKeyWithResponse Revoke a stream key
 	//
 	// Publishing with the key is refused. If an encoder is publishing with it, its connection is closed and the broadcast
-	// ends. The tenant gets a new key by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer
-	// ACTIVE.
+	// ends, with `stream.ended` (`reason` `stopped`). An encoder that began with an older key stays. The tenant gets a new key
+	// by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer ACTIVE.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27443,7 +30979,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Closes the publisher's connection, marks the stream ENDED, and refuses its key for 300 seconds, so that an encoder can't
 	// reconnect automatically. Playback ends at once, restreams and recordings end with the stream, and `stream.ended` is
-	// sent. Audited with the reason. 409 `conflict` for a stream that is neither LIVE nor RECONNECTING.
+	// sent. Audited with the reason. An encoder that is connected but not playable yet is disconnected too; its stream keeps
+	// its status. A connection to an SRS media server is closed if the server has its API's address (`SRS_API_URL`).
+	// 409 `conflict` for a stream that is neither LIVE nor RECONNECTING and has no publisher.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27454,7 +30992,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Closes the publisher's connection, marks the stream ENDED, and refuses its key for 300 seconds, so that an encoder can't
 	// reconnect automatically. Playback ends at once, restreams and recordings end with the stream, and `stream.ended` is
-	// sent. Audited with the reason. 409 `conflict` for a stream that is neither LIVE nor RECONNECTING.
+	// sent. Audited with the reason. An encoder that is connected but not playable yet is disconnected too; its stream keeps
+	// its status. A connection to an SRS media server is closed if the server has its API's address (`SRS_API_URL`).
+	// 409 `conflict` for a stream that is neither LIVE nor RECONNECTING and has no publisher.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27534,8 +31074,9 @@ type ClientWithResponsesInterface interface {
 
 	// GetAdminSystemHealthWithResponse Get the health of the servers
 	//
-	// Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push providers,
-	// each for at most 2 seconds, and lists the servers of this platform. Answers 200 even if something fails: `status` is
+	// Checks the database, the cache, the SFU, ingest, storage, the disk, the queue and its workers, mail and the payment processor,
+	// each for at most 2 seconds, and lists the servers of this platform. The check `workers` fails while a job has been due for more than
+	// 5 minutes. Answers 200 even if something fails: `status` is
 	// failing if any check or node is failing. Results are at most 5 seconds old.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -27545,35 +31086,44 @@ type ClientWithResponsesInterface interface {
 
 	// ListAdminSystemSettingsWithResponse List the servers' settings
 	//
-	// Lists the settings for the servers' behaviour: retry schedules, timeouts, lifetimes of tokens, rate limits. Settings
-	// that are fixed when a server starts, such as secrets, are not listed.
+	// Lists the settings for the servers' behaviour, such as how long entries are kept. Only settings that the servers use are
+	// listed. Settings that are fixed when a server starts, such as secrets, are not listed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/admin/system/settings (the `ListAdminSystemSettings` operationId).
 	ListAdminSystemSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAdminSystemSettingsResponse, error)
 
+	// GetAdminSystemSettingWithResponse Get one of the servers' settings
+	//
+	// 404 `not_found` for a key that isn't listed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/system/settings/{key} (the `GetAdminSystemSetting` operationId).
+	GetAdminSystemSettingWithResponse(ctx context.Context, key AdminSettingKey, reqEditors ...RequestEditorFn) (*GetAdminSystemSettingResponse, error)
+
 	// UpdateAdminSystemSettingWithBodyWithResponse Change one of the servers' settings
 	//
-	// Takes effect on every server within 10 seconds, without a restart. Setting the same value again has no effect. Audited
+	// Takes effect on every server within 5 seconds, without a restart. Setting the same value again has no effect. Audited
 	// with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting doesn't
 	// accept; the message names the accepted values.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
-	UpdateAdminSystemSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error)
+	UpdateAdminSystemSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, params *UpdateAdminSystemSettingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error)
 
 	// UpdateAdminSystemSettingWithResponse Change one of the servers' settings
 	//
-	// Takes effect on every server within 10 seconds, without a restart. Setting the same value again has no effect. Audited
+	// Takes effect on every server within 5 seconds, without a restart. Setting the same value again has no effect. Audited
 	// with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting doesn't
 	// accept; the message names the accepted values.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
-	UpdateAdminSystemSettingWithResponse(ctx context.Context, key AdminSettingKey, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error)
+	UpdateAdminSystemSettingWithResponse(ctx context.Context, key AdminSettingKey, params *UpdateAdminSystemSettingParams, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error)
 
 	// ListTenantsWithResponse List tenants
 	//
@@ -27592,6 +31142,46 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/admin/tenants/{id} (the `GetTenantDetail` operationId).
 	GetTenantDetailWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetTenantDetailResponse, error)
+
+	// ImpersonateTenantWithBodyWithResponse Impersonate a user of a tenant
+	//
+	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
+	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
+	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
+	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	//
+	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
+	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
+	// announcements; move money or change the tenant's plan:
+	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
+	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
+	// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// 409 `conflict` if the user isn't ACTIVE.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/tenants/{id}/impersonate (the `ImpersonateTenant` operationId).
+	ImpersonateTenantWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImpersonateTenantResponse, error)
+
+	// ImpersonateTenantWithResponse Impersonate a user of a tenant
+	//
+	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
+	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
+	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
+	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	//
+	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
+	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
+	// announcements; move money or change the tenant's plan:
+	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
+	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
+	// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// 409 `conflict` if the user isn't ACTIVE.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/tenants/{id}/impersonate (the `ImpersonateTenant` operationId).
+	ImpersonateTenantWithResponse(ctx context.Context, id ID, body ImpersonateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*ImpersonateTenantResponse, error)
 
 	// ChangeTenantPlanWithBodyWithResponse Change a tenant's plan
 	//
@@ -27686,7 +31276,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
-	UpdateAdminTicketWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error)
+	UpdateAdminTicketWithBodyWithResponse(ctx context.Context, id ID, params *UpdateAdminTicketParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error)
 
 	// UpdateAdminTicketWithResponse Change a ticket
 	//
@@ -27696,7 +31286,28 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
-	UpdateAdminTicketWithResponse(ctx context.Context, id ID, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error)
+	UpdateAdminTicketWithResponse(ctx context.Context, id ID, params *UpdateAdminTicketParams, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error)
+
+	// CreateAdminTicketAttachmentWithBodyWithResponse Upload a file for an answer
+	//
+	// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of an answer or a note on this ticket within 24 hours; otherwise
+	// the file is deleted. Only the admin who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429
+	// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours. 503 `disk_full` if the storage has no
+	// space left.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/admin/tickets/{id}/attachments (the `CreateAdminTicketAttachment` operationId).
+	CreateAdminTicketAttachmentWithBodyWithResponse(ctx context.Context, id ID, params *CreateAdminTicketAttachmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAdminTicketAttachmentResponse, error)
+
+	// GetAdminTicketAttachmentWithResponse Download a file of a ticket
+	//
+	// The file is as the tenant sent it, so open it with care. 404 `not_found` for an unknown id.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/admin/tickets/{id}/attachments/{attachmentId} (the `GetAdminTicketAttachment` operationId).
+	GetAdminTicketAttachmentWithResponse(ctx context.Context, id ID, attachmentID AttachmentID, reqEditors ...RequestEditorFn) (*GetAdminTicketAttachmentResponse, error)
 
 	// ReplyToTicketWithBodyWithResponse Answer a ticket
 	//
@@ -27732,7 +31343,8 @@ type ClientWithResponsesInterface interface {
 	// DeleteUserWithResponse Delete a user
 	//
 	// Revokes the user's tokens at once, and the e-mail address can be used again. API keys that the user created stay valid,
-	// and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant.
+	// and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant. 409 `legal_hold` if
+	// the tenant is on legal hold.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27770,6 +31382,17 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/admin/users/{id}/reset-password (the `ResetUserPassword` operationId).
 	ResetUserPasswordWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ResetUserPasswordResponse, error)
 
+	// DisableUserTotpWithResponse Disable a user's second factor
+	//
+	// For a user who has lost the app and the recovery codes, such as a tenant's only OWNER, or whose account was taken over. Make
+	// sure who asks. The user's tokens are revoked at once, and the user gets a mail. 409 `conflict` if the user has no second
+	// factor, or hasn't accepted the invitation.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/admin/users/{id}/totp (the `DisableUserTotp` operationId).
+	DisableUserTotpWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DisableUserTotpResponse, error)
+
 	// RetryAdminWebhookDeliveryWithResponse Retry a delivery now
 	//
 	// Makes another attempt at once, in any status, with the same `X-Service-Delivery`. If it fails, the retry schedule
@@ -27791,7 +31414,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListAdminWebhookDeliveriesWithResponse List an endpoint's deliveries
 	//
-	// Lists deliveries newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
+	// Lists the newest 10,000 deliveries, newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27831,6 +31454,46 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/auth/accept-invite (the `AcceptInvite` operationId).
 	AcceptInviteWithResponse(ctx context.Context, body AcceptInviteJSONRequestBody, reqEditors ...RequestEditorFn) (*AcceptInviteResponse, error)
 
+	// LoginConsoleWithBodyWithResponse Log in to the console
+	//
+	// The console at `/console` uses it. It does what `login` does, with the same body, limits and refusals. The answer has no
+	// token: the token is in the cookie `showfloor_console`, which scripts can't read (`HttpOnly`, `SameSite=Strict`,
+	// `Path=/v1`, and `Secure` if the server's public address is https). The cookie expires with the token.
+	//
+	// A request below /v1 without an `Authorization` header may send the cookie instead, together with the header
+	// `X-Showfloor-Console: 1`. The cookie is ignored without this header, and in requests that a browser marks as coming from
+	// another site. Programs use `login` or an API key.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/auth/console/login (the `LoginConsole` operationId).
+	LoginConsoleWithBodyWithResponse(ctx context.Context, params *LoginConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LoginConsoleResponse, error)
+
+	// LoginConsoleWithResponse Log in to the console
+	//
+	// The console at `/console` uses it. It does what `login` does, with the same body, limits and refusals. The answer has no
+	// token: the token is in the cookie `showfloor_console`, which scripts can't read (`HttpOnly`, `SameSite=Strict`,
+	// `Path=/v1`, and `Secure` if the server's public address is https). The cookie expires with the token.
+	//
+	// A request below /v1 without an `Authorization` header may send the cookie instead, together with the header
+	// `X-Showfloor-Console: 1`. The cookie is ignored without this header, and in requests that a browser marks as coming from
+	// another site. Programs use `login` or an API key.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/auth/console/login (the `LoginConsole` operationId).
+	LoginConsoleWithResponse(ctx context.Context, params *LoginConsoleParams, body LoginConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*LoginConsoleResponse, error)
+
+	// LogoutConsoleWithResponse Log out of the console
+	//
+	// Ends the login of the cookie `showfloor_console`, so that its token is refused from now on, and deletes the cookie in this
+	// browser. The answer is the same without a cookie, and with one that isn't valid.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/auth/console/logout (the `LogoutConsole` operationId).
+	LogoutConsoleWithResponse(ctx context.Context, params *LogoutConsoleParams, reqEditors ...RequestEditorFn) (*LogoutConsoleResponse, error)
+
 	// ForgotPasswordWithBodyWithResponse Request a link to set a new password
 	//
 	// Mails a link that `resetPassword` accepts once, within an hour. An older link becomes invalid. The answer is the same,
@@ -27858,6 +31521,9 @@ type ClientWithResponsesInterface interface {
 	// A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
 	// suspended tenant get 403 `tenant_suspended`.
 	//
+	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
 	// - Too many attempts for one e-mail address from one network (IPv6: /64).
@@ -27876,6 +31542,9 @@ type ClientWithResponsesInterface interface {
 	// A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
 	// suspended tenant get 403 `tenant_suspended`.
 	//
+	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
 	// - Too many attempts for one e-mail address from one network (IPv6: /64).
@@ -27891,7 +31560,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetCurrentUserWithResponse Get the current user
 	//
-	// Returns the user if the token is valid. `getIdentity` does the same for API keys too.
+	// Returns the user if the token is valid. `getIdentity` does the same for API keys too. `impersonation` is there if an admin of
+	// the platform acts as the user.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27901,7 +31571,7 @@ type ClientWithResponsesInterface interface {
 	// RegisterWithBodyWithResponse Sign up a tenant
 	//
 	// Creates the tenant with a trial and its first user, an OWNER, and logs that user in. 409 `conflict` if the e-mail is
-	// already used.
+	// already used. 403 `signup_closed` while the platform's setting `signup.open` is false.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27911,7 +31581,7 @@ type ClientWithResponsesInterface interface {
 	// RegisterWithResponse Sign up a tenant
 	//
 	// Creates the tenant with a trial and its first user, an OWNER, and logs that user in. 409 `conflict` if the e-mail is
-	// already used.
+	// already used. 403 `signup_closed` while the platform's setting `signup.open` is false.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27924,7 +31594,8 @@ type ClientWithResponsesInterface interface {
 	// At most once per 30 seconds and e-mail: 429 `rate_limited` before that, with the seconds to wait in `Retry-After`.
 	// Answer and limit are the same whether or not there is a form for the e-mail. Beyond 20 sign-up mails an hour to one
 	// address the answer is the same, but no mail is sent. Beyond 5 from one network the answer is a 429. 503
-	// `mail_unavailable` if the server can't send mail.
+	// `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting `signup.open`
+	// is false.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27937,7 +31608,8 @@ type ClientWithResponsesInterface interface {
 	// At most once per 30 seconds and e-mail: 429 `rate_limited` before that, with the seconds to wait in `Retry-After`.
 	// Answer and limit are the same whether or not there is a form for the e-mail. Beyond 20 sign-up mails an hour to one
 	// address the answer is the same, but no mail is sent. Beyond 5 from one network the answer is a 429. 503
-	// `mail_unavailable` if the server can't send mail.
+	// `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting `signup.open`
+	// is false.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27972,7 +31644,8 @@ type ClientWithResponsesInterface interface {
 	// e-mail replaces the previous form and its code. The answer is the same, after the same work, whether or not the e-mail
 	// is already used. If it is, the mail says so and has no code. At most 5 sign-up mails an hour are sent to one address for
 	// requests from one network, and 20 in all; 429 `rate_limited` beyond that. Beyond the 20 the stored form is deleted too.
-	// 503 `mail_unavailable` if the server can't send mail.
+	// 503 `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting
+	// `signup.open` is false.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27985,7 +31658,8 @@ type ClientWithResponsesInterface interface {
 	// e-mail replaces the previous form and its code. The answer is the same, after the same work, whether or not the e-mail
 	// is already used. If it is, the mail says so and has no code. At most 5 sign-up mails an hour are sent to one address for
 	// requests from one network, and 20 in all; 429 `rate_limited` beyond that. Beyond the 20 the stored form is deleted too.
-	// 503 `mail_unavailable` if the server can't send mail.
+	// 503 `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting
+	// `signup.open` is false.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27997,7 +31671,8 @@ type ClientWithResponsesInterface interface {
 	// Creates the tenant with a trial and its first user, an OWNER, from the form that `sendCode` stored, and logs that user
 	// in. 400 `invalid_code` for a wrong code, a used code, and an e-mail without a form. The fifth wrong code makes the form
 	// invalid. 400 `code_expired` for the right code after the form's 15 minutes. 409 `conflict` if another user has
-	// registered with the e-mail in the meantime.
+	// registered with the e-mail in the meantime. 403 `signup_closed` while the platform's setting `signup.open` is
+	// false.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28009,7 +31684,8 @@ type ClientWithResponsesInterface interface {
 	// Creates the tenant with a trial and its first user, an OWNER, from the form that `sendCode` stored, and logs that user
 	// in. 400 `invalid_code` for a wrong code, a used code, and an e-mail without a form. The fifth wrong code makes the form
 	// invalid. 400 `code_expired` for the right code after the form's 15 minutes. 409 `conflict` if another user has
-	// registered with the e-mail in the meantime.
+	// registered with the e-mail in the meantime. 403 `signup_closed` while the platform's setting `signup.open` is
+	// false.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28152,7 +31828,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetIdentityWithResponse Get the caller's identity
 	//
-	// Returns the tenant of the token or key, and what the caller may do. No scope is needed.
+	// Returns the tenant of the token or key, and what the caller may do. `impersonation` is there if an admin of the platform acts
+	// with the token. No scope is needed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28169,6 +31846,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/me/analytics (the `GetAnalytics` operationId).
 	GetAnalyticsWithResponse(ctx context.Context, params *GetAnalyticsParams, reqEditors ...RequestEditorFn) (*GetAnalyticsResponse, error)
+
+	// ListMyAnnouncementsWithResponse List the platform's announcements
+	//
+	// Lists the announcements for the tenant's plan that are published, have not expired and were not dismissed by the calling user.
+	// There are at most 100.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/announcements (the `ListMyAnnouncements` operationId).
+	ListMyAnnouncementsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListMyAnnouncementsResponse, error)
+
+	// DismissAnnouncementWithResponse Dismiss an announcement
+	//
+	// The calling user doesn't see the announcement any more. Dismissing it again has no effect. 404 `not_found` for an announcement
+	// that the tenant doesn't see.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/announcements/{id}/dismiss (the `DismissAnnouncement` operationId).
+	DismissAnnouncementWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DismissAnnouncementResponse, error)
 
 	// ListAPIKeysWithResponse List API keys
 	//
@@ -28216,6 +31913,17 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /v1/me/api-keys/{id} (the `RevokeAPIKey` operationId).
 	RevokeAPIKeyWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*RevokeAPIKeyResponse, error)
+
+	// ListTenantAuditWithResponse Read the tenant's audit log
+	//
+	// Lists the changes of this tenant, newest first. An entry must match all given filters. Only users with the role OWNER or ADMIN can read
+	// it, API keys can't. Changes by the platform's admins have the actorType `admin` without the admin's id, address, reason and values. With a filter,
+	// a page looks at 20,000 entries at most: it may have fewer entries than `limit`, or none, and still a `Link` to the next page.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/audit (the `ListTenantAudit` operationId).
+	ListTenantAuditWithResponse(ctx context.Context, params *ListTenantAuditParams, reqEditors ...RequestEditorFn) (*ListTenantAuditResponse, error)
 
 	// CreateBillingCheckoutWithBodyWithResponse Book a plan
 	//
@@ -28634,7 +32342,7 @@ type ClientWithResponsesInterface interface {
 	// ChangePasswordWithBodyWithResponse Change your own password
 	//
 	// Revokes all tokens of the user at once, including the token of this call. The answer has a new token. The user gets a
-	// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `forbidden` for an admin who impersonates
+	// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `impersonated` for an admin who impersonates
 	// the user. No scope is needed.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -28645,7 +32353,7 @@ type ClientWithResponsesInterface interface {
 	// ChangePasswordWithResponse Change your own password
 	//
 	// Revokes all tokens of the user at once, including the token of this call. The answer has a new token. The user gets a
-	// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `forbidden` for an admin who impersonates
+	// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `impersonated` for an admin who impersonates
 	// the user. No scope is needed.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -28832,7 +32540,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// The message stays in the history as `redacted`, without its text. Sends `chat.message.deleted`. A participant token may
 	// delete its own user's messages; a host's or cohost's token may delete any message in its room. Deleting again has no
-	// effect.
+	// effect. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28843,7 +32551,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Sends `chat.message.edited`. With a participant token only the user's own messages can be edited, and only while the
 	// user may write; otherwise 403 as for sending a message. 409 `conflict` if the message is deleted; with a participant
-	// token also if the session is over.
+	// token also if the session is over. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28854,7 +32562,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Sends `chat.message.edited`. With a participant token only the user's own messages can be edited, and only while the
 	// user may write; otherwise 403 as for sending a message. 409 `conflict` if the message is deleted; with a participant
-	// token also if the session is over.
+	// token also if the session is over. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -29571,7 +33279,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep
 	// files for up to a day. This can't be undone. 409 `conflict` for a recording under
-	// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
+	// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant
+	// is on legal hold.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -29668,7 +33377,8 @@ type ClientWithResponsesInterface interface {
 	// DeleteRecordingTextTrackWithResponse Delete a recording's text track
 	//
 	// A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
-	// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+	// who watch with it are not interrupted. 404 `not_found` if there is no track of that language. 409 `legal_hold`
+	// if the tenant is on legal hold.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -29685,7 +33395,8 @@ type ClientWithResponsesInterface interface {
 	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
 	//
 	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
-	// track, and beyond 50 text tracks.
+	// track, and beyond 50 text tracks. 409 `legal_hold` for another text of an existing track if the tenant is on
+	// legal hold.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -29702,7 +33413,8 @@ type ClientWithResponsesInterface interface {
 	// beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
 	//
 	// 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
-	// track, and beyond 50 text tracks.
+	// track, and beyond 50 text tracks. 409 `legal_hold` for another text of an existing track if the tenant is on
+	// legal hold.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -29868,7 +33580,7 @@ type ClientWithResponsesInterface interface {
 	// DeleteRestreamTargetWithResponse Remove a restream target
 	//
 	// Ends the target's pending and live routes in every stream, and deletes its address. The streams and their other targets
-	// continue.
+	// continue. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -29915,6 +33627,128 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/restream/targets/{id}/test (the `TestRestreamTarget` operationId).
 	TestRestreamTargetWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*TestRestreamTargetResponse, error)
+
+	// EndOtherSignInsWithResponse End all your other logins
+	//
+	// Ends all logins but the one of this call. Their tokens are refused with 401 `token_revoked` within 2 seconds on every server.
+	// No scope is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/security/sessions (the `EndOtherSignIns` operationId).
+	EndOtherSignInsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndOtherSignInsResponse, error)
+
+	// ListSignInsWithResponse List your logins
+	//
+	// Lists the logins whose tokens are valid, newest first: 50 at most. A further login ends the oldest one. No scope is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/security/sessions (the `ListSignIns` operationId).
+	ListSignInsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListSignInsResponse, error)
+
+	// EndSignInWithResponse End one of your logins
+	//
+	// Its token is refused with 401 `token_revoked` within 2 seconds on every server. The login of this call can be ended too; this
+	// logs you out. 404 `not_found` if you have no such login. No scope is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/security/sessions/{id} (the `EndSignIn` operationId).
+	EndSignInWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*EndSignInResponse, error)
+
+	// DisableTotpWithBodyWithResponse Disable your second factor
+	//
+	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/security/totp (the `DisableTotp` operationId).
+	DisableTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DisableTotpResponse, error)
+
+	// DisableTotpWithResponse Disable your second factor
+	//
+	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/security/totp (the `DisableTotp` operationId).
+	DisableTotpWithResponse(ctx context.Context, body DisableTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*DisableTotpResponse, error)
+
+	// GetTotpWithResponse Get the state of your second factor
+	//
+	// Returns whether your logins need a code, and how many recovery codes are left. No scope is needed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/security/totp (the `GetTotp` operationId).
+	GetTotpWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetTotpResponse, error)
+
+	// BeginTotpWithBodyWithResponse Begin to enable a second factor
+	//
+	// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+	// `confirmTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+	// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/security/totp (the `BeginTotp` operationId).
+	BeginTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginTotpResponse, error)
+
+	// BeginTotpWithResponse Begin to enable a second factor
+	//
+	// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+	// `confirmTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+	// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/security/totp (the `BeginTotp` operationId).
+	BeginTotpWithResponse(ctx context.Context, body BeginTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginTotpResponse, error)
+
+	// ConfirmTotpWithBodyWithResponse Enable the second factor with its first code
+	//
+	// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+	// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+	// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/security/totp/confirm (the `ConfirmTotp` operationId).
+	ConfirmTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmTotpResponse, error)
+
+	// ConfirmTotpWithResponse Enable the second factor with its first code
+	//
+	// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+	// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+	// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/security/totp/confirm (the `ConfirmTotp` operationId).
+	ConfirmTotpWithResponse(ctx context.Context, body ConfirmTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmTotpResponse, error)
+
+	// RenewRecoveryCodesWithBodyWithResponse Replace your recovery codes
+	//
+	// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableTotp`. No scope is needed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/security/totp/recovery-codes (the `RenewRecoveryCodes` operationId).
+	RenewRecoveryCodesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenewRecoveryCodesResponse, error)
+
+	// RenewRecoveryCodesWithResponse Replace your recovery codes
+	//
+	// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableTotp`. No scope is needed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/security/totp/recovery-codes (the `RenewRecoveryCodes` operationId).
+	RenewRecoveryCodesWithResponse(ctx context.Context, body RenewRecoveryCodesJSONRequestBody, reqEditors ...RequestEditorFn) (*RenewRecoveryCodesResponse, error)
 
 	// ListSessionsWithResponse List sessions
 	//
@@ -30958,7 +34792,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// The user's tokens and an open invitation become invalid at once, and the e-mail can be used again. API keys stay valid:
 	// they belong to the tenant. 403 `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` for the
-	// last active OWNER.
+	// last active OWNER. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -30984,6 +34818,17 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /v1/me/team/{id}/role (the `ChangeTeamMemberRole` operationId).
 	ChangeTeamMemberRoleWithResponse(ctx context.Context, id ID, body ChangeTeamMemberRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeTeamMemberRoleResponse, error)
+
+	// DisableTeamMemberTotpWithResponse Disable a member's second factor
+	//
+	// For a colleague who has lost the app and the recovery codes. Revokes the member's tokens at once, and mails a notice. 403
+	// `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` if the member has no second factor, and for
+	// the caller itself: use `disableTotp`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/me/team/{id}/totp (the `DisableTeamMemberTotp` operationId).
+	DisableTeamMemberTotpWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DisableTeamMemberTotpResponse, error)
 
 	// GetTenantWithResponse Get the caller's tenant
 	//
@@ -31011,6 +34856,96 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /v1/me/tenant (the `UpdateTenant` operationId).
 	UpdateTenantWithResponse(ctx context.Context, body UpdateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateTenantResponse, error)
+
+	// CreateTicketAttachmentWithBodyWithResponse Upload a file for a ticket
+	//
+	// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
+	// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
+	// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+	// files have 2 GiB together. 503 `disk_full` if the storage has no space left.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/ticket-attachments (the `CreateTicketAttachment` operationId).
+	CreateTicketAttachmentWithBodyWithResponse(ctx context.Context, params *CreateTicketAttachmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTicketAttachmentResponse, error)
+
+	// ListTicketsWithResponse List the tenant's tickets
+	//
+	// Lists the tickets of all of the tenant's users.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/tickets (the `ListTickets` operationId).
+	ListTicketsWithResponse(ctx context.Context, params *ListTicketsParams, reqEditors ...RequestEditorFn) (*ListTicketsResponse, error)
+
+	// CreateTicketWithBodyWithResponse Ask the platform's support
+	//
+	// Creates an OPEN ticket with its first message. The support gets a mail. The answers are mailed to the user who created the
+	// ticket. 409 `conflict` while 20 tickets are OPEN or PENDING: close one of them first. 429 `rate_limited` beyond 50 new tickets in
+	// 24 hours.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/tickets (the `CreateTicket` operationId).
+	CreateTicketWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTicketResponse, error)
+
+	// CreateTicketWithResponse Ask the platform's support
+	//
+	// Creates an OPEN ticket with its first message. The support gets a mail. The answers are mailed to the user who created the
+	// ticket. 409 `conflict` while 20 tickets are OPEN or PENDING: close one of them first. 429 `rate_limited` beyond 50 new tickets in
+	// 24 hours.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/tickets (the `CreateTicket` operationId).
+	CreateTicketWithResponse(ctx context.Context, body CreateTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTicketResponse, error)
+
+	// GetTicketWithResponse Get a ticket with its messages
+	//
+	// 404 `not_found` for an unknown id.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/tickets/{id} (the `GetTicket` operationId).
+	GetTicketWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetTicketResponse, error)
+
+	// GetTicketAttachmentWithResponse Download a file of a ticket
+	//
+	// 404 `not_found` for an unknown id.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/tickets/{id}/attachments/{attachmentId} (the `GetTicketAttachment` operationId).
+	GetTicketAttachmentWithResponse(ctx context.Context, id ID, attachmentID AttachmentID, reqEditors ...RequestEditorFn) (*GetTicketAttachmentResponse, error)
+
+	// CloseTicketWithResponse Close a ticket
+	//
+	// The ticket becomes CLOSED and takes no more messages. Closing it again has no effect.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/tickets/{id}/close (the `CloseTicket` operationId).
+	CloseTicketWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CloseTicketResponse, error)
+
+	// AddTicketMessageWithBodyWithResponse Add a message to a ticket
+	//
+	// The ticket becomes OPEN, and the support gets a mail. 409 `conflict` for a CLOSED ticket, and beyond 500 messages: create a new
+	// ticket then.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/tickets/{id}/reply (the `AddTicketMessage` operationId).
+	AddTicketMessageWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddTicketMessageResponse, error)
+
+	// AddTicketMessageWithResponse Add a message to a ticket
+	//
+	// The ticket becomes OPEN, and the support gets a mail. 409 `conflict` for a CLOSED ticket, and beyond 500 messages: create a new
+	// ticket then.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/tickets/{id}/reply (the `AddTicketMessage` operationId).
+	AddTicketMessageWithResponse(ctx context.Context, id ID, body AddTicketMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*AddTicketMessageResponse, error)
 
 	// GetTranscodeWithResponse Get a transcode
 	//
@@ -31119,7 +35054,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
 	// answers 200, also methods that are not listed: TRACE, which some generators refuse, and methods that HTTP doesn't define.
-	// A second call within 7 days has no effect.
+	// A second call within 7 days has no effect. 409 `legal_hold` if the tenant is on legal hold.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -31259,7 +35194,8 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteWebhookWithResponse Remove a webhook endpoint
 	//
-	// Removes the endpoint. Deliveries that are still due are not made.
+	// Removes the endpoint. Deliveries that are still due are not made. 409 `legal_hold` if the tenant is on legal
+	// hold.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -31394,7 +35330,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go work
 	// unchanged. The credential is the `token` of the connect command, because browsers can't send a header here. It is a
-	// participant token, a tenant user's JWT, or an API key with `chat:read`.
+	// participant token, a tenant user's JWT, or an API key with `chat:read` (rooms) or `webhooks:read` (events). Without a
+	// token, the server takes the console's cookie from pages of its own origin, and ignores it from all others.
 	//
 	// **Credentials.** A bad credential gets an error of the protocol: code 109 (expired) or 3500 (invalid). A connection
 	// whose credential lacks the permission is disconnected with 3507, one of a suspended tenant with 4502. Credentials are
@@ -31416,12 +35353,17 @@ type ClientWithResponsesInterface interface {
 	//
 	// The data of each publication is a RealtimePublication.
 	//
+	// **Events.** A tenant's credential with `webhooks:read` may subscribe to `tenant:<id>`, with the id of its tenant. Each event
+	// is published there right after it is stored, except test events of endpoints. The data is the body of the event's webhooks
+	// (WebhookEvent, as in `/openapi-webhooks.yaml`), and the publication's tag `eventId` is the event's id. Publications may be lost: use webhooks or listEvents for
+	// what must arrive. The data of the answer to the connect command has the `tenantId`. After a reconnect with `recovered` false, continue with listEvents.
+	//
 	// **Presence.** Clients may request the presence of a room to which they are subscribed. With the flag `join_leave` they
 	// receive joins and leaves. Presence has participants only, with `userId`, `displayName` and `role` as channel info. A
 	// tenant's own connections are not shown. Rooms with more than 500 connections provide only the presence stats.
 	//
 	// **Recovery.** A client that reconnects within 30 seconds receives the publications that it missed, in order. If these
-	// are more than 2,000 publications or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
+	// are more than 2,000 publications (500 events) or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
 	// that is too slow is disconnected, and recovers in the same way.
 	//
 	// **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
@@ -31609,6 +35551,54 @@ type ClientWithResponsesInterface interface {
 	CapturePutWithBodyWithResponse(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CapturePutResponse, error)
 }
 
+type DisableAdministratorTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Administrator
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DisableAdministratorTotpResponse) GetJSON200() *Administrator {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DisableAdministratorTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DisableAdministratorTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DisableAdministratorTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DisableAdministratorTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DisableAdministratorTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListAnnouncementsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -31753,6 +35743,11 @@ func (r DeleteAnnouncementResponse) ContentType() string {
 	return ""
 }
 
+// GetAnnouncementResponse200Headers the declared response headers of an HTTP 200 response for GetAnnouncement
+type GetAnnouncementResponse200Headers struct {
+	ETag *string
+}
+
 type GetAnnouncementResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -31760,6 +35755,8 @@ type GetAnnouncementResponse struct {
 	JSON200 *Announcement
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAnnouncementResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -31801,6 +35798,11 @@ func (r GetAnnouncementResponse) ContentType() string {
 	return ""
 }
 
+// UpdateAnnouncementResponse200Headers the declared response headers of an HTTP 200 response for UpdateAnnouncement
+type UpdateAnnouncementResponse200Headers struct {
+	ETag *string
+}
+
 type UpdateAnnouncementResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -31808,6 +35810,8 @@ type UpdateAnnouncementResponse struct {
 	JSON200 *Announcement
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateAnnouncementResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -31945,6 +35949,116 @@ func (r ListAuditEntriesResponse) ContentType() string {
 	return ""
 }
 
+// LoginAdminConsoleResponse201Headers the declared response headers of an HTTP 201 response for LoginAdminConsole
+type LoginAdminConsoleResponse201Headers struct {
+	SetCookie *string
+}
+
+type LoginAdminConsoleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AdminConsoleLogin
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *LoginAdminConsoleResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r LoginAdminConsoleResponse) GetJSON201() *AdminConsoleLogin {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r LoginAdminConsoleResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r LoginAdminConsoleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r LoginAdminConsoleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LoginAdminConsoleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r LoginAdminConsoleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// LogoutAdminConsoleResponse201Headers the declared response headers of an HTTP 201 response for LogoutAdminConsole
+type LogoutAdminConsoleResponse201Headers struct {
+	SetCookie *string
+}
+
+type LogoutAdminConsoleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ConsoleLogout
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *LogoutAdminConsoleResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r LogoutAdminConsoleResponse) GetJSON201() *ConsoleLogout {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r LogoutAdminConsoleResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r LogoutAdminConsoleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r LogoutAdminConsoleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LogoutAdminConsoleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r LogoutAdminConsoleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type LoginAdminResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -32035,6 +36149,390 @@ func (r GetCurrentAdminResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetCurrentAdminResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type EndOtherAdminSignInsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EndedSignIns
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EndOtherAdminSignInsResponse) GetJSON200() *EndedSignIns {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndOtherAdminSignInsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndOtherAdminSignInsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndOtherAdminSignInsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndOtherAdminSignInsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndOtherAdminSignInsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAdminSignInsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SignInList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAdminSignInsResponse) GetJSON200() *SignInList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAdminSignInsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAdminSignInsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAdminSignInsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAdminSignInsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAdminSignInsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type EndAdminSignInResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SignIn
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EndAdminSignInResponse) GetJSON200() *SignIn {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndAdminSignInResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndAdminSignInResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndAdminSignInResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndAdminSignInResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndAdminSignInResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DisableAdminTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Totp
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DisableAdminTotpResponse) GetJSON200() *Totp {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DisableAdminTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DisableAdminTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DisableAdminTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DisableAdminTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DisableAdminTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAdminTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Totp
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminTotpResponse) GetJSON200() *Totp {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type BeginAdminTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TotpSetup
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r BeginAdminTotpResponse) GetJSON201() *TotpSetup {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginAdminTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginAdminTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginAdminTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginAdminTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginAdminTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ConfirmAdminTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *RecoveryCodes
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ConfirmAdminTotpResponse) GetJSON201() *RecoveryCodes {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ConfirmAdminTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ConfirmAdminTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ConfirmAdminTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ConfirmAdminTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ConfirmAdminTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RenewAdminRecoveryCodesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *RecoveryCodes
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RenewAdminRecoveryCodesResponse) GetJSON201() *RecoveryCodes {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RenewAdminRecoveryCodesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RenewAdminRecoveryCodesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RenewAdminRecoveryCodesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RenewAdminRecoveryCodesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RenewAdminRecoveryCodesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -32281,6 +36779,66 @@ func (r GetAdminComplianceOverviewResponse) ContentType() string {
 	return ""
 }
 
+// GetAdminComplianceRecordResponse200Headers the declared response headers of an HTTP 200 response for GetAdminComplianceRecord
+type GetAdminComplianceRecordResponse200Headers struct {
+	ETag *string
+}
+
+type GetAdminComplianceRecordResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ComplianceRecord
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAdminComplianceRecordResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminComplianceRecordResponse) GetJSON200() *ComplianceRecord {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminComplianceRecordResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminComplianceRecordResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminComplianceRecordResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminComplianceRecordResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminComplianceRecordResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutAdminComplianceRecordResponse200Headers the declared response headers of an HTTP 200 response for PutAdminComplianceRecord
+type PutAdminComplianceRecordResponse200Headers struct {
+	ETag *string
+}
+
 type PutAdminComplianceRecordResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -32288,6 +36846,8 @@ type PutAdminComplianceRecordResponse struct {
 	JSON200 *ComplianceRecord
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutAdminComplianceRecordResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -33097,6 +37657,11 @@ func (r ListAdminPlansResponse) ContentType() string {
 	return ""
 }
 
+// GetAdminPlanResponse200Headers the declared response headers of an HTTP 200 response for GetAdminPlan
+type GetAdminPlanResponse200Headers struct {
+	ETag *string
+}
+
 type GetAdminPlanResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -33104,6 +37669,8 @@ type GetAdminPlanResponse struct {
 	JSON200 *AdminPlan
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAdminPlanResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -33145,6 +37712,11 @@ func (r GetAdminPlanResponse) ContentType() string {
 	return ""
 }
 
+// UpdateAdminPlanResponse200Headers the declared response headers of an HTTP 200 response for UpdateAdminPlan
+type UpdateAdminPlanResponse200Headers struct {
+	ETag *string
+}
+
 type UpdateAdminPlanResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -33152,6 +37724,8 @@ type UpdateAdminPlanResponse struct {
 	JSON200 *AdminPlan
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateAdminPlanResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -33817,6 +38391,66 @@ func (r ListAdminSettingsResponse) ContentType() string {
 	return ""
 }
 
+// GetAdminSettingResponse200Headers the declared response headers of an HTTP 200 response for GetAdminSetting
+type GetAdminSettingResponse200Headers struct {
+	ETag *string
+}
+
+type GetAdminSettingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlatformSetting
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAdminSettingResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminSettingResponse) GetJSON200() *PlatformSetting {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminSettingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminSettingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminSettingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminSettingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminSettingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateAdminSettingResponse200Headers the declared response headers of an HTTP 200 response for UpdateAdminSetting
+type UpdateAdminSettingResponse200Headers struct {
+	ETag *string
+}
+
 type UpdateAdminSettingResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -33824,6 +38458,8 @@ type UpdateAdminSettingResponse struct {
 	JSON200 *PlatformSetting
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateAdminSettingResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -34633,6 +39269,66 @@ func (r ListAdminSystemSettingsResponse) ContentType() string {
 	return ""
 }
 
+// GetAdminSystemSettingResponse200Headers the declared response headers of an HTTP 200 response for GetAdminSystemSetting
+type GetAdminSystemSettingResponse200Headers struct {
+	ETag *string
+}
+
+type GetAdminSystemSettingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlatformSetting
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAdminSystemSettingResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAdminSystemSettingResponse) GetJSON200() *PlatformSetting {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminSystemSettingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminSystemSettingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminSystemSettingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminSystemSettingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminSystemSettingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateAdminSystemSettingResponse200Headers the declared response headers of an HTTP 200 response for UpdateAdminSystemSetting
+type UpdateAdminSystemSettingResponse200Headers struct {
+	ETag *string
+}
+
 type UpdateAdminSystemSettingResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -34640,6 +39336,8 @@ type UpdateAdminSystemSettingResponse struct {
 	JSON200 *PlatformSetting
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateAdminSystemSettingResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -34771,6 +39469,54 @@ func (r GetTenantDetailResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetTenantDetailResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ImpersonateTenantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TenantImpersonation
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ImpersonateTenantResponse) GetJSON201() *TenantImpersonation {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ImpersonateTenantResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ImpersonateTenantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ImpersonateTenantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ImpersonateTenantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ImpersonateTenantResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -34969,6 +39715,11 @@ func (r ListAdminTicketsResponse) ContentType() string {
 	return ""
 }
 
+// GetAdminTicketResponse200Headers the declared response headers of an HTTP 200 response for GetAdminTicket
+type GetAdminTicketResponse200Headers struct {
+	ETag *string
+}
+
 type GetAdminTicketResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -34976,6 +39727,8 @@ type GetAdminTicketResponse struct {
 	JSON200 *TicketDetail
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAdminTicketResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -35017,6 +39770,11 @@ func (r GetAdminTicketResponse) ContentType() string {
 	return ""
 }
 
+// UpdateAdminTicketResponse200Headers the declared response headers of an HTTP 200 response for UpdateAdminTicket
+type UpdateAdminTicketResponse200Headers struct {
+	ETag *string
+}
+
 type UpdateAdminTicketResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -35024,6 +39782,8 @@ type UpdateAdminTicketResponse struct {
 	JSON200 *TicketDetail
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateAdminTicketResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -35059,6 +39819,102 @@ func (r UpdateAdminTicketResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateAdminTicketResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateAdminTicketAttachmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TicketAttachment
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateAdminTicketAttachmentResponse) GetJSON201() *TicketAttachment {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateAdminTicketAttachmentResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateAdminTicketAttachmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateAdminTicketAttachmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateAdminTicketAttachmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateAdminTicketAttachmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetAdminTicketAttachmentResponse200Headers the declared response headers of an HTTP 200 response for GetAdminTicketAttachment
+type GetAdminTicketAttachmentResponse200Headers struct {
+	ContentDisposition *string
+}
+
+type GetAdminTicketAttachmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAdminTicketAttachmentResponse200Headers
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAdminTicketAttachmentResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAdminTicketAttachmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAdminTicketAttachmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAdminTicketAttachmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAdminTicketAttachmentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -35353,6 +40209,54 @@ func (r ResetUserPasswordResponse) ContentType() string {
 	return ""
 }
 
+type DisableUserTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantUser
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DisableUserTotpResponse) GetJSON200() *TenantUser {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DisableUserTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DisableUserTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DisableUserTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DisableUserTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DisableUserTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RetryAdminWebhookDeliveryResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -35593,6 +40497,116 @@ func (r AcceptInviteResponse) ContentType() string {
 	return ""
 }
 
+// LoginConsoleResponse201Headers the declared response headers of an HTTP 201 response for LoginConsole
+type LoginConsoleResponse201Headers struct {
+	SetCookie *string
+}
+
+type LoginConsoleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ConsoleLogin
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *LoginConsoleResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r LoginConsoleResponse) GetJSON201() *ConsoleLogin {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r LoginConsoleResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r LoginConsoleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r LoginConsoleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LoginConsoleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r LoginConsoleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// LogoutConsoleResponse201Headers the declared response headers of an HTTP 201 response for LogoutConsole
+type LogoutConsoleResponse201Headers struct {
+	SetCookie *string
+}
+
+type LogoutConsoleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ConsoleLogout
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *LogoutConsoleResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r LogoutConsoleResponse) GetJSON201() *ConsoleLogout {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r LogoutConsoleResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r LogoutConsoleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r LogoutConsoleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LogoutConsoleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r LogoutConsoleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ForgotPasswordResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -35693,13 +40707,13 @@ type GetCurrentUserResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *User
+	JSON200 *CurrentUser
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetCurrentUserResponse) GetJSON200() *User {
+func (r GetCurrentUserResponse) GetJSON200() *CurrentUser {
 	return r.JSON200
 }
 
@@ -36485,6 +41499,102 @@ func (r GetAnalyticsResponse) ContentType() string {
 	return ""
 }
 
+type ListMyAnnouncementsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantAnnouncementList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListMyAnnouncementsResponse) GetJSON200() *TenantAnnouncementList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListMyAnnouncementsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListMyAnnouncementsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListMyAnnouncementsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListMyAnnouncementsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListMyAnnouncementsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DismissAnnouncementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TenantAnnouncement
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r DismissAnnouncementResponse) GetJSON201() *TenantAnnouncement {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DismissAnnouncementResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DismissAnnouncementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DismissAnnouncementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DismissAnnouncementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DismissAnnouncementResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListAPIKeysResponse200Headers the declared response headers of an HTTP 200 response for ListAPIKeys
 type ListAPIKeysResponse200Headers struct {
 	Link *string
@@ -36630,6 +41740,61 @@ func (r RevokeAPIKeyResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RevokeAPIKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListTenantAuditResponse200Headers the declared response headers of an HTTP 200 response for ListTenantAudit
+type ListTenantAuditResponse200Headers struct {
+	Link *string
+}
+
+type ListTenantAuditResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantAuditEntryList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListTenantAuditResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTenantAuditResponse) GetJSON200() *TenantAuditEntryList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListTenantAuditResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTenantAuditResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTenantAuditResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTenantAuditResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTenantAuditResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -40862,6 +46027,390 @@ func (r TestRestreamTargetResponse) ContentType() string {
 	return ""
 }
 
+type EndOtherSignInsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EndedSignIns
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EndOtherSignInsResponse) GetJSON200() *EndedSignIns {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndOtherSignInsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndOtherSignInsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndOtherSignInsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndOtherSignInsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndOtherSignInsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListSignInsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SignInList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSignInsResponse) GetJSON200() *SignInList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListSignInsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSignInsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSignInsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSignInsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSignInsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type EndSignInResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SignIn
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EndSignInResponse) GetJSON200() *SignIn {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndSignInResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndSignInResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndSignInResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndSignInResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndSignInResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DisableTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Totp
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DisableTotpResponse) GetJSON200() *Totp {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DisableTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DisableTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DisableTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DisableTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DisableTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Totp
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTotpResponse) GetJSON200() *Totp {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type BeginTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TotpSetup
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r BeginTotpResponse) GetJSON201() *TotpSetup {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ConfirmTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *RecoveryCodes
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ConfirmTotpResponse) GetJSON201() *RecoveryCodes {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ConfirmTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ConfirmTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ConfirmTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ConfirmTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ConfirmTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RenewRecoveryCodesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *RecoveryCodes
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RenewRecoveryCodesResponse) GetJSON201() *RecoveryCodes {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RenewRecoveryCodesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RenewRecoveryCodesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RenewRecoveryCodesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RenewRecoveryCodesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RenewRecoveryCodesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListSessionsResponse200Headers the declared response headers of an HTTP 200 response for ListSessions
 type ListSessionsResponse200Headers struct {
 	Link *string
@@ -43702,6 +49251,54 @@ func (r ChangeTeamMemberRoleResponse) ContentType() string {
 	return ""
 }
 
+type DisableTeamMemberTotpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TeamMember
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DisableTeamMemberTotpResponse) GetJSON200() *TeamMember {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DisableTeamMemberTotpResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DisableTeamMemberTotpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DisableTeamMemberTotpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DisableTeamMemberTotpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DisableTeamMemberTotpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetTenantResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -43792,6 +49389,349 @@ func (r UpdateTenantResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateTenantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateTicketAttachmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TicketAttachment
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateTicketAttachmentResponse) GetJSON201() *TicketAttachment {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateTicketAttachmentResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateTicketAttachmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateTicketAttachmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateTicketAttachmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateTicketAttachmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListTicketsResponse200Headers the declared response headers of an HTTP 200 response for ListTickets
+type ListTicketsResponse200Headers struct {
+	Link *string
+}
+
+type ListTicketsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SupportTicketList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListTicketsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTicketsResponse) GetJSON200() *SupportTicketList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListTicketsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTicketsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTicketsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTicketsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTicketsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateTicketResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *SupportTicketDetail
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateTicketResponse) GetJSON201() *SupportTicketDetail {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateTicketResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateTicketResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateTicketResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateTicketResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateTicketResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetTicketResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SupportTicketDetail
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTicketResponse) GetJSON200() *SupportTicketDetail {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetTicketResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTicketResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTicketResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTicketResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTicketResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTicketAttachmentResponse200Headers the declared response headers of an HTTP 200 response for GetTicketAttachment
+type GetTicketAttachmentResponse200Headers struct {
+	ContentDisposition *string
+}
+
+type GetTicketAttachmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetTicketAttachmentResponse200Headers
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetTicketAttachmentResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTicketAttachmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTicketAttachmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTicketAttachmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTicketAttachmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CloseTicketResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *SupportTicketDetail
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CloseTicketResponse) GetJSON201() *SupportTicketDetail {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CloseTicketResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CloseTicketResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CloseTicketResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CloseTicketResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CloseTicketResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AddTicketMessageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *SupportTicketDetail
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddTicketMessageResponse) GetJSON201() *SupportTicketDetail {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AddTicketMessageResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AddTicketMessageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddTicketMessageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddTicketMessageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddTicketMessageResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -45746,6 +51686,22 @@ func (r CapturePutResponse) ContentType() string {
 	return ""
 }
 
+// DisableAdministratorTotpWithResponse Disable another admin's second factor
+//
+// For an admin who has lost the app and the recovery codes. Ends the admin's logins, mails a notice, and is audited. Use
+// `disableAdminTotp` for your own: 409 `conflict`. 409 `conflict` if the admin has no second factor.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/admin/administrators/{id}/totp (the `DisableAdministratorTotp` operationId).
+func (c *ClientWithResponses) DisableAdministratorTotpWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DisableAdministratorTotpResponse, error) {
+	rsp, err := c.DisableAdministratorTotp(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDisableAdministratorTotpResponse(rsp)
+}
+
 // ListAnnouncementsWithResponse List announcements
 //
 // Lists drafts, published and archived announcements, newest first.
@@ -45830,8 +51786,8 @@ func (c *ClientWithResponses) GetAnnouncementWithResponse(ctx context.Context, i
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
-func (c *ClientWithResponses) UpdateAnnouncementWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error) {
-	rsp, err := c.UpdateAnnouncementWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) UpdateAnnouncementWithBodyWithResponse(ctx context.Context, id ID, params *UpdateAnnouncementParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error) {
+	rsp, err := c.UpdateAnnouncementWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -45846,8 +51802,8 @@ func (c *ClientWithResponses) UpdateAnnouncementWithBodyWithResponse(ctx context
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /v1/admin/announcements/{id} (the `UpdateAnnouncement` operationId).
-func (c *ClientWithResponses) UpdateAnnouncementWithResponse(ctx context.Context, id ID, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error) {
-	rsp, err := c.UpdateAnnouncement(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) UpdateAnnouncementWithResponse(ctx context.Context, id ID, params *UpdateAnnouncementParams, body UpdateAnnouncementJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAnnouncementResponse, error) {
+	rsp, err := c.UpdateAnnouncement(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -45886,11 +51842,62 @@ func (c *ClientWithResponses) ListAuditEntriesWithResponse(ctx context.Context, 
 	return ParseListAuditEntriesResponse(rsp)
 }
 
+// LoginAdminConsoleWithBodyWithResponse Log in to the admin console
+//
+// The console at `/admin` uses it. It does what `loginAdmin` does, with the same body, limits and refusals. The token is in
+// the cookie `showfloor_admin`, which requests below /v1/admin may send; the rules are those of `loginConsole`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/auth/console/login (the `LoginAdminConsole` operationId).
+func (c *ClientWithResponses) LoginAdminConsoleWithBodyWithResponse(ctx context.Context, params *LoginAdminConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LoginAdminConsoleResponse, error) {
+	rsp, err := c.LoginAdminConsoleWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLoginAdminConsoleResponse(rsp)
+}
+
+// LoginAdminConsoleWithResponse Log in to the admin console
+//
+// The console at `/admin` uses it. It does what `loginAdmin` does, with the same body, limits and refusals. The token is in
+// the cookie `showfloor_admin`, which requests below /v1/admin may send; the rules are those of `loginConsole`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/auth/console/login (the `LoginAdminConsole` operationId).
+func (c *ClientWithResponses) LoginAdminConsoleWithResponse(ctx context.Context, params *LoginAdminConsoleParams, body LoginAdminConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*LoginAdminConsoleResponse, error) {
+	rsp, err := c.LoginAdminConsole(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLoginAdminConsoleResponse(rsp)
+}
+
+// LogoutAdminConsoleWithResponse Log out of the admin console
+//
+// Ends the login of the cookie `showfloor_admin`, so that its token and the tokens with which the admin impersonates are refused
+// from now on, and deletes the cookie in this browser. The answer is the same without a cookie, and with one that isn't valid.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/auth/console/logout (the `LogoutAdminConsole` operationId).
+func (c *ClientWithResponses) LogoutAdminConsoleWithResponse(ctx context.Context, params *LogoutAdminConsoleParams, reqEditors ...RequestEditorFn) (*LogoutAdminConsoleResponse, error) {
+	rsp, err := c.LogoutAdminConsole(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLogoutAdminConsoleResponse(rsp)
+}
+
 // LoginAdminWithBodyWithResponse Log in as an admin
 //
 // Returns a token for the admin operations, valid for 8 hours. Other operations refuse it, and admin operations refuse
 // tenants' tokens and API keys. A wrong password and an unknown e-mail get the same answer after the same time: 401
 // `invalid_credentials`.
+//
+// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -45916,6 +51923,9 @@ func (c *ClientWithResponses) LoginAdminWithBodyWithResponse(ctx context.Context
 // Returns a token for the admin operations, valid for 8 hours. Other operations refuse it, and admin operations refuse
 // tenants' tokens and API keys. A wrong password and an unknown e-mail get the same answer after the same time: 401
 // `invalid_credentials`.
+//
+// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -45949,6 +51959,200 @@ func (c *ClientWithResponses) GetCurrentAdminWithResponse(ctx context.Context, r
 		return nil, err
 	}
 	return ParseGetCurrentAdminResponse(rsp)
+}
+
+// EndOtherAdminSignInsWithResponse End all your other logins
+//
+// Ends all logins but the one of this call. Their tokens are refused with 401 `token_revoked` within 2 seconds on every server.
+// No scope is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/admin/auth/sessions (the `EndOtherAdminSignIns` operationId).
+func (c *ClientWithResponses) EndOtherAdminSignInsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndOtherAdminSignInsResponse, error) {
+	rsp, err := c.EndOtherAdminSignIns(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndOtherAdminSignInsResponse(rsp)
+}
+
+// ListAdminSignInsWithResponse List your logins
+//
+// Lists the logins whose tokens are valid, newest first: 50 at most. A further login ends the oldest one. No scope is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/auth/sessions (the `ListAdminSignIns` operationId).
+func (c *ClientWithResponses) ListAdminSignInsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAdminSignInsResponse, error) {
+	rsp, err := c.ListAdminSignIns(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAdminSignInsResponse(rsp)
+}
+
+// EndAdminSignInWithResponse End one of your logins
+//
+// Its token is refused with 401 `token_revoked` within 2 seconds on every server. The login of this call can be ended too; this
+// logs you out. 404 `not_found` if you have no such login. No scope is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/admin/auth/sessions/{id} (the `EndAdminSignIn` operationId).
+func (c *ClientWithResponses) EndAdminSignInWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*EndAdminSignInResponse, error) {
+	rsp, err := c.EndAdminSignIn(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndAdminSignInResponse(rsp)
+}
+
+// DisableAdminTotpWithBodyWithResponse Disable your second factor
+//
+// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/admin/auth/totp (the `DisableAdminTotp` operationId).
+func (c *ClientWithResponses) DisableAdminTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DisableAdminTotpResponse, error) {
+	rsp, err := c.DisableAdminTotpWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDisableAdminTotpResponse(rsp)
+}
+
+// DisableAdminTotpWithResponse Disable your second factor
+//
+// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/admin/auth/totp (the `DisableAdminTotp` operationId).
+func (c *ClientWithResponses) DisableAdminTotpWithResponse(ctx context.Context, body DisableAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*DisableAdminTotpResponse, error) {
+	rsp, err := c.DisableAdminTotp(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDisableAdminTotpResponse(rsp)
+}
+
+// GetAdminTotpWithResponse Get the state of your second factor
+//
+// Returns whether your logins need a code, and how many recovery codes are left. No scope is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/auth/totp (the `GetAdminTotp` operationId).
+func (c *ClientWithResponses) GetAdminTotpWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAdminTotpResponse, error) {
+	rsp, err := c.GetAdminTotp(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminTotpResponse(rsp)
+}
+
+// BeginAdminTotpWithBodyWithResponse Begin to enable a second factor
+//
+// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+// `confirmAdminTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/auth/totp (the `BeginAdminTotp` operationId).
+func (c *ClientWithResponses) BeginAdminTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginAdminTotpResponse, error) {
+	rsp, err := c.BeginAdminTotpWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginAdminTotpResponse(rsp)
+}
+
+// BeginAdminTotpWithResponse Begin to enable a second factor
+//
+// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+// `confirmAdminTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/auth/totp (the `BeginAdminTotp` operationId).
+func (c *ClientWithResponses) BeginAdminTotpWithResponse(ctx context.Context, body BeginAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginAdminTotpResponse, error) {
+	rsp, err := c.BeginAdminTotp(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginAdminTotpResponse(rsp)
+}
+
+// ConfirmAdminTotpWithBodyWithResponse Enable the second factor with its first code
+//
+// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/auth/totp/confirm (the `ConfirmAdminTotp` operationId).
+func (c *ClientWithResponses) ConfirmAdminTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmAdminTotpResponse, error) {
+	rsp, err := c.ConfirmAdminTotpWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmAdminTotpResponse(rsp)
+}
+
+// ConfirmAdminTotpWithResponse Enable the second factor with its first code
+//
+// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/auth/totp/confirm (the `ConfirmAdminTotp` operationId).
+func (c *ClientWithResponses) ConfirmAdminTotpWithResponse(ctx context.Context, body ConfirmAdminTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmAdminTotpResponse, error) {
+	rsp, err := c.ConfirmAdminTotp(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmAdminTotpResponse(rsp)
+}
+
+// RenewAdminRecoveryCodesWithBodyWithResponse Replace your recovery codes
+//
+// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableAdminTotp`. No scope is needed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/auth/totp/recovery-codes (the `RenewAdminRecoveryCodes` operationId).
+func (c *ClientWithResponses) RenewAdminRecoveryCodesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenewAdminRecoveryCodesResponse, error) {
+	rsp, err := c.RenewAdminRecoveryCodesWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenewAdminRecoveryCodesResponse(rsp)
+}
+
+// RenewAdminRecoveryCodesWithResponse Replace your recovery codes
+//
+// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableAdminTotp`. No scope is needed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/auth/totp/recovery-codes (the `RenewAdminRecoveryCodes` operationId).
+func (c *ClientWithResponses) RenewAdminRecoveryCodesWithResponse(ctx context.Context, body RenewAdminRecoveryCodesJSONRequestBody, reqEditors ...RequestEditorFn) (*RenewAdminRecoveryCodesResponse, error) {
+	rsp, err := c.RenewAdminRecoveryCodes(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenewAdminRecoveryCodesResponse(rsp)
 }
 
 // ImportCdnLogsWithBodyWithResponse Import a CDN's access log
@@ -46064,18 +52268,34 @@ func (c *ClientWithResponses) GetAdminComplianceOverviewWithResponse(ctx context
 	return ParseGetAdminComplianceOverviewResponse(rsp)
 }
 
+// GetAdminComplianceRecordWithResponse Get a tenant's compliance record
+//
+// A tenant without a record has the defaults. 404 `not_found` for an unknown tenant.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/compliance/{tenantId} (the `GetAdminComplianceRecord` operationId).
+func (c *ClientWithResponses) GetAdminComplianceRecordWithResponse(ctx context.Context, tenantID TenantID, reqEditors ...RequestEditorFn) (*GetAdminComplianceRecordResponse, error) {
+	rsp, err := c.GetAdminComplianceRecord(ctx, tenantID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminComplianceRecordResponse(rsp)
+}
+
 // PutAdminComplianceRecordWithBodyWithResponse Replace a tenant's compliance record
 //
 // Replaces the whole record, and stores the admin and the time of the change. Under legal hold nothing of the tenant is
-// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `conflict`.
+// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `legal_hold`.
+// Revoking keys and secrets, and archiving products, is not deletion.
 // REJECTED alone blocks nothing: suspend the tenant separately if necessary. Audited with the record before and after. 404
 // `not_found` for an unknown tenant.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
-func (c *ClientWithResponses) PutAdminComplianceRecordWithBodyWithResponse(ctx context.Context, tenantID TenantID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error) {
-	rsp, err := c.PutAdminComplianceRecordWithBody(ctx, tenantID, contentType, body, reqEditors...)
+func (c *ClientWithResponses) PutAdminComplianceRecordWithBodyWithResponse(ctx context.Context, tenantID TenantID, params *PutAdminComplianceRecordParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error) {
+	rsp, err := c.PutAdminComplianceRecordWithBody(ctx, tenantID, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -46085,15 +52305,16 @@ func (c *ClientWithResponses) PutAdminComplianceRecordWithBodyWithResponse(ctx c
 // PutAdminComplianceRecordWithResponse Replace a tenant's compliance record
 //
 // Replaces the whole record, and stores the admin and the time of the change. Under legal hold nothing of the tenant is
-// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `conflict`.
+// deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `legal_hold`.
+// Revoking keys and secrets, and archiving products, is not deletion.
 // REJECTED alone blocks nothing: suspend the tenant separately if necessary. Audited with the record before and after. 404
 // `not_found` for an unknown tenant.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/admin/compliance/{tenantId} (the `PutAdminComplianceRecord` operationId).
-func (c *ClientWithResponses) PutAdminComplianceRecordWithResponse(ctx context.Context, tenantID TenantID, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error) {
-	rsp, err := c.PutAdminComplianceRecord(ctx, tenantID, body, reqEditors...)
+func (c *ClientWithResponses) PutAdminComplianceRecordWithResponse(ctx context.Context, tenantID TenantID, params *PutAdminComplianceRecordParams, body PutAdminComplianceRecordJSONRequestBody, reqEditors ...RequestEditorFn) (*PutAdminComplianceRecordResponse, error) {
+	rsp, err := c.PutAdminComplianceRecord(ctx, tenantID, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -46117,7 +52338,7 @@ func (c *ClientWithResponses) GetAdminDashboardGrowthWithResponse(ctx context.Co
 
 // GetAdminDashboardKpisWithResponse Get the platform's key figures
 //
-// Returns figures as of now, over all tenants. `monthlyRecurring` is empty until billing is connected.
+// Returns figures as of now, over all tenants. `monthlyRecurring` is empty until a subscription is paid.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -46420,8 +52641,8 @@ func (c *ClientWithResponses) GetAdminPlanWithResponse(ctx context.Context, id I
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
-func (c *ClientWithResponses) UpdateAdminPlanWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error) {
-	rsp, err := c.UpdateAdminPlanWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) UpdateAdminPlanWithBodyWithResponse(ctx context.Context, id ID, params *UpdateAdminPlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error) {
+	rsp, err := c.UpdateAdminPlanWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -46440,8 +52661,8 @@ func (c *ClientWithResponses) UpdateAdminPlanWithBodyWithResponse(ctx context.Co
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
-func (c *ClientWithResponses) UpdateAdminPlanWithResponse(ctx context.Context, id ID, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error) {
-	rsp, err := c.UpdateAdminPlan(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) UpdateAdminPlanWithResponse(ctx context.Context, id ID, params *UpdateAdminPlanParams, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error) {
+	rsp, err := c.UpdateAdminPlan(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -46481,7 +52702,7 @@ func (c *ClientWithResponses) DeactivateAdminPlanWithResponse(ctx context.Contex
 
 // ListAdminTenantActivityWithResponse Get the activity of each tenant
 //
-// Counts of the last 30 days, newest tenant first. Tenants without activity are listed with zeros.
+// Counts of the last 30 days (UTC), today included, newest tenant first. Tenants without activity are listed with zeros.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -46496,7 +52717,8 @@ func (c *ClientWithResponses) ListAdminTenantActivityWithResponse(ctx context.Co
 
 // GetAdminPlatformActivityWithResponse Get the activity of each area
 //
-// Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days.
+// Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days. Each of these periods begins
+// with a whole hour.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -46530,7 +52752,7 @@ func (c *ClientWithResponses) ListAdminRecordingsWithResponse(ctx context.Contex
 // The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
 // up to a day. The entry stays, DELETED, with the reason. This can't be
 // undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
-// or PROCESSING. Deleting again has no effect.
+// or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -46548,7 +52770,7 @@ func (c *ClientWithResponses) DeleteAdminRecordingWithBodyWithResponse(ctx conte
 // The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
 // up to a day. The entry stays, DELETED, with the reason. This can't be
 // undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
-// or PROCESSING. Deleting again has no effect.
+// or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -46611,6 +52833,7 @@ func (c *ClientWithResponses) GetAdminPlanMixReportWithResponse(ctx context.Cont
 // GetAdminStreamActivityReportWithResponse Get the stream activity report
 //
 // Broadcasts, minutes and peaks by day over all tenants. A broadcast that runs past midnight counts its minutes on both days.
+// `streams`, `tenants` and the peaks of today are those of the hours that ended at least 10 minutes ago.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -46640,7 +52863,7 @@ func (c *ClientWithResponses) GetAdminTenantGrowthReportWithResponse(ctx context
 
 // GetAdminTopTenantsReportWithResponse Get the tenants with the most viewing
 //
-// Ranked by minutes watched in the last 30 days. Tenants without any are not listed.
+// Ranked by minutes watched in the last 30 days (UTC), today included. Tenants without any are not listed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -46672,7 +52895,9 @@ func (c *ClientWithResponses) ListRolesWithResponse(ctx context.Context, reqEdit
 // ListAdminSettingsWithResponse List the platform's settings
 //
 // Lists the settings for how the platform presents itself and treats tenants. Only settings that the servers use are
-// listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total. The settings for the
+// listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total, `security.adminNetworks` are the
+// networks from which admins may call, `signup.open` is whether new tenants can sign up, `support.mailTo` is the address that gets the mails
+// about tickets, and `support.ticketMails` whether tickets are mailed. The settings for the
 // servers' behaviour are in the system settings; no key is in both lists.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -46686,18 +52911,34 @@ func (c *ClientWithResponses) ListAdminSettingsWithResponse(ctx context.Context,
 	return ParseListAdminSettingsResponse(rsp)
 }
 
+// GetAdminSettingWithResponse Get one of the platform's settings
+//
+// 404 `not_found` for a key that isn't listed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/settings/{key} (the `GetAdminSetting` operationId).
+func (c *ClientWithResponses) GetAdminSettingWithResponse(ctx context.Context, key AdminSettingKey, reqEditors ...RequestEditorFn) (*GetAdminSettingResponse, error) {
+	rsp, err := c.GetAdminSetting(ctx, key, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminSettingResponse(rsp)
+}
+
 // UpdateAdminSettingWithBodyWithResponse Change one of the platform's settings
 //
 // Takes effect on every server within 5 seconds, for later actions only: an order keeps the fee with which it was created.
 // Setting the same value again has no effect. After you set the default value, the setting follows its default again.
 // Audited with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting
-// doesn't accept; the message names the accepted values.
+// doesn't accept; the message names the accepted values. 409 `conflict` for `security.adminNetworks` without the caller's own
+// address, which the message names.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
-func (c *ClientWithResponses) UpdateAdminSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error) {
-	rsp, err := c.UpdateAdminSettingWithBody(ctx, key, contentType, body, reqEditors...)
+func (c *ClientWithResponses) UpdateAdminSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, params *UpdateAdminSettingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error) {
+	rsp, err := c.UpdateAdminSettingWithBody(ctx, key, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -46709,13 +52950,14 @@ func (c *ClientWithResponses) UpdateAdminSettingWithBodyWithResponse(ctx context
 // Takes effect on every server within 5 seconds, for later actions only: an order keeps the fee with which it was created.
 // Setting the same value again has no effect. After you set the default value, the setting follows its default again.
 // Audited with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting
-// doesn't accept; the message names the accepted values.
+// doesn't accept; the message names the accepted values. 409 `conflict` for `security.adminNetworks` without the caller's own
+// address, which the message names.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/admin/settings/{key} (the `UpdateAdminSetting` operationId).
-func (c *ClientWithResponses) UpdateAdminSettingWithResponse(ctx context.Context, key AdminSettingKey, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error) {
-	rsp, err := c.UpdateAdminSetting(ctx, key, body, reqEditors...)
+func (c *ClientWithResponses) UpdateAdminSettingWithResponse(ctx context.Context, key AdminSettingKey, params *UpdateAdminSettingParams, body UpdateAdminSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSettingResponse, error) {
+	rsp, err := c.UpdateAdminSetting(ctx, key, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -46742,7 +52984,8 @@ func (c *ClientWithResponses) ListAdminStreamInspectionsWithResponse(ctx context
 //
 // Returns tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
 // hour with a point every 10 seconds. While the stream is off air, `tracks` and `outputs` are empty, and the history is
-// that of its last hour on air, kept for 24 hours. The media itself is never shown. 404 `not_found` for an unknown id.
+// that of its last hour on air, kept for 24 hours. The values of another server's stream are up to 10 seconds old (`at`).
+// Media on SRS media servers isn't measured. The media itself is never shown. 404 `not_found` for an unknown id.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -46758,7 +53001,8 @@ func (c *ClientWithResponses) GetAdminStreamInspectionWithResponse(ctx context.C
 // ListAdminStreamKeysWithResponse List stream keys
 //
 // Lists the keys of all tenants, newest first. They are masked: no admin operation returns a whole key. `q` searches the
-// names and ids of streams and tenants, and the last 4 characters of keys.
+// names and ids of streams and tenants, and the last 4 characters of keys, whose case matters. Streams are searched from 3
+// characters on. A search finds the newest 1,000 matches, and `total` counts no more. A stream keeps its newest 100 keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -46774,8 +53018,8 @@ func (c *ClientWithResponses) ListAdminStreamKeysWithResponse(ctx context.Contex
 // RevokeStreamKeyWithBodyWithResponse Revoke a stream key
 //
 // Publishing with the key is refused. If an encoder is publishing with it, its connection is closed and the broadcast
-// ends. The tenant gets a new key by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer
-// ACTIVE.
+// ends, with `stream.ended` (`reason` `stopped`). An encoder that began with an older key stays. The tenant gets a new key
+// by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer ACTIVE.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -46791,8 +53035,8 @@ func (c *ClientWithResponses) RevokeStreamKeyWithBodyWithResponse(ctx context.Co
 // RevokeStreamKeyWithResponse Revoke a stream key
 //
 // Publishing with the key is refused. If an encoder is publishing with it, its connection is closed and the broadcast
-// ends. The tenant gets a new key by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer
-// ACTIVE.
+// ends, with `stream.ended` (`reason` `stopped`). An encoder that began with an older key stays. The tenant gets a new key
+// by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer ACTIVE.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -46855,7 +53099,9 @@ func (c *ClientWithResponses) GetAdminStreamWithResponse(ctx context.Context, id
 //
 // Closes the publisher's connection, marks the stream ENDED, and refuses its key for 300 seconds, so that an encoder can't
 // reconnect automatically. Playback ends at once, restreams and recordings end with the stream, and `stream.ended` is
-// sent. Audited with the reason. 409 `conflict` for a stream that is neither LIVE nor RECONNECTING.
+// sent. Audited with the reason. An encoder that is connected but not playable yet is disconnected too; its stream keeps
+// its status. A connection to an SRS media server is closed if the server has its API's address (`SRS_API_URL`).
+// 409 `conflict` for a stream that is neither LIVE nor RECONNECTING and has no publisher.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -46872,7 +53118,9 @@ func (c *ClientWithResponses) ForceStopStreamWithBodyWithResponse(ctx context.Co
 //
 // Closes the publisher's connection, marks the stream ENDED, and refuses its key for 300 seconds, so that an encoder can't
 // reconnect automatically. Playback ends at once, restreams and recordings end with the stream, and `stream.ended` is
-// sent. Audited with the reason. 409 `conflict` for a stream that is neither LIVE nor RECONNECTING.
+// sent. Audited with the reason. An encoder that is connected but not playable yet is disconnected too; its stream keeps
+// its status. A connection to an SRS media server is closed if the server has its API's address (`SRS_API_URL`).
+// 409 `conflict` for a stream that is neither LIVE nor RECONNECTING and has no publisher.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47000,8 +53248,9 @@ func (c *ClientWithResponses) GetAdminDatabaseStatsWithResponse(ctx context.Cont
 
 // GetAdminSystemHealthWithResponse Get the health of the servers
 //
-// Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push providers,
-// each for at most 2 seconds, and lists the servers of this platform. Answers 200 even if something fails: `status` is
+// Checks the database, the cache, the SFU, ingest, storage, the disk, the queue and its workers, mail and the payment processor,
+// each for at most 2 seconds, and lists the servers of this platform. The check `workers` fails while a job has been due for more than
+// 5 minutes. Answers 200 even if something fails: `status` is
 // failing if any check or node is failing. Results are at most 5 seconds old.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -47017,8 +53266,8 @@ func (c *ClientWithResponses) GetAdminSystemHealthWithResponse(ctx context.Conte
 
 // ListAdminSystemSettingsWithResponse List the servers' settings
 //
-// Lists the settings for the servers' behaviour: retry schedules, timeouts, lifetimes of tokens, rate limits. Settings
-// that are fixed when a server starts, such as secrets, are not listed.
+// Lists the settings for the servers' behaviour, such as how long entries are kept. Only settings that the servers use are
+// listed. Settings that are fixed when a server starts, such as secrets, are not listed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -47031,17 +53280,32 @@ func (c *ClientWithResponses) ListAdminSystemSettingsWithResponse(ctx context.Co
 	return ParseListAdminSystemSettingsResponse(rsp)
 }
 
+// GetAdminSystemSettingWithResponse Get one of the servers' settings
+//
+// 404 `not_found` for a key that isn't listed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/system/settings/{key} (the `GetAdminSystemSetting` operationId).
+func (c *ClientWithResponses) GetAdminSystemSettingWithResponse(ctx context.Context, key AdminSettingKey, reqEditors ...RequestEditorFn) (*GetAdminSystemSettingResponse, error) {
+	rsp, err := c.GetAdminSystemSetting(ctx, key, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminSystemSettingResponse(rsp)
+}
+
 // UpdateAdminSystemSettingWithBodyWithResponse Change one of the servers' settings
 //
-// Takes effect on every server within 10 seconds, without a restart. Setting the same value again has no effect. Audited
+// Takes effect on every server within 5 seconds, without a restart. Setting the same value again has no effect. Audited
 // with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting doesn't
 // accept; the message names the accepted values.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
-func (c *ClientWithResponses) UpdateAdminSystemSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error) {
-	rsp, err := c.UpdateAdminSystemSettingWithBody(ctx, key, contentType, body, reqEditors...)
+func (c *ClientWithResponses) UpdateAdminSystemSettingWithBodyWithResponse(ctx context.Context, key AdminSettingKey, params *UpdateAdminSystemSettingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error) {
+	rsp, err := c.UpdateAdminSystemSettingWithBody(ctx, key, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -47050,15 +53314,15 @@ func (c *ClientWithResponses) UpdateAdminSystemSettingWithBodyWithResponse(ctx c
 
 // UpdateAdminSystemSettingWithResponse Change one of the servers' settings
 //
-// Takes effect on every server within 10 seconds, without a restart. Setting the same value again has no effect. Audited
+// Takes effect on every server within 5 seconds, without a restart. Setting the same value again has no effect. Audited
 // with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting doesn't
 // accept; the message names the accepted values.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/admin/system/settings/{key} (the `UpdateAdminSystemSetting` operationId).
-func (c *ClientWithResponses) UpdateAdminSystemSettingWithResponse(ctx context.Context, key AdminSettingKey, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error) {
-	rsp, err := c.UpdateAdminSystemSetting(ctx, key, body, reqEditors...)
+func (c *ClientWithResponses) UpdateAdminSystemSettingWithResponse(ctx context.Context, key AdminSettingKey, params *UpdateAdminSystemSettingParams, body UpdateAdminSystemSettingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminSystemSettingResponse, error) {
+	rsp, err := c.UpdateAdminSystemSetting(ctx, key, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -47093,6 +53357,58 @@ func (c *ClientWithResponses) GetTenantDetailWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseGetTenantDetailResponse(rsp)
+}
+
+// ImpersonateTenantWithBodyWithResponse Impersonate a user of a tenant
+//
+// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
+// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
+// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
+// change made with it, with the user as the actor and the admin as `impersonatorId`.
+//
+// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
+// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
+// announcements; move money or change the tenant's plan:
+// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
+// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
+// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// 409 `conflict` if the user isn't ACTIVE.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/tenants/{id}/impersonate (the `ImpersonateTenant` operationId).
+func (c *ClientWithResponses) ImpersonateTenantWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImpersonateTenantResponse, error) {
+	rsp, err := c.ImpersonateTenantWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseImpersonateTenantResponse(rsp)
+}
+
+// ImpersonateTenantWithResponse Impersonate a user of a tenant
+//
+// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
+// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
+// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
+// change made with it, with the user as the actor and the admin as `impersonatorId`.
+//
+// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
+// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
+// announcements; move money or change the tenant's plan:
+// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
+// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
+// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// 409 `conflict` if the user isn't ACTIVE.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/tenants/{id}/impersonate (the `ImpersonateTenant` operationId).
+func (c *ClientWithResponses) ImpersonateTenantWithResponse(ctx context.Context, id ID, body ImpersonateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*ImpersonateTenantResponse, error) {
+	rsp, err := c.ImpersonateTenant(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseImpersonateTenantResponse(rsp)
 }
 
 // ChangeTenantPlanWithBodyWithResponse Change a tenant's plan
@@ -47230,8 +53546,8 @@ func (c *ClientWithResponses) GetAdminTicketWithResponse(ctx context.Context, id
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
-func (c *ClientWithResponses) UpdateAdminTicketWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error) {
-	rsp, err := c.UpdateAdminTicketWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) UpdateAdminTicketWithBodyWithResponse(ctx context.Context, id ID, params *UpdateAdminTicketParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error) {
+	rsp, err := c.UpdateAdminTicketWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -47246,12 +53562,45 @@ func (c *ClientWithResponses) UpdateAdminTicketWithBodyWithResponse(ctx context.
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /v1/admin/tickets/{id} (the `UpdateAdminTicket` operationId).
-func (c *ClientWithResponses) UpdateAdminTicketWithResponse(ctx context.Context, id ID, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error) {
-	rsp, err := c.UpdateAdminTicket(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) UpdateAdminTicketWithResponse(ctx context.Context, id ID, params *UpdateAdminTicketParams, body UpdateAdminTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminTicketResponse, error) {
+	rsp, err := c.UpdateAdminTicket(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
 	return ParseUpdateAdminTicketResponse(rsp)
+}
+
+// CreateAdminTicketAttachmentWithBodyWithResponse Upload a file for an answer
+//
+// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of an answer or a note on this ticket within 24 hours; otherwise
+// the file is deleted. Only the admin who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429
+// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours. 503 `disk_full` if the storage has no
+// space left.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/admin/tickets/{id}/attachments (the `CreateAdminTicketAttachment` operationId).
+func (c *ClientWithResponses) CreateAdminTicketAttachmentWithBodyWithResponse(ctx context.Context, id ID, params *CreateAdminTicketAttachmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAdminTicketAttachmentResponse, error) {
+	rsp, err := c.CreateAdminTicketAttachmentWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAdminTicketAttachmentResponse(rsp)
+}
+
+// GetAdminTicketAttachmentWithResponse Download a file of a ticket
+//
+// The file is as the tenant sent it, so open it with care. 404 `not_found` for an unknown id.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/admin/tickets/{id}/attachments/{attachmentId} (the `GetAdminTicketAttachment` operationId).
+func (c *ClientWithResponses) GetAdminTicketAttachmentWithResponse(ctx context.Context, id ID, attachmentID AttachmentID, reqEditors ...RequestEditorFn) (*GetAdminTicketAttachmentResponse, error) {
+	rsp, err := c.GetAdminTicketAttachment(ctx, id, attachmentID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAdminTicketAttachmentResponse(rsp)
 }
 
 // ReplyToTicketWithBodyWithResponse Answer a ticket
@@ -47306,7 +53655,8 @@ func (c *ClientWithResponses) ListUsersWithResponse(ctx context.Context, params 
 // DeleteUserWithResponse Delete a user
 //
 // Revokes the user's tokens at once, and the e-mail address can be used again. API keys that the user created stay valid,
-// and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant.
+// and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant. 409 `legal_hold` if
+// the tenant is on legal hold.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -47368,6 +53718,23 @@ func (c *ClientWithResponses) ResetUserPasswordWithResponse(ctx context.Context,
 	return ParseResetUserPasswordResponse(rsp)
 }
 
+// DisableUserTotpWithResponse Disable a user's second factor
+//
+// For a user who has lost the app and the recovery codes, such as a tenant's only OWNER, or whose account was taken over. Make
+// sure who asks. The user's tokens are revoked at once, and the user gets a mail. 409 `conflict` if the user has no second
+// factor, or hasn't accepted the invitation.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/admin/users/{id}/totp (the `DisableUserTotp` operationId).
+func (c *ClientWithResponses) DisableUserTotpWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DisableUserTotpResponse, error) {
+	rsp, err := c.DisableUserTotp(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDisableUserTotpResponse(rsp)
+}
+
 // RetryAdminWebhookDeliveryWithResponse Retry a delivery now
 //
 // Makes another attempt at once, in any status, with the same `X-Service-Delivery`. If it fails, the retry schedule
@@ -47401,7 +53768,7 @@ func (c *ClientWithResponses) ListAdminWebhookEndpointsWithResponse(ctx context.
 
 // ListAdminWebhookDeliveriesWithResponse List an endpoint's deliveries
 //
-// Lists deliveries newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
+// Lists the newest 10,000 deliveries, newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -47465,6 +53832,64 @@ func (c *ClientWithResponses) AcceptInviteWithResponse(ctx context.Context, body
 	return ParseAcceptInviteResponse(rsp)
 }
 
+// LoginConsoleWithBodyWithResponse Log in to the console
+//
+// The console at `/console` uses it. It does what `login` does, with the same body, limits and refusals. The answer has no
+// token: the token is in the cookie `showfloor_console`, which scripts can't read (`HttpOnly`, `SameSite=Strict`,
+// `Path=/v1`, and `Secure` if the server's public address is https). The cookie expires with the token.
+//
+// A request below /v1 without an `Authorization` header may send the cookie instead, together with the header
+// `X-Showfloor-Console: 1`. The cookie is ignored without this header, and in requests that a browser marks as coming from
+// another site. Programs use `login` or an API key.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/auth/console/login (the `LoginConsole` operationId).
+func (c *ClientWithResponses) LoginConsoleWithBodyWithResponse(ctx context.Context, params *LoginConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LoginConsoleResponse, error) {
+	rsp, err := c.LoginConsoleWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLoginConsoleResponse(rsp)
+}
+
+// LoginConsoleWithResponse Log in to the console
+//
+// The console at `/console` uses it. It does what `login` does, with the same body, limits and refusals. The answer has no
+// token: the token is in the cookie `showfloor_console`, which scripts can't read (`HttpOnly`, `SameSite=Strict`,
+// `Path=/v1`, and `Secure` if the server's public address is https). The cookie expires with the token.
+//
+// A request below /v1 without an `Authorization` header may send the cookie instead, together with the header
+// `X-Showfloor-Console: 1`. The cookie is ignored without this header, and in requests that a browser marks as coming from
+// another site. Programs use `login` or an API key.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/auth/console/login (the `LoginConsole` operationId).
+func (c *ClientWithResponses) LoginConsoleWithResponse(ctx context.Context, params *LoginConsoleParams, body LoginConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*LoginConsoleResponse, error) {
+	rsp, err := c.LoginConsole(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLoginConsoleResponse(rsp)
+}
+
+// LogoutConsoleWithResponse Log out of the console
+//
+// Ends the login of the cookie `showfloor_console`, so that its token is refused from now on, and deletes the cookie in this
+// browser. The answer is the same without a cookie, and with one that isn't valid.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/auth/console/logout (the `LogoutConsole` operationId).
+func (c *ClientWithResponses) LogoutConsoleWithResponse(ctx context.Context, params *LogoutConsoleParams, reqEditors ...RequestEditorFn) (*LogoutConsoleResponse, error) {
+	rsp, err := c.LogoutConsole(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLogoutConsoleResponse(rsp)
+}
+
 // ForgotPasswordWithBodyWithResponse Request a link to set a new password
 //
 // Mails a link that `resetPassword` accepts once, within an hour. An older link becomes invalid. The answer is the same,
@@ -47504,6 +53929,9 @@ func (c *ClientWithResponses) ForgotPasswordWithResponse(ctx context.Context, bo
 // A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
 // suspended tenant get 403 `tenant_suspended`.
 //
+// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+//
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
 //   - Too many attempts for one e-mail address from one network (IPv6: /64).
@@ -47528,6 +53956,9 @@ func (c *ClientWithResponses) LoginWithBodyWithResponse(ctx context.Context, con
 // A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
 // suspended tenant get 403 `tenant_suspended`.
 //
+// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+//
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
 //   - Too many attempts for one e-mail address from one network (IPv6: /64).
@@ -47549,7 +53980,8 @@ func (c *ClientWithResponses) LoginWithResponse(ctx context.Context, body LoginJ
 
 // GetCurrentUserWithResponse Get the current user
 //
-// Returns the user if the token is valid. `getIdentity` does the same for API keys too.
+// Returns the user if the token is valid. `getIdentity` does the same for API keys too. `impersonation` is there if an admin of
+// the platform acts as the user.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -47565,7 +53997,7 @@ func (c *ClientWithResponses) GetCurrentUserWithResponse(ctx context.Context, re
 // RegisterWithBodyWithResponse Sign up a tenant
 //
 // Creates the tenant with a trial and its first user, an OWNER, and logs that user in. 409 `conflict` if the e-mail is
-// already used.
+// already used. 403 `signup_closed` while the platform's setting `signup.open` is false.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47581,7 +54013,7 @@ func (c *ClientWithResponses) RegisterWithBodyWithResponse(ctx context.Context, 
 // RegisterWithResponse Sign up a tenant
 //
 // Creates the tenant with a trial and its first user, an OWNER, and logs that user in. 409 `conflict` if the e-mail is
-// already used.
+// already used. 403 `signup_closed` while the platform's setting `signup.open` is false.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47600,7 +54032,8 @@ func (c *ClientWithResponses) RegisterWithResponse(ctx context.Context, body Reg
 // At most once per 30 seconds and e-mail: 429 `rate_limited` before that, with the seconds to wait in `Retry-After`.
 // Answer and limit are the same whether or not there is a form for the e-mail. Beyond 20 sign-up mails an hour to one
 // address the answer is the same, but no mail is sent. Beyond 5 from one network the answer is a 429. 503
-// `mail_unavailable` if the server can't send mail.
+// `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting `signup.open`
+// is false.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47619,7 +54052,8 @@ func (c *ClientWithResponses) ResendCodeWithBodyWithResponse(ctx context.Context
 // At most once per 30 seconds and e-mail: 429 `rate_limited` before that, with the seconds to wait in `Retry-After`.
 // Answer and limit are the same whether or not there is a form for the e-mail. Beyond 20 sign-up mails an hour to one
 // address the answer is the same, but no mail is sent. Beyond 5 from one network the answer is a 429. 503
-// `mail_unavailable` if the server can't send mail.
+// `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting `signup.open`
+// is false.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47672,7 +54106,8 @@ func (c *ClientWithResponses) ResetPasswordWithResponse(ctx context.Context, bod
 // e-mail replaces the previous form and its code. The answer is the same, after the same work, whether or not the e-mail
 // is already used. If it is, the mail says so and has no code. At most 5 sign-up mails an hour are sent to one address for
 // requests from one network, and 20 in all; 429 `rate_limited` beyond that. Beyond the 20 the stored form is deleted too.
-// 503 `mail_unavailable` if the server can't send mail.
+// 503 `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting
+// `signup.open` is false.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47691,7 +54126,8 @@ func (c *ClientWithResponses) SendCodeWithBodyWithResponse(ctx context.Context, 
 // e-mail replaces the previous form and its code. The answer is the same, after the same work, whether or not the e-mail
 // is already used. If it is, the mail says so and has no code. At most 5 sign-up mails an hour are sent to one address for
 // requests from one network, and 20 in all; 429 `rate_limited` beyond that. Beyond the 20 the stored form is deleted too.
-// 503 `mail_unavailable` if the server can't send mail.
+// 503 `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting
+// `signup.open` is false.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47709,7 +54145,8 @@ func (c *ClientWithResponses) SendCodeWithResponse(ctx context.Context, body Sen
 // Creates the tenant with a trial and its first user, an OWNER, from the form that `sendCode` stored, and logs that user
 // in. 400 `invalid_code` for a wrong code, a used code, and an e-mail without a form. The fifth wrong code makes the form
 // invalid. 400 `code_expired` for the right code after the form's 15 minutes. 409 `conflict` if another user has
-// registered with the e-mail in the meantime.
+// registered with the e-mail in the meantime. 403 `signup_closed` while the platform's setting `signup.open` is
+// false.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47727,7 +54164,8 @@ func (c *ClientWithResponses) VerifyAndRegisterWithBodyWithResponse(ctx context.
 // Creates the tenant with a trial and its first user, an OWNER, from the form that `sendCode` stored, and logs that user
 // in. 400 `invalid_code` for a wrong code, a used code, and an e-mail without a form. The fifth wrong code makes the form
 // invalid. 400 `code_expired` for the right code after the form's 15 minutes. 409 `conflict` if another user has
-// registered with the e-mail in the meantime.
+// registered with the e-mail in the meantime. 403 `signup_closed` while the platform's setting `signup.open` is
+// false.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -47954,7 +54392,8 @@ func (c *ClientWithResponses) IngestUnpublishWithResponse(ctx context.Context, b
 
 // GetIdentityWithResponse Get the caller's identity
 //
-// Returns the tenant of the token or key, and what the caller may do. No scope is needed.
+// Returns the tenant of the token or key, and what the caller may do. `impersonation` is there if an admin of the platform acts
+// with the token. No scope is needed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -47982,6 +54421,38 @@ func (c *ClientWithResponses) GetAnalyticsWithResponse(ctx context.Context, para
 		return nil, err
 	}
 	return ParseGetAnalyticsResponse(rsp)
+}
+
+// ListMyAnnouncementsWithResponse List the platform's announcements
+//
+// Lists the announcements for the tenant's plan that are published, have not expired and were not dismissed by the calling user.
+// There are at most 100.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/announcements (the `ListMyAnnouncements` operationId).
+func (c *ClientWithResponses) ListMyAnnouncementsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListMyAnnouncementsResponse, error) {
+	rsp, err := c.ListMyAnnouncements(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListMyAnnouncementsResponse(rsp)
+}
+
+// DismissAnnouncementWithResponse Dismiss an announcement
+//
+// The calling user doesn't see the announcement any more. Dismissing it again has no effect. 404 `not_found` for an announcement
+// that the tenant doesn't see.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/announcements/{id}/dismiss (the `DismissAnnouncement` operationId).
+func (c *ClientWithResponses) DismissAnnouncementWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DismissAnnouncementResponse, error) {
+	rsp, err := c.DismissAnnouncement(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDismissAnnouncementResponse(rsp)
 }
 
 // ListAPIKeysWithResponse List API keys
@@ -48053,6 +54524,23 @@ func (c *ClientWithResponses) RevokeAPIKeyWithResponse(ctx context.Context, id I
 		return nil, err
 	}
 	return ParseRevokeAPIKeyResponse(rsp)
+}
+
+// ListTenantAuditWithResponse Read the tenant's audit log
+//
+// Lists the changes of this tenant, newest first. An entry must match all given filters. Only users with the role OWNER or ADMIN can read
+// it, API keys can't. Changes by the platform's admins have the actorType `admin` without the admin's id, address, reason and values. With a filter,
+// a page looks at 20,000 entries at most: it may have fewer entries than `limit`, or none, and still a `Link` to the next page.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/audit (the `ListTenantAudit` operationId).
+func (c *ClientWithResponses) ListTenantAuditWithResponse(ctx context.Context, params *ListTenantAuditParams, reqEditors ...RequestEditorFn) (*ListTenantAuditResponse, error) {
+	rsp, err := c.ListTenantAudit(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTenantAuditResponse(rsp)
 }
 
 // CreateBillingCheckoutWithBodyWithResponse Book a plan
@@ -48646,7 +55134,7 @@ func (c *ClientWithResponses) SyncCatalogWithResponse(ctx context.Context, body 
 // ChangePasswordWithBodyWithResponse Change your own password
 //
 // Revokes all tokens of the user at once, including the token of this call. The answer has a new token. The user gets a
-// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `forbidden` for an admin who impersonates
+// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `impersonated` for an admin who impersonates
 // the user. No scope is needed.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -48663,7 +55151,7 @@ func (c *ClientWithResponses) ChangePasswordWithBodyWithResponse(ctx context.Con
 // ChangePasswordWithResponse Change your own password
 //
 // Revokes all tokens of the user at once, including the token of this call. The answer has a new token. The user gets a
-// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `forbidden` for an admin who impersonates
+// mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `impersonated` for an admin who impersonates
 // the user. No scope is needed.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -48940,7 +55428,7 @@ func (c *ClientWithResponses) SendChannelMessageWithResponse(ctx context.Context
 //
 // The message stays in the history as `redacted`, without its text. Sends `chat.message.deleted`. A participant token may
 // delete its own user's messages; a host's or cohost's token may delete any message in its room. Deleting again has no
-// effect.
+// effect. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -48957,7 +55445,7 @@ func (c *ClientWithResponses) DeleteChannelMessageWithResponse(ctx context.Conte
 //
 // Sends `chat.message.edited`. With a participant token only the user's own messages can be edited, and only while the
 // user may write; otherwise 403 as for sending a message. 409 `conflict` if the message is deleted; with a participant
-// token also if the session is over.
+// token also if the session is over. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -48974,7 +55462,7 @@ func (c *ClientWithResponses) EditChannelMessageWithBodyWithResponse(ctx context
 //
 // Sends `chat.message.edited`. With a participant token only the user's own messages can be edited, and only while the
 // user may write; otherwise 403 as for sending a message. 409 `conflict` if the message is deleted; with a participant
-// token also if the session is over.
+// token also if the session is over. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -50009,7 +56497,8 @@ func (c *ClientWithResponses) ListRecordingsWithResponse(ctx context.Context, pa
 //
 // The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep
 // files for up to a day. This can't be undone. 409 `conflict` for a recording under
-// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
+// legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant
+// is on legal hold.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -50154,7 +56643,8 @@ func (c *ClientWithResponses) ListRecordingTextTracksWithResponse(ctx context.Co
 // DeleteRecordingTextTrackWithResponse Delete a recording's text track
 //
 // A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
-// who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+// who watch with it are not interrupted. 404 `not_found` if there is no track of that language. 409 `legal_hold`
+// if the tenant is on legal hold.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -50177,7 +56667,8 @@ func (c *ClientWithResponses) DeleteRecordingTextTrackWithResponse(ctx context.C
 // beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
 //
 // 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
-// track, and beyond 50 text tracks.
+// track, and beyond 50 text tracks. 409 `legal_hold` for another text of an existing track if the tenant is on
+// legal hold.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -50200,7 +56691,8 @@ func (c *ClientWithResponses) PutRecordingTextTrackWithBodyWithResponse(ctx cont
 // beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
 //
 // 409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
-// track, and beyond 50 text tracks.
+// track, and beyond 50 text tracks. 409 `legal_hold` for another text of an existing track if the tenant is on
+// legal hold.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -50444,7 +56936,7 @@ func (c *ClientWithResponses) CreateRestreamTargetWithResponse(ctx context.Conte
 // DeleteRestreamTargetWithResponse Remove a restream target
 //
 // Ends the target's pending and live routes in every stream, and deletes its address. The streams and their other targets
-// continue.
+// continue. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -50514,6 +57006,200 @@ func (c *ClientWithResponses) TestRestreamTargetWithResponse(ctx context.Context
 		return nil, err
 	}
 	return ParseTestRestreamTargetResponse(rsp)
+}
+
+// EndOtherSignInsWithResponse End all your other logins
+//
+// Ends all logins but the one of this call. Their tokens are refused with 401 `token_revoked` within 2 seconds on every server.
+// No scope is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/security/sessions (the `EndOtherSignIns` operationId).
+func (c *ClientWithResponses) EndOtherSignInsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndOtherSignInsResponse, error) {
+	rsp, err := c.EndOtherSignIns(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndOtherSignInsResponse(rsp)
+}
+
+// ListSignInsWithResponse List your logins
+//
+// Lists the logins whose tokens are valid, newest first: 50 at most. A further login ends the oldest one. No scope is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/security/sessions (the `ListSignIns` operationId).
+func (c *ClientWithResponses) ListSignInsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListSignInsResponse, error) {
+	rsp, err := c.ListSignIns(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSignInsResponse(rsp)
+}
+
+// EndSignInWithResponse End one of your logins
+//
+// Its token is refused with 401 `token_revoked` within 2 seconds on every server. The login of this call can be ended too; this
+// logs you out. 404 `not_found` if you have no such login. No scope is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/security/sessions/{id} (the `EndSignIn` operationId).
+func (c *ClientWithResponses) EndSignInWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*EndSignInResponse, error) {
+	rsp, err := c.EndSignIn(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndSignInResponse(rsp)
+}
+
+// DisableTotpWithBodyWithResponse Disable your second factor
+//
+// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/security/totp (the `DisableTotp` operationId).
+func (c *ClientWithResponses) DisableTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DisableTotpResponse, error) {
+	rsp, err := c.DisableTotpWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDisableTotpResponse(rsp)
+}
+
+// DisableTotpWithResponse Disable your second factor
+//
+// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/security/totp (the `DisableTotp` operationId).
+func (c *ClientWithResponses) DisableTotpWithResponse(ctx context.Context, body DisableTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*DisableTotpResponse, error) {
+	rsp, err := c.DisableTotp(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDisableTotpResponse(rsp)
+}
+
+// GetTotpWithResponse Get the state of your second factor
+//
+// Returns whether your logins need a code, and how many recovery codes are left. No scope is needed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/security/totp (the `GetTotp` operationId).
+func (c *ClientWithResponses) GetTotpWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetTotpResponse, error) {
+	rsp, err := c.GetTotp(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTotpResponse(rsp)
+}
+
+// BeginTotpWithBodyWithResponse Begin to enable a second factor
+//
+// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+// `confirmTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/security/totp (the `BeginTotp` operationId).
+func (c *ClientWithResponses) BeginTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginTotpResponse, error) {
+	rsp, err := c.BeginTotpWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginTotpResponse(rsp)
+}
+
+// BeginTotpWithResponse Begin to enable a second factor
+//
+// Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+// `confirmTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+// password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/security/totp (the `BeginTotp` operationId).
+func (c *ClientWithResponses) BeginTotpWithResponse(ctx context.Context, body BeginTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginTotpResponse, error) {
+	rsp, err := c.BeginTotp(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginTotpResponse(rsp)
+}
+
+// ConfirmTotpWithBodyWithResponse Enable the second factor with its first code
+//
+// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/security/totp/confirm (the `ConfirmTotp` operationId).
+func (c *ClientWithResponses) ConfirmTotpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmTotpResponse, error) {
+	rsp, err := c.ConfirmTotpWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmTotpResponse(rsp)
+}
+
+// ConfirmTotpWithResponse Enable the second factor with its first code
+//
+// From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+// `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+// `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/security/totp/confirm (the `ConfirmTotp` operationId).
+func (c *ClientWithResponses) ConfirmTotpWithResponse(ctx context.Context, body ConfirmTotpJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmTotpResponse, error) {
+	rsp, err := c.ConfirmTotp(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmTotpResponse(rsp)
+}
+
+// RenewRecoveryCodesWithBodyWithResponse Replace your recovery codes
+//
+// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableTotp`. No scope is needed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/security/totp/recovery-codes (the `RenewRecoveryCodes` operationId).
+func (c *ClientWithResponses) RenewRecoveryCodesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenewRecoveryCodesResponse, error) {
+	rsp, err := c.RenewRecoveryCodesWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenewRecoveryCodesResponse(rsp)
+}
+
+// RenewRecoveryCodesWithResponse Replace your recovery codes
+//
+// Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableTotp`. No scope is needed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/security/totp/recovery-codes (the `RenewRecoveryCodes` operationId).
+func (c *ClientWithResponses) RenewRecoveryCodesWithResponse(ctx context.Context, body RenewRecoveryCodesJSONRequestBody, reqEditors ...RequestEditorFn) (*RenewRecoveryCodesResponse, error) {
+	rsp, err := c.RenewRecoveryCodes(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenewRecoveryCodesResponse(rsp)
 }
 
 // ListSessionsWithResponse List sessions
@@ -52062,7 +58748,7 @@ func (c *ClientWithResponses) InviteTeamMemberWithResponse(ctx context.Context, 
 //
 // The user's tokens and an open invitation become invalid at once, and the e-mail can be used again. API keys stay valid:
 // they belong to the tenant. 403 `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` for the
-// last active OWNER.
+// last active OWNER. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -52105,6 +58791,23 @@ func (c *ClientWithResponses) ChangeTeamMemberRoleWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseChangeTeamMemberRoleResponse(rsp)
+}
+
+// DisableTeamMemberTotpWithResponse Disable a member's second factor
+//
+// For a colleague who has lost the app and the recovery codes. Revokes the member's tokens at once, and mails a notice. 403
+// `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` if the member has no second factor, and for
+// the caller itself: use `disableTotp`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/me/team/{id}/totp (the `DisableTeamMemberTotp` operationId).
+func (c *ClientWithResponses) DisableTeamMemberTotpWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*DisableTeamMemberTotpResponse, error) {
+	rsp, err := c.DisableTeamMemberTotp(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDisableTeamMemberTotpResponse(rsp)
 }
 
 // GetTenantWithResponse Get the caller's tenant
@@ -52150,6 +58853,150 @@ func (c *ClientWithResponses) UpdateTenantWithResponse(ctx context.Context, body
 		return nil, err
 	}
 	return ParseUpdateTenantResponse(rsp)
+}
+
+// CreateTicketAttachmentWithBodyWithResponse Upload a file for a ticket
+//
+// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
+// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
+// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+// files have 2 GiB together. 503 `disk_full` if the storage has no space left.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/ticket-attachments (the `CreateTicketAttachment` operationId).
+func (c *ClientWithResponses) CreateTicketAttachmentWithBodyWithResponse(ctx context.Context, params *CreateTicketAttachmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTicketAttachmentResponse, error) {
+	rsp, err := c.CreateTicketAttachmentWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTicketAttachmentResponse(rsp)
+}
+
+// ListTicketsWithResponse List the tenant's tickets
+//
+// Lists the tickets of all of the tenant's users.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/tickets (the `ListTickets` operationId).
+func (c *ClientWithResponses) ListTicketsWithResponse(ctx context.Context, params *ListTicketsParams, reqEditors ...RequestEditorFn) (*ListTicketsResponse, error) {
+	rsp, err := c.ListTickets(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTicketsResponse(rsp)
+}
+
+// CreateTicketWithBodyWithResponse Ask the platform's support
+//
+// Creates an OPEN ticket with its first message. The support gets a mail. The answers are mailed to the user who created the
+// ticket. 409 `conflict` while 20 tickets are OPEN or PENDING: close one of them first. 429 `rate_limited` beyond 50 new tickets in
+// 24 hours.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/tickets (the `CreateTicket` operationId).
+func (c *ClientWithResponses) CreateTicketWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTicketResponse, error) {
+	rsp, err := c.CreateTicketWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTicketResponse(rsp)
+}
+
+// CreateTicketWithResponse Ask the platform's support
+//
+// Creates an OPEN ticket with its first message. The support gets a mail. The answers are mailed to the user who created the
+// ticket. 409 `conflict` while 20 tickets are OPEN or PENDING: close one of them first. 429 `rate_limited` beyond 50 new tickets in
+// 24 hours.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/tickets (the `CreateTicket` operationId).
+func (c *ClientWithResponses) CreateTicketWithResponse(ctx context.Context, body CreateTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTicketResponse, error) {
+	rsp, err := c.CreateTicket(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTicketResponse(rsp)
+}
+
+// GetTicketWithResponse Get a ticket with its messages
+//
+// 404 `not_found` for an unknown id.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/tickets/{id} (the `GetTicket` operationId).
+func (c *ClientWithResponses) GetTicketWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetTicketResponse, error) {
+	rsp, err := c.GetTicket(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTicketResponse(rsp)
+}
+
+// GetTicketAttachmentWithResponse Download a file of a ticket
+//
+// 404 `not_found` for an unknown id.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/tickets/{id}/attachments/{attachmentId} (the `GetTicketAttachment` operationId).
+func (c *ClientWithResponses) GetTicketAttachmentWithResponse(ctx context.Context, id ID, attachmentID AttachmentID, reqEditors ...RequestEditorFn) (*GetTicketAttachmentResponse, error) {
+	rsp, err := c.GetTicketAttachment(ctx, id, attachmentID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTicketAttachmentResponse(rsp)
+}
+
+// CloseTicketWithResponse Close a ticket
+//
+// The ticket becomes CLOSED and takes no more messages. Closing it again has no effect.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/tickets/{id}/close (the `CloseTicket` operationId).
+func (c *ClientWithResponses) CloseTicketWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*CloseTicketResponse, error) {
+	rsp, err := c.CloseTicket(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCloseTicketResponse(rsp)
+}
+
+// AddTicketMessageWithBodyWithResponse Add a message to a ticket
+//
+// The ticket becomes OPEN, and the support gets a mail. 409 `conflict` for a CLOSED ticket, and beyond 500 messages: create a new
+// ticket then.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/tickets/{id}/reply (the `AddTicketMessage` operationId).
+func (c *ClientWithResponses) AddTicketMessageWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddTicketMessageResponse, error) {
+	rsp, err := c.AddTicketMessageWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddTicketMessageResponse(rsp)
+}
+
+// AddTicketMessageWithResponse Add a message to a ticket
+//
+// The ticket becomes OPEN, and the support gets a mail. 409 `conflict` for a CLOSED ticket, and beyond 500 messages: create a new
+// ticket then.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/tickets/{id}/reply (the `AddTicketMessage` operationId).
+func (c *ClientWithResponses) AddTicketMessageWithResponse(ctx context.Context, id ID, body AddTicketMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*AddTicketMessageResponse, error) {
+	rsp, err := c.AddTicketMessage(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddTicketMessageResponse(rsp)
 }
 
 // GetTranscodeWithResponse Get a transcode
@@ -52313,7 +59160,7 @@ func (c *ClientWithResponses) ReplayCaptureWithResponse(ctx context.Context, tok
 //
 // Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
 // answers 200, also methods that are not listed: TRACE, which some generators refuse, and methods that HTTP doesn't define.
-// A second call within 7 days has no effect.
+// A second call within 7 days has no effect. 409 `legal_hold` if the tenant is on legal hold.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -52519,7 +59366,8 @@ func (c *ClientWithResponses) RetryWebhookDeliveryWithResponse(ctx context.Conte
 
 // DeleteWebhookWithResponse Remove a webhook endpoint
 //
-// Removes the endpoint. Deliveries that are still due are not made.
+// Removes the endpoint. Deliveries that are still due are not made. 409 `legal_hold` if the tenant is on legal
+// hold.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -52726,7 +59574,8 @@ func (c *ClientWithResponses) ReportPackageWithResponse(ctx context.Context, id 
 //
 // A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go work
 // unchanged. The credential is the `token` of the connect command, because browsers can't send a header here. It is a
-// participant token, a tenant user's JWT, or an API key with `chat:read`.
+// participant token, a tenant user's JWT, or an API key with `chat:read` (rooms) or `webhooks:read` (events). Without a
+// token, the server takes the console's cookie from pages of its own origin, and ignores it from all others.
 //
 // **Credentials.** A bad credential gets an error of the protocol: code 109 (expired) or 3500 (invalid). A connection
 // whose credential lacks the permission is disconnected with 3507, one of a suspended tenant with 4502. Credentials are
@@ -52748,12 +59597,17 @@ func (c *ClientWithResponses) ReportPackageWithResponse(ctx context.Context, id 
 //
 // The data of each publication is a RealtimePublication.
 //
+// **Events.** A tenant's credential with `webhooks:read` may subscribe to `tenant:<id>`, with the id of its tenant. Each event
+// is published there right after it is stored, except test events of endpoints. The data is the body of the event's webhooks
+// (WebhookEvent, as in `/openapi-webhooks.yaml`), and the publication's tag `eventId` is the event's id. Publications may be lost: use webhooks or listEvents for
+// what must arrive. The data of the answer to the connect command has the `tenantId`. After a reconnect with `recovered` false, continue with listEvents.
+//
 // **Presence.** Clients may request the presence of a room to which they are subscribed. With the flag `join_leave` they
 // receive joins and leaves. Presence has participants only, with `userId`, `displayName` and `role` as channel info. A
 // tenant's own connections are not shown. Rooms with more than 500 connections provide only the presence stats.
 //
 // **Recovery.** A client that reconnects within 30 seconds receives the publications that it missed, in order. If these
-// are more than 2,000 publications or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
+// are more than 2,000 publications (500 events) or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
 // that is too slow is disconnected, and recovers in the same way.
 //
 // **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
@@ -53042,6 +59896,39 @@ func (c *ClientWithResponses) CapturePutWithBodyWithResponse(ctx context.Context
 	return ParseCapturePutResponse(rsp)
 }
 
+// ParseDisableAdministratorTotpResponse parses an HTTP response from a DisableAdministratorTotpWithResponse call
+func ParseDisableAdministratorTotpResponse(rsp *http.Response) (*DisableAdministratorTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DisableAdministratorTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Administrator
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListAnnouncementsResponse parses an HTTP response from a ListAnnouncementsWithResponse call
 func ParseListAnnouncementsResponse(rsp *http.Response) (*ListAnnouncementsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -53171,6 +60058,19 @@ func ParseGetAnnouncementResponse(rsp *http.Response) (*GetAnnouncementResponse,
 
 	}
 
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAnnouncementResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	}
+
 	return response, nil
 }
 
@@ -53202,6 +60102,19 @@ func ParseUpdateAnnouncementResponse(rsp *http.Response) (*UpdateAnnouncementRes
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateAnnouncementResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -53273,6 +60186,98 @@ func ParseListAuditEntriesResponse(rsp *http.Response) (*ListAuditEntriesRespons
 	return response, nil
 }
 
+// ParseLoginAdminConsoleResponse parses an HTTP response from a LoginAdminConsoleWithResponse call
+func ParseLoginAdminConsoleResponse(rsp *http.Response) (*LoginAdminConsoleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LoginAdminConsoleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AdminConsoleLogin
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers LoginAdminConsoleResponse201Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseLogoutAdminConsoleResponse parses an HTTP response from a LogoutAdminConsoleWithResponse call
+func ParseLogoutAdminConsoleResponse(rsp *http.Response) (*LogoutAdminConsoleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LogoutAdminConsoleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ConsoleLogout
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers LogoutAdminConsoleResponse201Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseLoginAdminResponse parses an HTTP response from a LoginAdminWithResponse call
 func ParseLoginAdminResponse(rsp *http.Response) (*LoginAdminResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -53326,6 +60331,270 @@ func ParseGetCurrentAdminResponse(rsp *http.Response) (*GetCurrentAdminResponse,
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEndOtherAdminSignInsResponse parses an HTTP response from a EndOtherAdminSignInsWithResponse call
+func ParseEndOtherAdminSignInsResponse(rsp *http.Response) (*EndOtherAdminSignInsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndOtherAdminSignInsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EndedSignIns
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAdminSignInsResponse parses an HTTP response from a ListAdminSignInsWithResponse call
+func ParseListAdminSignInsResponse(rsp *http.Response) (*ListAdminSignInsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAdminSignInsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SignInList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEndAdminSignInResponse parses an HTTP response from a EndAdminSignInWithResponse call
+func ParseEndAdminSignInResponse(rsp *http.Response) (*EndAdminSignInResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndAdminSignInResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SignIn
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDisableAdminTotpResponse parses an HTTP response from a DisableAdminTotpWithResponse call
+func ParseDisableAdminTotpResponse(rsp *http.Response) (*DisableAdminTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DisableAdminTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Totp
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminTotpResponse parses an HTTP response from a GetAdminTotpWithResponse call
+func ParseGetAdminTotpResponse(rsp *http.Response) (*GetAdminTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Totp
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseBeginAdminTotpResponse parses an HTTP response from a BeginAdminTotpWithResponse call
+func ParseBeginAdminTotpResponse(rsp *http.Response) (*BeginAdminTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginAdminTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TotpSetup
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseConfirmAdminTotpResponse parses an HTTP response from a ConfirmAdminTotpWithResponse call
+func ParseConfirmAdminTotpResponse(rsp *http.Response) (*ConfirmAdminTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ConfirmAdminTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest RecoveryCodes
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRenewAdminRecoveryCodesResponse parses an HTTP response from a RenewAdminRecoveryCodesWithResponse call
+func ParseRenewAdminRecoveryCodesResponse(rsp *http.Response) (*RenewAdminRecoveryCodesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RenewAdminRecoveryCodesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest RecoveryCodes
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
@@ -53504,6 +60773,52 @@ func ParseGetAdminComplianceOverviewResponse(rsp *http.Response) (*GetAdminCompl
 	return response, nil
 }
 
+// ParseGetAdminComplianceRecordResponse parses an HTTP response from a GetAdminComplianceRecordWithResponse call
+func ParseGetAdminComplianceRecordResponse(rsp *http.Response) (*GetAdminComplianceRecordResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminComplianceRecordResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ComplianceRecord
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAdminComplianceRecordResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParsePutAdminComplianceRecordResponse parses an HTTP response from a PutAdminComplianceRecordWithResponse call
 func ParsePutAdminComplianceRecordResponse(rsp *http.Response) (*PutAdminComplianceRecordResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -53532,6 +60847,19 @@ func ParsePutAdminComplianceRecordResponse(rsp *http.Response) (*PutAdminComplia
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutAdminComplianceRecordResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -54095,6 +61423,19 @@ func ParseGetAdminPlanResponse(rsp *http.Response) (*GetAdminPlanResponse, error
 
 	}
 
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAdminPlanResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	}
+
 	return response, nil
 }
 
@@ -54126,6 +61467,19 @@ func ParseUpdateAdminPlanResponse(rsp *http.Response) (*UpdateAdminPlanResponse,
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateAdminPlanResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -54560,6 +61914,52 @@ func ParseListAdminSettingsResponse(rsp *http.Response) (*ListAdminSettingsRespo
 	return response, nil
 }
 
+// ParseGetAdminSettingResponse parses an HTTP response from a GetAdminSettingWithResponse call
+func ParseGetAdminSettingResponse(rsp *http.Response) (*GetAdminSettingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminSettingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlatformSetting
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAdminSettingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseUpdateAdminSettingResponse parses an HTTP response from a UpdateAdminSettingWithResponse call
 func ParseUpdateAdminSettingResponse(rsp *http.Response) (*UpdateAdminSettingResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -54588,6 +61988,19 @@ func ParseUpdateAdminSettingResponse(rsp *http.Response) (*UpdateAdminSettingRes
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateAdminSettingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -55121,6 +62534,52 @@ func ParseListAdminSystemSettingsResponse(rsp *http.Response) (*ListAdminSystemS
 	return response, nil
 }
 
+// ParseGetAdminSystemSettingResponse parses an HTTP response from a GetAdminSystemSettingWithResponse call
+func ParseGetAdminSystemSettingResponse(rsp *http.Response) (*GetAdminSystemSettingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminSystemSettingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlatformSetting
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAdminSystemSettingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseUpdateAdminSystemSettingResponse parses an HTTP response from a UpdateAdminSystemSettingWithResponse call
 func ParseUpdateAdminSystemSettingResponse(rsp *http.Response) (*UpdateAdminSystemSettingResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -55149,6 +62608,19 @@ func ParseUpdateAdminSystemSettingResponse(rsp *http.Response) (*UpdateAdminSyst
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateAdminSystemSettingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -55207,6 +62679,39 @@ func ParseGetTenantDetailResponse(rsp *http.Response) (*GetTenantDetailResponse,
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseImpersonateTenantResponse parses an HTTP response from a ImpersonateTenantWithResponse call
+func ParseImpersonateTenantResponse(rsp *http.Response) (*ImpersonateTenantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ImpersonateTenantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TenantImpersonation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
@@ -55382,6 +62887,19 @@ func ParseGetAdminTicketResponse(rsp *http.Response) (*GetAdminTicketResponse, e
 
 	}
 
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAdminTicketResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	}
+
 	return response, nil
 }
 
@@ -55413,6 +62931,91 @@ func ParseUpdateAdminTicketResponse(rsp *http.Response) (*UpdateAdminTicketRespo
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateAdminTicketResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateAdminTicketAttachmentResponse parses an HTTP response from a CreateAdminTicketAttachmentWithResponse call
+func ParseCreateAdminTicketAttachmentResponse(rsp *http.Response) (*CreateAdminTicketAttachmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateAdminTicketAttachmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TicketAttachment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAdminTicketAttachmentResponse parses an HTTP response from a GetAdminTicketAttachmentWithResponse call
+func ParseGetAdminTicketAttachmentResponse(rsp *http.Response) (*GetAdminTicketAttachmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAdminTicketAttachmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAdminTicketAttachmentResponse200Headers
+		if values := rsp.Header.Values("Content-Disposition"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Disposition", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentDisposition = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -55616,6 +63219,39 @@ func ParseResetUserPasswordResponse(rsp *http.Response) (*ResetUserPasswordRespo
 	return response, nil
 }
 
+// ParseDisableUserTotpResponse parses an HTTP response from a DisableUserTotpWithResponse call
+func ParseDisableUserTotpResponse(rsp *http.Response) (*DisableUserTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DisableUserTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantUser
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseRetryAdminWebhookDeliveryResponse parses an HTTP response from a RetryAdminWebhookDeliveryWithResponse call
 func ParseRetryAdminWebhookDeliveryResponse(rsp *http.Response) (*RetryAdminWebhookDeliveryResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -55781,6 +63417,98 @@ func ParseAcceptInviteResponse(rsp *http.Response) (*AcceptInviteResponse, error
 	return response, nil
 }
 
+// ParseLoginConsoleResponse parses an HTTP response from a LoginConsoleWithResponse call
+func ParseLoginConsoleResponse(rsp *http.Response) (*LoginConsoleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LoginConsoleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ConsoleLogin
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers LoginConsoleResponse201Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseLogoutConsoleResponse parses an HTTP response from a LogoutConsoleWithResponse call
+func ParseLogoutConsoleResponse(rsp *http.Response) (*LogoutConsoleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LogoutConsoleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ConsoleLogout
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers LogoutConsoleResponse201Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseForgotPasswordResponse parses an HTTP response from a ForgotPasswordWithResponse call
 func ParseForgotPasswordResponse(rsp *http.Response) (*ForgotPasswordResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -55862,7 +63590,7 @@ func ParseGetCurrentUserResponse(rsp *http.Response) (*GetCurrentUserResponse, e
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest User
+		var dest CurrentUser
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -56403,6 +64131,72 @@ func ParseGetAnalyticsResponse(rsp *http.Response) (*GetAnalyticsResponse, error
 	return response, nil
 }
 
+// ParseListMyAnnouncementsResponse parses an HTTP response from a ListMyAnnouncementsWithResponse call
+func ParseListMyAnnouncementsResponse(rsp *http.Response) (*ListMyAnnouncementsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListMyAnnouncementsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantAnnouncementList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDismissAnnouncementResponse parses an HTTP response from a DismissAnnouncementWithResponse call
+func ParseDismissAnnouncementResponse(rsp *http.Response) (*DismissAnnouncementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DismissAnnouncementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TenantAnnouncement
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListAPIKeysResponse parses an HTTP response from a ListAPIKeysWithResponse call
 func ParseListAPIKeysResponse(rsp *http.Response) (*ListAPIKeysResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -56510,6 +64304,52 @@ func ParseRevokeAPIKeyResponse(rsp *http.Response) (*RevokeAPIKeyResponse, error
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseListTenantAuditResponse parses an HTTP response from a ListTenantAuditWithResponse call
+func ParseListTenantAuditResponse(rsp *http.Response) (*ListTenantAuditResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTenantAuditResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantAuditEntryList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListTenantAuditResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -59538,6 +67378,270 @@ func ParseTestRestreamTargetResponse(rsp *http.Response) (*TestRestreamTargetRes
 	return response, nil
 }
 
+// ParseEndOtherSignInsResponse parses an HTTP response from a EndOtherSignInsWithResponse call
+func ParseEndOtherSignInsResponse(rsp *http.Response) (*EndOtherSignInsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndOtherSignInsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EndedSignIns
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListSignInsResponse parses an HTTP response from a ListSignInsWithResponse call
+func ParseListSignInsResponse(rsp *http.Response) (*ListSignInsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSignInsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SignInList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEndSignInResponse parses an HTTP response from a EndSignInWithResponse call
+func ParseEndSignInResponse(rsp *http.Response) (*EndSignInResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndSignInResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SignIn
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDisableTotpResponse parses an HTTP response from a DisableTotpWithResponse call
+func ParseDisableTotpResponse(rsp *http.Response) (*DisableTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DisableTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Totp
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTotpResponse parses an HTTP response from a GetTotpWithResponse call
+func ParseGetTotpResponse(rsp *http.Response) (*GetTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Totp
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseBeginTotpResponse parses an HTTP response from a BeginTotpWithResponse call
+func ParseBeginTotpResponse(rsp *http.Response) (*BeginTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TotpSetup
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseConfirmTotpResponse parses an HTTP response from a ConfirmTotpWithResponse call
+func ParseConfirmTotpResponse(rsp *http.Response) (*ConfirmTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ConfirmTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest RecoveryCodes
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRenewRecoveryCodesResponse parses an HTTP response from a RenewRecoveryCodesWithResponse call
+func ParseRenewRecoveryCodesResponse(rsp *http.Response) (*RenewRecoveryCodesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RenewRecoveryCodesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest RecoveryCodes
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListSessionsResponse parses an HTTP response from a ListSessionsWithResponse call
 func ParseListSessionsResponse(rsp *http.Response) (*ListSessionsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -61562,6 +69666,39 @@ func ParseChangeTeamMemberRoleResponse(rsp *http.Response) (*ChangeTeamMemberRol
 	return response, nil
 }
 
+// ParseDisableTeamMemberTotpResponse parses an HTTP response from a DisableTeamMemberTotpWithResponse call
+func ParseDisableTeamMemberTotpResponse(rsp *http.Response) (*DisableTeamMemberTotpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DisableTeamMemberTotpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TeamMember
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetTenantResponse parses an HTTP response from a GetTenantWithResponse call
 func ParseGetTenantResponse(rsp *http.Response) (*GetTenantResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -61615,6 +69752,256 @@ func ParseUpdateTenantResponse(rsp *http.Response) (*UpdateTenantResponse, error
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateTicketAttachmentResponse parses an HTTP response from a CreateTicketAttachmentWithResponse call
+func ParseCreateTicketAttachmentResponse(rsp *http.Response) (*CreateTicketAttachmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateTicketAttachmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TicketAttachment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListTicketsResponse parses an HTTP response from a ListTicketsWithResponse call
+func ParseListTicketsResponse(rsp *http.Response) (*ListTicketsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTicketsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SupportTicketList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListTicketsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateTicketResponse parses an HTTP response from a CreateTicketWithResponse call
+func ParseCreateTicketResponse(rsp *http.Response) (*CreateTicketResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateTicketResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest SupportTicketDetail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTicketResponse parses an HTTP response from a GetTicketWithResponse call
+func ParseGetTicketResponse(rsp *http.Response) (*GetTicketResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTicketResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SupportTicketDetail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTicketAttachmentResponse parses an HTTP response from a GetTicketAttachmentWithResponse call
+func ParseGetTicketAttachmentResponse(rsp *http.Response) (*GetTicketAttachmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTicketAttachmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetTicketAttachmentResponse200Headers
+		if values := rsp.Header.Values("Content-Disposition"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Disposition", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentDisposition = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCloseTicketResponse parses an HTTP response from a CloseTicketWithResponse call
+func ParseCloseTicketResponse(rsp *http.Response) (*CloseTicketResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CloseTicketResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest SupportTicketDetail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAddTicketMessageResponse parses an HTTP response from a AddTicketMessageWithResponse call
+func ParseAddTicketMessageResponse(rsp *http.Response) (*AddTicketMessageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddTicketMessageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest SupportTicketDetail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse

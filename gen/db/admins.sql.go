@@ -84,6 +84,33 @@ func (q *Queries) DeleteAdmin(ctx context.Context, id string) error {
 	return err
 }
 
+const EndAdminTokens = `-- name: EndAdminTokens :one
+UPDATE admins SET token_version = token_version + 1, updated_at = $1 WHERE id = $2 RETURNING id, email, password_hash, role, token_version, created_at, updated_at, last_login_at
+`
+
+type EndAdminTokensParams struct {
+	Now time.Time
+	ID  string
+}
+
+// @sqlc-vet-disable tenant
+// Admins belong to no tenant.
+func (q *Queries) EndAdminTokens(ctx context.Context, arg EndAdminTokensParams) (Admin, error) {
+	row := q.db.QueryRow(ctx, EndAdminTokens, arg.Now, arg.ID)
+	var i Admin
+	err := row.Scan(
+		&i.ID,
+		&i.Email,
+		&i.PasswordHash,
+		&i.Role,
+		&i.TokenVersion,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.LastLoginAt,
+	)
+	return i, err
+}
+
 const GetAdmin = `-- name: GetAdmin :one
 SELECT id, email, password_hash, role, token_version, created_at, updated_at, last_login_at FROM admins WHERE id = $1
 `
@@ -128,6 +155,32 @@ func (q *Queries) GetAdminByEmail(ctx context.Context, email string) (Admin, err
 	return i, err
 }
 
+const GetAdminForToken = `-- name: GetAdminForToken :one
+SELECT a.token_version, a.role, s.last_seen_at
+FROM admins a LEFT JOIN sign_ins s ON s.holder_id = a.id AND s.id = $1
+WHERE a.id = $2
+`
+
+type GetAdminForTokenParams struct {
+	SignInID string
+	ID       string
+}
+
+type GetAdminForTokenRow struct {
+	TokenVersion int32
+	Role         string
+	LastSeenAt   *time.Time
+}
+
+// @sqlc-vet-disable tenant
+// As GetUserForToken.
+func (q *Queries) GetAdminForToken(ctx context.Context, arg GetAdminForTokenParams) (GetAdminForTokenRow, error) {
+	row := q.db.QueryRow(ctx, GetAdminForToken, arg.SignInID, arg.ID)
+	var i GetAdminForTokenRow
+	err := row.Scan(&i.TokenVersion, &i.Role, &i.LastSeenAt)
+	return i, err
+}
+
 const ListAdmins = `-- name: ListAdmins :many
 SELECT id, email, password_hash, role, token_version, created_at, updated_at, last_login_at FROM admins ORDER BY created_at, id
 `
@@ -161,6 +214,28 @@ func (q *Queries) ListAdmins(ctx context.Context) ([]Admin, error) {
 		return nil, err
 	}
 	return items, nil
+}
+
+const LockAdmin = `-- name: LockAdmin :one
+SELECT id, email, password_hash, role, token_version, created_at, updated_at, last_login_at FROM admins WHERE id = $1 FOR UPDATE
+`
+
+// @sqlc-vet-disable tenant
+// Admins belong to no tenant.
+func (q *Queries) LockAdmin(ctx context.Context, id string) (Admin, error) {
+	row := q.db.QueryRow(ctx, LockAdmin, id)
+	var i Admin
+	err := row.Scan(
+		&i.ID,
+		&i.Email,
+		&i.PasswordHash,
+		&i.Role,
+		&i.TokenVersion,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.LastLoginAt,
+	)
+	return i, err
 }
 
 const RecordAdminLogin = `-- name: RecordAdminLogin :one

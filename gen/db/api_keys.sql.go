@@ -28,6 +28,92 @@ func (q *Queries) CountAPIKeys(ctx context.Context, arg CountAPIKeysParams) (int
 	return count, err
 }
 
+const CountKeysByDay = `-- name: CountKeysByDay :many
+SELECT date_trunc('day', k.created_at, 'UTC')::timestamptz AS day, count(*) AS n FROM api_keys k
+WHERE k.id >= $1 AND k.created_at >= $2::timestamptz GROUP BY 1
+`
+
+type CountKeysByDayParams struct {
+	FirstID string
+	Since   time.Time
+}
+
+type CountKeysByDayRow struct {
+	Day time.Time
+	N   int64
+}
+
+// @sqlc-vet-disable tenant
+// The new keys of all tenants by day, since an id of a time, for operators.
+func (q *Queries) CountKeysByDay(ctx context.Context, arg CountKeysByDayParams) ([]CountKeysByDayRow, error) {
+	rows, err := q.db.Query(ctx, CountKeysByDay, arg.FirstID, arg.Since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountKeysByDayRow{}
+	for rows.Next() {
+		var i CountKeysByDayRow
+		if err := rows.Scan(&i.Day, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const CountUsedKeys = `-- name: CountUsedKeys :one
+SELECT count(*) FROM api_keys k WHERE k.last_used_at >= $1::timestamptz
+`
+
+// @sqlc-vet-disable tenant
+// The keys of all tenants that were used since a time, for operators.
+func (q *Queries) CountUsedKeys(ctx context.Context, since time.Time) (int64, error) {
+	row := q.db.QueryRow(ctx, CountUsedKeys, since)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const CountUsedKeysOfTenants = `-- name: CountUsedKeysOfTenants :many
+SELECT k.tenant_id, count(*) AS n FROM api_keys k WHERE k.tenant_id = ANY ($1::text[]) AND k.last_used_at >= $2::timestamptz GROUP BY 1
+`
+
+type CountUsedKeysOfTenantsParams struct {
+	TenantIds []string
+	Since     time.Time
+}
+
+type CountUsedKeysOfTenantsRow struct {
+	TenantID string
+	N        int64
+}
+
+// @sqlc-vet-disable tenant
+// The ids are the tenants.
+func (q *Queries) CountUsedKeysOfTenants(ctx context.Context, arg CountUsedKeysOfTenantsParams) ([]CountUsedKeysOfTenantsRow, error) {
+	rows, err := q.db.Query(ctx, CountUsedKeysOfTenants, arg.TenantIds, arg.Since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountUsedKeysOfTenantsRow{}
+	for rows.Next() {
+		var i CountUsedKeysOfTenantsRow
+		if err := rows.Scan(&i.TenantID, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const CreateAPIKey = `-- name: CreateAPIKey :one
 INSERT INTO api_keys (id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9, $10) RETURNING id, tenant_id, name, key_hash, parent_id, prefix, last4, scopes, expires_at, last_used_at, revoked_at, created_at
@@ -81,6 +167,7 @@ const DeleteAPIKeysBefore = `-- name: DeleteAPIKeysBefore :execrows
 WITH gone AS (
     DELETE FROM api_keys a WHERE a.id = ANY (ARRAY(
         SELECT k.id FROM api_keys k WHERE (k.revoked_at IS NOT NULL OR k.expires_at IS NOT NULL) AND least(k.revoked_at, k.expires_at) < $1::timestamptz
+          AND k.tenant_id <> ALL (ARRAY(SELECT held_tenants()))
         ORDER BY least(k.revoked_at, k.expires_at) LIMIT $2))
     RETURNING a.key_hash, a.revoked_at, a.expires_at
 )

@@ -43,7 +43,8 @@ func (q *Queries) CountViewers(ctx context.Context, arg CountViewersParams) (int
 }
 
 const DeleteAudienceBefore = `-- name: DeleteAudienceBefore :execrows
-DELETE FROM audience_hours WHERE ctid = ANY (ARRAY(SELECT a.ctid FROM audience_hours a WHERE a.hour < $1 LIMIT $2))
+DELETE FROM audience_hours WHERE ctid = ANY (ARRAY(SELECT a.ctid FROM audience_hours a WHERE a.hour < $1
+    AND a.tenant_id <> ALL (ARRAY(SELECT held_tenants())) LIMIT $2))
 `
 
 type DeleteAudienceBeforeParams struct {

@@ -23,24 +23,27 @@ func (q *Queries) AllowAuditRetention(ctx context.Context) error {
 }
 
 const CountAuditOfActor = `-- name: CountAuditOfActor :one
-SELECT ((SELECT count(*) FROM audit_entries e WHERE e.actor_id = $1
-      AND ($2::text IS NULL OR e.tenant_id = $2)
-      AND ($3::text IS NULL OR e.action = $3)
-      AND ($4::text IS NULL OR e.action LIKE $4)
-      AND ($5::text IS NULL OR e.entity = $5 OR e.entity_id = $5)
-      AND ($6::timestamptz IS NULL OR e.at >= $6)
-      AND ($7::timestamptz IS NULL OR e.at < $7)
-  ) + (SELECT count(*) FROM audit_entries e WHERE e.impersonator_id = $1 AND e.actor_id <> $1
-      AND ($2::text IS NULL OR e.tenant_id = $2)
-      AND ($3::text IS NULL OR e.action = $3)
-      AND ($4::text IS NULL OR e.action LIKE $4)
-      AND ($5::text IS NULL OR e.entity = $5 OR e.entity_id = $5)
-      AND ($6::timestamptz IS NULL OR e.at >= $6)
-      AND ($7::timestamptz IS NULL OR e.at < $7)
+SELECT least($1::bigint, (SELECT count(*) FROM (SELECT FROM audit_entries e WHERE e.actor_id = $2
+      AND ($3::text IS NULL OR e.tenant_id = $3)
+      AND ($4::text IS NULL OR e.action = $4)
+      AND ($5::text IS NULL OR e.action LIKE $5)
+      AND ($6::text IS NULL OR e.entity = $6 OR e.entity_id = $6)
+      AND ($7::timestamptz IS NULL OR e.at >= $7)
+      AND ($8::timestamptz IS NULL OR e.at < $8)
+      ORDER BY e.at DESC, e.id DESC LIMIT $1::bigint) own
+  ) + (SELECT count(*) FROM (SELECT FROM audit_entries e WHERE e.impersonator_id = $2 AND e.actor_id <> $2
+      AND ($3::text IS NULL OR e.tenant_id = $3)
+      AND ($4::text IS NULL OR e.action = $4)
+      AND ($5::text IS NULL OR e.action LIKE $5)
+      AND ($6::text IS NULL OR e.entity = $6 OR e.entity_id = $6)
+      AND ($7::timestamptz IS NULL OR e.at >= $7)
+      AND ($8::timestamptz IS NULL OR e.at < $8)
+      ORDER BY e.at DESC, e.id DESC LIMIT $1::bigint) impersonated
   ))::bigint
 `
 
 type CountAuditOfActorParams struct {
+	Most       int64
 	Actor      string
 	TenantID   *string
 	Action     *string
@@ -51,9 +54,11 @@ type CountAuditOfActorParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For the platform's operators. Counts the entries of an actor, and those of an admin who acted in its name: each along an index.
+// For the platform's operators. Counts the entries of an actor, and those of an admin who acted in its name: each along an index, and
+// at most a number of them together.
 func (q *Queries) CountAuditOfActor(ctx context.Context, arg CountAuditOfActorParams) (int64, error) {
 	row := q.db.QueryRow(ctx, CountAuditOfActor,
+		arg.Most,
 		arg.Actor,
 		arg.TenantID,
 		arg.Action,
@@ -69,33 +74,38 @@ func (q *Queries) CountAuditOfActor(ctx context.Context, arg CountAuditOfActorPa
 
 const CountPlatformAuditByDay = `-- name: CountPlatformAuditByDay :one
 WITH closed AS (
-    SELECT greatest($1::timestamptz, least(u.until, $9::timestamptz)) AS until FROM summed_until u WHERE u.name = 'audit'
+    SELECT greatest($2::timestamptz, least(u.until, $9::timestamptz)) AS until FROM summed_until u WHERE u.name = 'audit'
 )
 SELECT ((SELECT coalesce(sum(e.entries), 0) FROM audit_days e
-    WHERE e.day >= $1::timestamptz AND e.day < (SELECT c.until FROM closed c)
-      AND ($2::text IS NULL OR e.tenant_id = $2)
+    WHERE e.tenant_id = $1::text AND e.day >= $2::timestamptz AND e.day < (SELECT c.until FROM closed c)
+      AND ($3::text IS NULL OR e.actor_type = $3)
+      AND ($4::text IS NULL OR e.action = $4)
+      AND ($5::text IS NULL OR e.action LIKE $5)
+      AND ($6::text IS NULL OR e.entity = $6)
+  ) + (SELECT coalesce(sum(e.entries), 0) FROM audit_platform_days e
+    WHERE $1::text IS NULL AND e.day >= $2::timestamptz AND e.day < (SELECT c.until FROM closed c)
       AND ($3::text IS NULL OR e.actor_type = $3)
       AND ($4::text IS NULL OR e.action = $4)
       AND ($5::text IS NULL OR e.action LIKE $5)
       AND ($6::text IS NULL OR e.entity = $6)
   ) + (SELECT count(*) FROM audit_entries e
-    WHERE e.at >= $7::timestamptz AND e.at < least($1::timestamptz, $8::timestamptz)
-      AND ($2::text IS NULL OR e.tenant_id = $2)
+    WHERE e.at >= $7::timestamptz AND e.at < least($2::timestamptz, $8::timestamptz)
+      AND ($1::text IS NULL OR e.tenant_id = $1)
       AND ($3::text IS NULL OR e.actor_type = $3)
       AND ($4::text IS NULL OR e.action = $4)
       AND ($5::text IS NULL OR e.action LIKE $5)
       AND ($6::text IS NULL OR e.entity = $6 OR e.entity_id = $6)
   ) + (SELECT count(*) FROM audit_entries e
     WHERE e.at >= (SELECT c.until FROM closed c) AND e.at < $8::timestamptz
-      AND ($2::text IS NULL OR e.tenant_id = $2)
+      AND ($1::text IS NULL OR e.tenant_id = $1)
       AND ($3::text IS NULL OR e.actor_type = $3)
       AND ($4::text IS NULL OR e.action = $4)
       AND ($5::text IS NULL OR e.action LIKE $5)
       AND ($6::text IS NULL OR e.entity = $6 OR e.entity_id = $6)
   ) + (SELECT count(*) FROM audit_entries e
     WHERE e.entity_id = $6 AND e.entity <> $6
-      AND e.at >= $1::timestamptz AND e.at < (SELECT c.until FROM closed c)
-      AND ($2::text IS NULL OR e.tenant_id = $2)
+      AND e.at >= $2::timestamptz AND e.at < (SELECT c.until FROM closed c)
+      AND ($1::text IS NULL OR e.tenant_id = $1)
       AND ($3::text IS NULL OR e.actor_type = $3)
       AND ($4::text IS NULL OR e.action = $4)
       AND ($5::text IS NULL OR e.action LIKE $5)
@@ -103,8 +113,8 @@ SELECT ((SELECT coalesce(sum(e.entries), 0) FROM audit_days e
 `
 
 type CountPlatformAuditByDayParams struct {
-	FirstDay   time.Time
 	TenantID   *string
+	FirstDay   time.Time
 	ActorType  *string
 	Action     *string
 	ActionLike *string
@@ -119,8 +129,8 @@ type CountPlatformAuditByDayParams struct {
 // Entries whose entity_id is the given entity are not counted by day.
 func (q *Queries) CountPlatformAuditByDay(ctx context.Context, arg CountPlatformAuditByDayParams) (int64, error) {
 	row := q.db.QueryRow(ctx, CountPlatformAuditByDay,
-		arg.FirstDay,
 		arg.TenantID,
+		arg.FirstDay,
 		arg.ActorType,
 		arg.Action,
 		arg.ActionLike,
@@ -178,7 +188,8 @@ func (q *Queries) CreateAuditEntry(ctx context.Context, arg CreateAuditEntryPara
 
 const DeleteAuditEntriesBefore = `-- name: DeleteAuditEntriesBefore :execrows
 DELETE FROM audit_entries WHERE id = ANY (ARRAY(
-    SELECT e.id FROM audit_entries e WHERE e.id < $1 AND e.at < $2 ORDER BY e.id LIMIT $3))
+    SELECT e.id FROM audit_entries e WHERE e.id < $1 AND e.at < $2
+        AND coalesce(e.tenant_id, '') <> ALL (ARRAY(SELECT held_tenants())) ORDER BY e.id LIMIT $3))
 `
 
 type DeleteAuditEntriesBeforeParams struct {
@@ -195,6 +206,24 @@ func (q *Queries) DeleteAuditEntriesBefore(ctx context.Context, arg DeleteAuditE
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const FindAuditBoundary = `-- name: FindAuditBoundary :one
+SELECT id FROM audit_entries WHERE tenant_id = $1::text AND id < $2 ORDER BY id DESC LIMIT 1 OFFSET $3
+`
+
+type FindAuditBoundaryParams struct {
+	TenantID string
+	BeforeID string
+	Skip     int32
+}
+
+// The id of the entry that is skip entries before a cursor, newest first.
+func (q *Queries) FindAuditBoundary(ctx context.Context, arg FindAuditBoundaryParams) (string, error) {
+	row := q.db.QueryRow(ctx, FindAuditBoundary, arg.TenantID, arg.BeforeID, arg.Skip)
+	var id string
+	err := row.Scan(&id)
+	return id, err
 }
 
 const FindFirstAuditEntry = `-- name: FindFirstAuditEntry :one
@@ -350,6 +379,52 @@ func (q *Queries) ListAuditOfActor(ctx context.Context, arg ListAuditOfActorPara
 	return items, nil
 }
 
+const ListAuditOfEntity = `-- name: ListAuditOfEntity :many
+SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after FROM audit_entries WHERE entity_id = $1 ORDER BY at DESC, id DESC LIMIT $2
+`
+
+type ListAuditOfEntityParams struct {
+	EntityID string
+	MaxRows  int32
+}
+
+// @sqlc-vet-disable tenant
+// For the platform's operators. The latest entries of one entity.
+func (q *Queries) ListAuditOfEntity(ctx context.Context, arg ListAuditOfEntityParams) ([]AuditEntry, error) {
+	rows, err := q.db.Query(ctx, ListAuditOfEntity, arg.EntityID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditEntry{}
+	for rows.Next() {
+		var i AuditEntry
+		if err := rows.Scan(
+			&i.ID,
+			&i.At,
+			&i.ActorType,
+			&i.ActorID,
+			&i.ImpersonatorID,
+			&i.TenantID,
+			&i.Action,
+			&i.Entity,
+			&i.EntityID,
+			&i.Reason,
+			&i.IP,
+			&i.RequestID,
+			&i.Before,
+			&i.After,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListPlatformAudit = `-- name: ListPlatformAudit :many
 WITH page AS MATERIALIZED (
     SELECT f.id FROM audit_entries f
@@ -424,6 +499,78 @@ func (q *Queries) ListPlatformAudit(ctx context.Context, arg ListPlatformAuditPa
 	return items, nil
 }
 
+const ListTenantAudit = `-- name: ListTenantAudit :many
+SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after FROM audit_entries e
+WHERE e.tenant_id = $1::text AND e.id >= $2 AND e.id < $3
+  AND ($4::text IS NULL OR e.actor_type = $4 OR e.actor_id = $4 AND e.actor_type <> 'admin')
+  AND ($5::text IS NULL OR e.action = $5)
+  AND ($6::text IS NULL OR e.action LIKE $6)
+  AND ($7::text IS NULL OR e.entity = $7 OR e.entity_id = $7)
+  AND ($8::timestamptz IS NULL OR e.at >= $8)
+  AND ($9::timestamptz IS NULL OR e.at < $9)
+ORDER BY e.id DESC LIMIT $10
+`
+
+type ListTenantAuditParams struct {
+	TenantID   string
+	FirstID    string
+	BeforeID   string
+	Actor      *string
+	Action     *string
+	ActionLike *string
+	Entity     *string
+	FromAt     *time.Time
+	ToAt       *time.Time
+	MaxRows    int32
+}
+
+// The tenant's own view: an admin is found by its type only. Reads the ids in [first_id, before_id).
+func (q *Queries) ListTenantAudit(ctx context.Context, arg ListTenantAuditParams) ([]AuditEntry, error) {
+	rows, err := q.db.Query(ctx, ListTenantAudit,
+		arg.TenantID,
+		arg.FirstID,
+		arg.BeforeID,
+		arg.Actor,
+		arg.Action,
+		arg.ActionLike,
+		arg.Entity,
+		arg.FromAt,
+		arg.ToAt,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditEntry{}
+	for rows.Next() {
+		var i AuditEntry
+		if err := rows.Scan(
+			&i.ID,
+			&i.At,
+			&i.ActorType,
+			&i.ActorID,
+			&i.ImpersonatorID,
+			&i.TenantID,
+			&i.Action,
+			&i.Entity,
+			&i.EntityID,
+			&i.Reason,
+			&i.IP,
+			&i.RequestID,
+			&i.Before,
+			&i.After,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SkipAuditDays = `-- name: SkipAuditDays :one
 WITH closed AS (
     SELECT greatest($2::timestamptz, least(u.until, $3::timestamptz)) AS until FROM summed_until u WHERE u.name = 'audit'
@@ -433,14 +580,20 @@ WITH closed AS (
       AND ($6::text IS NULL OR e.actor_type = $6)
       AND ($7::text IS NULL OR e.action = $7)
       AND ($8::text IS NULL OR e.action LIKE $8)
-), days AS (
-    SELECT e.day, sum(sum(e.entries)) OVER (ORDER BY e.day DESC) AS entries FROM audit_days e
-    WHERE e.day >= $2::timestamptz AND e.day < (SELECT c.until FROM closed c)
-      AND ($5::text IS NULL OR e.tenant_id = $5)
+), summed AS (
+    SELECT e.day, e.entries FROM audit_days e
+    WHERE e.tenant_id = $5::text AND e.day >= $2::timestamptz AND e.day < (SELECT c.until FROM closed c)
       AND ($6::text IS NULL OR e.actor_type = $6)
       AND ($7::text IS NULL OR e.action = $7)
       AND ($8::text IS NULL OR e.action LIKE $8)
-    GROUP BY e.day
+    UNION ALL
+    SELECT e.day, e.entries FROM audit_platform_days e
+    WHERE $5::text IS NULL AND e.day >= $2::timestamptz AND e.day < (SELECT c.until FROM closed c)
+      AND ($6::text IS NULL OR e.actor_type = $6)
+      AND ($7::text IS NULL OR e.action = $7)
+      AND ($8::text IS NULL OR e.action LIKE $8)
+), days AS (
+    SELECT s.day, sum(sum(s.entries)) OVER (ORDER BY s.day DESC) AS entries FROM summed s GROUP BY s.day
 )
 SELECT d.day, (d.entries + n.entries)::bigint AS entries FROM days d CROSS JOIN newest n
 WHERE d.entries + n.entries <= $1::bigint ORDER BY d.day LIMIT 1

@@ -27,7 +27,8 @@ func (q *Queries) CountCarts(ctx context.Context, arg CountCartsParams) (int64, 
 }
 
 const DeleteCartsBefore = `-- name: DeleteCartsBefore :execrows
-DELETE FROM carts WHERE ctid = ANY (ARRAY(SELECT c.ctid FROM carts c WHERE c.updated_at < $1 ORDER BY c.updated_at LIMIT $2))
+DELETE FROM carts WHERE ctid = ANY (ARRAY(SELECT c.ctid FROM carts c WHERE c.updated_at < $1
+    AND c.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY c.updated_at LIMIT $2))
 `
 
 type DeleteCartsBeforeParams struct {

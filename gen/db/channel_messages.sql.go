@@ -86,7 +86,8 @@ func (q *Queries) CreatePin(ctx context.Context, arg CreatePinParams) error {
 
 const DeleteMessagesBefore = `-- name: DeleteMessagesBefore :execrows
 DELETE FROM channel_messages WHERE id = ANY (ARRAY(
-    SELECT m.id FROM channel_messages m WHERE m.id < $1 AND m.created_at < $2 ORDER BY m.id LIMIT $3))
+    SELECT m.id FROM channel_messages m WHERE m.id < $1 AND m.created_at < $2
+        AND m.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY m.id LIMIT $3))
 `
 
 type DeleteMessagesBeforeParams struct {
@@ -126,7 +127,8 @@ func (q *Queries) DeleteMessagesOfSessions(ctx context.Context, arg DeleteMessag
 
 const DeleteStreamPinsBefore = `-- name: DeleteStreamPinsBefore :execrows
 DELETE FROM product_pins WHERE id = ANY (ARRAY(
-    SELECT p.id FROM product_pins p WHERE starts_with(p.room_id, 'str_') AND p.pinned_at < $1 ORDER BY p.pinned_at LIMIT $2))
+    SELECT p.id FROM product_pins p WHERE starts_with(p.room_id, 'str_') AND p.pinned_at < $1
+        AND p.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY p.pinned_at LIMIT $2))
 `
 
 type DeleteStreamPinsBeforeParams struct {

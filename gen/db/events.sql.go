@@ -155,6 +155,7 @@ func (q *Queries) DeleteEventSubjects(ctx context.Context, arg DeleteEventSubjec
 const DeleteEventsBefore = `-- name: DeleteEventsBefore :execrows
 DELETE FROM events WHERE id = ANY (ARRAY(
     SELECT e.id FROM events e WHERE e.occurred_at < $1 AND e.fanned_at IS NOT NULL
+    AND e.tenant_id <> ALL (ARRAY(SELECT held_tenants()))
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id OFFSET 0)
     ORDER BY e.occurred_at LIMIT $2))
 `

@@ -186,14 +186,15 @@ func (q *Queries) SumFigures(ctx context.Context, arg SumFiguresParams) ([]SumFi
 }
 
 const SumSRSMinutes = `-- name: SumSRSMinutes :many
-SELECT date_trunc($1::text, s.hour, 'UTC')::timestamptz AS at, sum(s.viewers)::bigint AS watched, count(*) FILTER (WHERE s.alone) AS live
+SELECT date_trunc($1::text, s.hour, 'UTC')::timestamptz AS at, sum(s.watched)::bigint AS watched,
+    coalesce(sum(s.minutes) FILTER (WHERE s.alone), 0)::bigint AS live
 FROM (
-    SELECT a.hour, unnest(a.viewers) AS viewers, NOT EXISTS (SELECT 1 FROM audience_hours o
+    SELECT a.hour, m.watched, m.minutes, NOT EXISTS (SELECT 1 FROM audience_hours o
         WHERE o.tenant_id = a.tenant_id AND o.hour = a.hour AND o.stream_id = a.stream_id AND o.node <> 'srs') AS alone
-    FROM audience_hours a
+    FROM audience_hours a CROSS JOIN LATERAL (SELECT sum(v) AS watched, count(v) AS minutes FROM unnest(a.viewers) AS v) m
     WHERE a.tenant_id = $2 AND a.node = 'srs' AND a.hour >= $3::timestamptz AND a.hour < $4::timestamptz
 ) s
-WHERE s.viewers IS NOT NULL GROUP BY 1 ORDER BY 1
+WHERE s.minutes > 0 GROUP BY 1 ORDER BY 1
 `
 
 type SumSRSMinutesParams struct {

@@ -44,7 +44,7 @@ func (q *Queries) DeleteInvitation(ctx context.Context, arg DeleteInvitationPara
 
 const DeleteInvitationsBefore = `-- name: DeleteInvitationsBefore :execrows
 DELETE FROM invitations WHERE id = ANY (ARRAY(
-    SELECT i.id FROM invitations i WHERE i.expires_at <= $1 ORDER BY i.expires_at LIMIT $2))
+    SELECT i.id FROM invitations i WHERE i.expires_at <= $1 AND i.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY i.expires_at LIMIT $2))
 `
 
 type DeleteInvitationsBeforeParams struct {

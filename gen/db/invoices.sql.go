@@ -385,6 +385,44 @@ func (q *Queries) SumOpenInvoices(ctx context.Context, now time.Time) ([]SumOpen
 	return items, nil
 }
 
+const SumPaidOfTenants = `-- name: SumPaidOfTenants :many
+SELECT i.tenant_id, i.currency, sum(i.paid_cents)::bigint AS cents FROM invoices i
+WHERE i.tenant_id = ANY ($1::text[]) AND i.paid_at >= $2::timestamptz GROUP BY 1, 2 HAVING sum(i.paid_cents) > 0
+`
+
+type SumPaidOfTenantsParams struct {
+	TenantIds []string
+	Since     time.Time
+}
+
+type SumPaidOfTenantsRow struct {
+	TenantID string
+	Currency string
+	Cents    int64
+}
+
+// @sqlc-vet-disable tenant
+// The ids are the tenants. The amounts of their invoices that were paid since a time.
+func (q *Queries) SumPaidOfTenants(ctx context.Context, arg SumPaidOfTenantsParams) ([]SumPaidOfTenantsRow, error) {
+	rows, err := q.db.Query(ctx, SumPaidOfTenants, arg.TenantIds, arg.Since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SumPaidOfTenantsRow{}
+	for rows.Next() {
+		var i SumPaidOfTenantsRow
+		if err := rows.Scan(&i.TenantID, &i.Currency, &i.Cents); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const UpdateInvoice = `-- name: UpdateInvoice :exec
 UPDATE invoices SET subscription_id = $1, number = $2, status = $3, currency = $4, subtotal_cents = $5,
     tax_cents = $6, total_cents = $7, paid_cents = $8, due_cents = $9, refunded_cents = $10,

@@ -31,6 +31,17 @@ func (q *Queries) LockAdmins(ctx context.Context) error {
 	return err
 }
 
+const LockFirstPartyApps = `-- name: LockFirstPartyApps :exec
+SELECT pg_advisory_xact_lock(31, 0)
+`
+
+// @sqlc-vet-disable tenant
+// One app is created at a time, so that two can't get the same name.
+func (q *Queries) LockFirstPartyApps(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, LockFirstPartyApps)
+	return err
+}
+
 const LockInvitations = `-- name: LockInvitations :exec
 SELECT pg_advisory_xact_lock(4, hashtext($1::text))
 `

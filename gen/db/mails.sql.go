@@ -104,7 +104,8 @@ func (q *Queries) CreateMail(ctx context.Context, arg CreateMailParams) error {
 }
 
 const DeleteMailsBefore = `-- name: DeleteMailsBefore :execrows
-DELETE FROM mails WHERE id = ANY (ARRAY(SELECT m.id FROM mails m WHERE m.created_at < $1 ORDER BY m.created_at LIMIT $2))
+DELETE FROM mails WHERE id = ANY (ARRAY(SELECT m.id FROM mails m WHERE m.created_at < $1
+    AND coalesce(m.tenant_id, '') <> ALL (ARRAY(SELECT held_tenants())) ORDER BY m.created_at LIMIT $2))
 `
 
 type DeleteMailsBeforeParams struct {

@@ -35,6 +35,23 @@ type Admin struct {
 	LastLoginAt  *time.Time
 }
 
+type Announcement struct {
+	ID          string
+	Title       string
+	Body        string
+	Severity    string
+	Status      string
+	Audience    []string
+	SendMail    bool
+	MailedUntil *string
+	PublishedAt *time.Time
+	ExpiresAt   *time.Time
+	ArchivedAt  *time.Time
+	CreatedBy   string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
 type Auction struct {
 	ID                string
 	TenantID          string
@@ -203,6 +220,22 @@ type ChannelModeration struct {
 	ExpiresAt   *time.Time
 	SlowmodeSec *int32
 	CreatedAt   time.Time
+}
+
+type ComplianceRecord struct {
+	TenantID        string
+	Verification    string
+	RiskLevel       string
+	Country         *string
+	DataRegion      *string
+	DpaSignedAt     *time.Time
+	TermsVersion    *string
+	TermsAcceptedAt *time.Time
+	LegalHold       bool
+	NextReviewAt    *time.Time
+	Notes           *string
+	ReviewedAt      time.Time
+	ReviewedBy      string
 }
 
 type Discount struct {
@@ -553,6 +586,7 @@ type Publisher struct {
 	AcceptedAt time.Time
 	LiveAt     *time.Time
 	EndedAt    *time.Time
+	KeyHash    []byte
 }
 
 type PushBatch struct {
@@ -792,6 +826,16 @@ type RestreamTarget struct {
 	TestUntil  *time.Time
 }
 
+type SecondFactor struct {
+	HolderID    string
+	Secret      []byte
+	ConfirmedAt *time.Time
+	LastStep    int64
+	WrongCodes  int32
+	WrongSince  *time.Time
+	CreatedAt   time.Time
+}
+
 type Seller struct {
 	TenantID           string
 	ProcessorAccountID *string
@@ -858,6 +902,17 @@ type Setting struct {
 	UpdatedAt time.Time
 }
 
+type SignIn struct {
+	ID           string
+	HolderID     string
+	TokenVersion int32
+	IP           string
+	UserAgent    string
+	CreatedAt    time.Time
+	LastSeenAt   time.Time
+	ExpiresAt    time.Time
+}
+
 type SigningKey struct {
 	ID         string
 	PrivateKey []byte
@@ -912,6 +967,47 @@ type Stream struct {
 	PublicReplay       *bool
 	RenditionHeights   []int32
 	RenditionKbps      []int32
+	KeyRevokedAt       *time.Time
+}
+
+type StreamDay struct {
+	Day         time.Time
+	PeakStreams int64
+	PeakViewers int64
+	Streams     int64
+	Tenants     int64
+	Live        int64
+	Watched     int64
+}
+
+type StreamHealthPoint struct {
+	StreamID  string
+	At        time.Time
+	State     string
+	VideoKbps int32
+	AudioKbps int32
+	Fps       float64
+	Viewers   int32
+}
+
+type StreamInspection struct {
+	StreamID string
+	Node     string
+	SeenAt   time.Time
+	Figures  json.RawMessage
+}
+
+type StreamKey struct {
+	ID            string
+	TenantID      string
+	StreamID      string
+	Hash          []byte
+	Last4         string
+	ConsumedAt    *time.Time
+	LastUsedAt    *time.Time
+	RevokedAt     *time.Time
+	RevokedReason *string
+	CreatedAt     time.Time
 }
 
 type StreamMedium struct {
@@ -986,6 +1082,54 @@ type Tenant struct {
 	PrimaryColor           *string
 	AccentColor            *string
 	EmbedOrigins           []string
+}
+
+type Ticket struct {
+	ID             string
+	Number         int64
+	TenantID       string
+	Subject        string
+	Status         string
+	Priority       string
+	Tags           []string
+	RequesterID    *string
+	RequesterName  string
+	RequesterEmail string
+	AssigneeID     *string
+	MessageCount   int32
+	PublicCount    int32
+	LastMessageAt  time.Time
+	FirstReplyAt   *time.Time
+	ResolvedAt     *time.Time
+	ClosedAt       *time.Time
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
+type TicketAttachment struct {
+	ID          string
+	TenantID    string
+	TicketID    *string
+	MessageID   *string
+	AuthorType  string
+	AuthorID    string
+	Name        string
+	ContentType string
+	SizeBytes   int64
+	StoredAt    *time.Time
+	CreatedAt   time.Time
+}
+
+type TicketMessage struct {
+	ID         string
+	TenantID   string
+	TicketID   string
+	AuthorType string
+	AuthorID   *string
+	AuthorName string
+	Body       string
+	Internal   bool
+	CreatedAt  time.Time
 }
 
 type TranscriptLine struct {

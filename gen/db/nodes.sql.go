@@ -47,7 +47,7 @@ func (q *Queries) DeleteNodesBefore(ctx context.Context, before time.Time) error
 }
 
 const ListEndedPublishers = `-- name: ListEndedPublishers :many
-SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE id = ANY ($1::text[]) AND ended_at IS NOT NULL
+SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at, key_hash FROM publishers WHERE id = ANY ($1::text[]) AND ended_at IS NOT NULL
 `
 
 // @sqlc-vet-disable tenant
@@ -71,6 +71,73 @@ func (q *Queries) ListEndedPublishers(ctx context.Context, ids []string) ([]Publ
 			&i.AcceptedAt,
 			&i.LiveAt,
 			&i.EndedAt,
+			&i.KeyHash,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListNodes = `-- name: ListNodes :many
+SELECT n.id, n.seen_at, n.sfu_url, n.version, n.started_at, n.participants,
+    (SELECT count(*) FROM publishers p WHERE p.node = n.id AND p.ended_at IS NULL) AS streams,
+    coalesce((SELECT sum(greatest(v.now, v.before)) FROM (
+        SELECT max(a.viewers[$1::integer]) FILTER (WHERE a.hour = $2::timestamptz) AS now,
+            max(a.viewers[$3::integer]) FILTER (WHERE a.hour = $4::timestamptz) AS before
+        FROM audience_hours a WHERE a.node = n.id AND a.hour IN ($2::timestamptz, $4::timestamptz) GROUP BY a.stream_id) v), 0)::bigint AS viewers
+FROM nodes n WHERE n.seen_at >= $5::timestamptz ORDER BY n.started_at NULLS FIRST, n.id LIMIT 1000
+`
+
+type ListNodesParams struct {
+	Minute     int32
+	Hour       time.Time
+	LastMinute int32
+	LastHour   time.Time
+	Since      time.Time
+}
+
+type ListNodesRow struct {
+	ID           string
+	SeenAt       time.Time
+	SfuURL       *string
+	Version      *string
+	StartedAt    *time.Time
+	Participants int32
+	Streams      int64
+	Viewers      int64
+}
+
+// @sqlc-vet-disable tenant
+// For operators: the nodes, oldest first, with their streams, players and participants. The minutes are those of CountViewers.
+func (q *Queries) ListNodes(ctx context.Context, arg ListNodesParams) ([]ListNodesRow, error) {
+	rows, err := q.db.Query(ctx, ListNodes,
+		arg.Minute,
+		arg.Hour,
+		arg.LastMinute,
+		arg.LastHour,
+		arg.Since,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListNodesRow{}
+	for rows.Next() {
+		var i ListNodesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.SeenAt,
+			&i.SfuURL,
+			&i.Version,
+			&i.StartedAt,
+			&i.Participants,
+			&i.Streams,
+			&i.Viewers,
 		); err != nil {
 			return nil, err
 		}
@@ -114,7 +181,7 @@ func (q *Queries) ListNodesWithSFU(ctx context.Context, aliveSince time.Time) ([
 }
 
 const ListStrandedPublishers = `-- name: ListStrandedPublishers :many
-SELECT p.id, p.tenant_id, p.stream_id, p.source, p.node, p.remote_ip, p.accepted_at, p.live_at, p.ended_at FROM publishers p LEFT JOIN nodes n ON n.id = p.node
+SELECT p.id, p.tenant_id, p.stream_id, p.source, p.node, p.remote_ip, p.accepted_at, p.live_at, p.ended_at, p.key_hash FROM publishers p LEFT JOIN nodes n ON n.id = p.node
 WHERE p.source IN ('rtmp', 'webrtc', 'session') AND p.ended_at IS NULL AND p.node <> $1 AND p.accepted_at < $2 AND (n.seen_at IS NULL OR n.seen_at < $2)
 ORDER BY p.accepted_at, p.id
 `
@@ -145,6 +212,7 @@ func (q *Queries) ListStrandedPublishers(ctx context.Context, arg ListStrandedPu
 			&i.AcceptedAt,
 			&i.LiveAt,
 			&i.EndedAt,
+			&i.KeyHash,
 		); err != nil {
 			return nil, err
 		}
@@ -190,18 +258,27 @@ func (q *Queries) NotifyRooms(ctx context.Context, arg NotifyRoomsParams) error 
 }
 
 const TouchNode = `-- name: TouchNode :exec
-INSERT INTO nodes (id, seen_at, url) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, url = excluded.url
+INSERT INTO nodes (id, seen_at, url, version, started_at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, url = excluded.url, version = excluded.version, started_at = excluded.started_at
 `
 
 type TouchNodeParams struct {
-	ID  string
-	Now time.Time
-	URL *string
+	ID        string
+	Now       time.Time
+	URL       *string
+	Version   *string
+	StartedAt *time.Time
 }
 
 // @sqlc-vet-disable tenant
 // Nodes serve all tenants.
 func (q *Queries) TouchNode(ctx context.Context, arg TouchNodeParams) error {
-	_, err := q.db.Exec(ctx, TouchNode, arg.ID, arg.Now, arg.URL)
+	_, err := q.db.Exec(ctx, TouchNode,
+		arg.ID,
+		arg.Now,
+		arg.URL,
+		arg.Version,
+		arg.StartedAt,
+	)
 	return err
 }

@@ -13,7 +13,8 @@ import (
 const DeleteOveragePeriodsBefore = `-- name: DeleteOveragePeriodsBefore :execrows
 WITH old AS (
     SELECT p.tenant_id, p.period_start FROM overage_periods p
-    WHERE p.look_at IS NULL AND p.period_start < $1::timestamptz ORDER BY p.period_start LIMIT $2
+    WHERE p.look_at IS NULL AND p.period_start < $1::timestamptz
+        AND p.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY p.period_start LIMIT $2
 ), reports AS (
     DELETE FROM overage_reports r USING old o WHERE r.tenant_id = o.tenant_id AND r.period_start = o.period_start
 ), charges AS (

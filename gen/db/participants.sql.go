@@ -14,6 +14,7 @@ const DeleteStreamParticipantsBefore = `-- name: DeleteStreamParticipantsBefore 
 DELETE FROM participants p WHERE (p.room_id, p.user_id) IN (
     SELECT o.room_id, o.user_id FROM participants o
     WHERE o.room_id LIKE 'str\_%' AND o.conn_id IS NULL AND o.state <> 'kicked' AND o.updated_at < $1
+      AND o.tenant_id <> ALL (ARRAY(SELECT held_tenants()))
     ORDER BY o.updated_at LIMIT $2)
 `
 

@@ -34,7 +34,8 @@ func (q *Queries) CreatePlay(ctx context.Context, arg CreatePlayParams) error {
 }
 
 const DeletePlaysBefore = `-- name: DeletePlaysBefore :execrows
-DELETE FROM plays WHERE id = ANY (ARRAY(SELECT p.id FROM plays p WHERE p.ended_at < $1 ORDER BY p.ended_at LIMIT $2))
+DELETE FROM plays WHERE id = ANY (ARRAY(SELECT p.id FROM plays p WHERE p.ended_at < $1
+    AND p.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY p.ended_at LIMIT $2))
 `
 
 type DeletePlaysBeforeParams struct {

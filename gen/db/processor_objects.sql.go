@@ -34,37 +34,6 @@ func (q *Queries) GetProcessorObject(ctx context.Context, name string) (string, 
 	return processor_id, err
 }
 
-const ListProcessorObjects = `-- name: ListProcessorObjects :many
-SELECT name, processor_id FROM processor_objects WHERE starts_with(name, $1) ORDER BY name
-`
-
-type ListProcessorObjectsRow struct {
-	Name        string
-	ProcessorID string
-}
-
-// @sqlc-vet-disable tenant
-// The platform's own, by the beginning of their names.
-func (q *Queries) ListProcessorObjects(ctx context.Context, prefix string) ([]ListProcessorObjectsRow, error) {
-	rows, err := q.db.Query(ctx, ListProcessorObjects, prefix)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProcessorObjectsRow{}
-	for rows.Next() {
-		var i ListProcessorObjectsRow
-		if err := rows.Scan(&i.Name, &i.ProcessorID); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const SetProcessorObject = `-- name: SetProcessorObject :exec
 INSERT INTO processor_objects (name, processor_id, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING
 `

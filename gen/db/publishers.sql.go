@@ -11,9 +11,9 @@ import (
 )
 
 const CreatePublisher = `-- name: CreatePublisher :one
-INSERT INTO publishers (id, tenant_id, stream_id, source, node, remote_ip, accepted_at, ended_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-ON CONFLICT (id) DO NOTHING RETURNING id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at
+INSERT INTO publishers (id, tenant_id, stream_id, source, node, remote_ip, key_hash, accepted_at, ended_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (id) DO NOTHING RETURNING id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at, key_hash
 `
 
 type CreatePublisherParams struct {
@@ -23,6 +23,7 @@ type CreatePublisherParams struct {
 	Source   string
 	Node     string
 	RemoteIP string
+	KeyHash  []byte
 	Now      time.Time
 	EndedAt  *time.Time
 }
@@ -36,6 +37,7 @@ func (q *Queries) CreatePublisher(ctx context.Context, arg CreatePublisherParams
 		arg.Source,
 		arg.Node,
 		arg.RemoteIP,
+		arg.KeyHash,
 		arg.Now,
 		arg.EndedAt,
 	)
@@ -50,13 +52,14 @@ func (q *Queries) CreatePublisher(ctx context.Context, arg CreatePublisherParams
 		&i.AcceptedAt,
 		&i.LiveAt,
 		&i.EndedAt,
+		&i.KeyHash,
 	)
 	return i, err
 }
 
 const DeletePublishersBefore = `-- name: DeletePublishersBefore :execrows
 DELETE FROM publishers WHERE id = ANY (ARRAY(
-    SELECT p.id FROM publishers p WHERE p.ended_at < $1 ORDER BY p.ended_at LIMIT $2))
+    SELECT p.id FROM publishers p WHERE p.ended_at < $1 AND p.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY p.ended_at LIMIT $2))
 `
 
 type DeletePublishersBeforeParams struct {
@@ -113,7 +116,7 @@ func (q *Queries) EndPublishers(ctx context.Context, arg EndPublishersParams) er
 }
 
 const GetPublisher = `-- name: GetPublisher :one
-SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE id = $1
+SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at, key_hash FROM publishers WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -131,6 +134,7 @@ func (q *Queries) GetPublisher(ctx context.Context, id string) (Publisher, error
 		&i.AcceptedAt,
 		&i.LiveAt,
 		&i.EndedAt,
+		&i.KeyHash,
 	)
 	return i, err
 }
@@ -193,7 +197,7 @@ func (q *Queries) ListAcceptedKeys(ctx context.Context, arg ListAcceptedKeysPara
 }
 
 const ListOpenPublishers = `-- name: ListOpenPublishers :many
-SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE node = $1 AND source IN ('rtmp', 'webrtc', 'session') AND ended_at IS NULL ORDER BY accepted_at, id
+SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at, key_hash FROM publishers WHERE node = $1 AND source IN ('rtmp', 'webrtc', 'session') AND ended_at IS NULL ORDER BY accepted_at, id
 `
 
 // @sqlc-vet-disable tenant
@@ -217,6 +221,7 @@ func (q *Queries) ListOpenPublishers(ctx context.Context, node string) ([]Publis
 			&i.AcceptedAt,
 			&i.LiveAt,
 			&i.EndedAt,
+			&i.KeyHash,
 		); err != nil {
 			return nil, err
 		}

@@ -74,7 +74,8 @@ func (q *Queries) DeactivateStalePushDevices(ctx context.Context, arg Deactivate
 
 const DeletePushDevicesBefore = `-- name: DeletePushDevicesBefore :execrows
 DELETE FROM push_devices d WHERE d.id IN (
-    SELECT o.id FROM push_devices o WHERE o.last_seen_at < $1 ORDER BY o.last_seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+    SELECT o.id FROM push_devices o WHERE o.last_seen_at < $1
+        AND o.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY o.last_seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)
 `
 
 type DeletePushDevicesBeforeParams struct {

@@ -103,7 +103,8 @@ func (q *Queries) CreatePushNotification(ctx context.Context, arg CreatePushNoti
 
 const DeletePushNotificationsBefore = `-- name: DeletePushNotificationsBefore :execrows
 DELETE FROM push_notifications n WHERE n.id IN (
-    SELECT o.id FROM push_notifications o WHERE o.created_at < $1 ORDER BY o.created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+    SELECT o.id FROM push_notifications o WHERE o.created_at < $1
+        AND o.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY o.created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
 `
 
 type DeletePushNotificationsBeforeParams struct {

@@ -736,6 +736,87 @@ func (q *Queries) ListAdminRecordings(ctx context.Context, arg ListAdminRecordin
 	return items, nil
 }
 
+const ListAdminStreamRecordings = `-- name: ListAdminStreamRecordings :many
+SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout, r.separate_tracks, r.tracks_key, t.name AS tenant_name, s.name AS stream_name
+FROM recordings r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id
+WHERE r.stream_id = $1::text ORDER BY r.id DESC LIMIT $2
+`
+
+type ListAdminStreamRecordingsParams struct {
+	StreamID string
+	MaxRows  int32
+}
+
+type ListAdminStreamRecordingsRow struct {
+	Recording  Recording
+	TenantName string
+	StreamName *string
+}
+
+// @sqlc-vet-disable tenant
+// Admins see the recordings of all tenants. The newest ones of a stream; ids follow the time.
+func (q *Queries) ListAdminStreamRecordings(ctx context.Context, arg ListAdminStreamRecordingsParams) ([]ListAdminStreamRecordingsRow, error) {
+	rows, err := q.db.Query(ctx, ListAdminStreamRecordings, arg.StreamID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListAdminStreamRecordingsRow{}
+	for rows.Next() {
+		var i ListAdminStreamRecordingsRow
+		if err := rows.Scan(
+			&i.Recording.ID,
+			&i.Recording.TenantID,
+			&i.Recording.StreamID,
+			&i.Recording.Source,
+			&i.Recording.Name,
+			&i.Recording.Status,
+			&i.Recording.BroadcastAt,
+			&i.Recording.StartedAt,
+			&i.Recording.EndedAt,
+			&i.Recording.DurationMs,
+			&i.Recording.SizeBytes,
+			&i.Recording.IncompleteReason,
+			&i.Recording.Error,
+			&i.Recording.PlaylistURL,
+			&i.Recording.Takes,
+			&i.Recording.Node,
+			&i.Recording.WantedAt,
+			&i.Recording.ProductTimeline,
+			&i.Recording.RetainUntil,
+			&i.Recording.LegalHold,
+			&i.Recording.DeletedAt,
+			&i.Recording.DeletedReason,
+			&i.Recording.FilesDeletedAt,
+			&i.Recording.Metadata,
+			&i.Recording.CreatedAt,
+			&i.Recording.UpdatedAt,
+			&i.Recording.AssetsAt,
+			&i.Recording.HasPoster,
+			&i.Recording.HasStoryboard,
+			&i.Recording.HasMp4,
+			&i.Recording.RetentionSet,
+			&i.Recording.ClipOf,
+			&i.Recording.ClipFromMs,
+			&i.Recording.ClipToMs,
+			&i.Recording.SessionID,
+			&i.Recording.ProjectID,
+			&i.Recording.Layout,
+			&i.Recording.SeparateTracks,
+			&i.Recording.TracksKey,
+			&i.TenantName,
+			&i.StreamName,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListIdleRecordings = `-- name: ListIdleRecordings :many
 SELECT r.id, r.tenant_id, s.id AS stream_id, greatest(r.wanted_at, t.closed_at)::timestamptz AS idle_since
 FROM recordings r JOIN streams s ON s.id = r.stream_id
@@ -1139,6 +1220,7 @@ func (q *Queries) LockActiveRecording(ctx context.Context, arg LockActiveRecordi
 const LockExpiredRecordings = `-- name: LockExpiredRecordings :many
 SELECT id, tenant_id, stream_id, source, name, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, incomplete_reason, error, playlist_url, takes, node, wanted_at, product_timeline, retain_until, legal_hold, deleted_at, deleted_reason, files_deleted_at, metadata, created_at, updated_at, assets_at, has_poster, has_storyboard, has_mp4, retention_set, clip_of, clip_from_ms, clip_to_ms, session_id, project_id, layout, separate_tracks, tracks_key FROM recordings
 WHERE status IN ('READY', 'FAILED') AND NOT legal_hold AND retain_until < $1::timestamptz
+  AND tenant_id <> ALL (ARRAY(SELECT held_tenants()))
 ORDER BY retain_until LIMIT $2 FOR UPDATE SKIP LOCKED
 `
 

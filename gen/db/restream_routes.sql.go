@@ -36,7 +36,7 @@ func (q *Queries) CreateRestreamRoutes(ctx context.Context, arg CreateRestreamRo
 }
 
 const DeleteOldestRestreamRoutes = `-- name: DeleteOldestRestreamRoutes :exec
-DELETE FROM restream_routes o WHERE o.tenant_id = $1 AND o.status IN ('ended', 'failed') AND o.id = ANY (ARRAY(
+DELETE FROM restream_routes o WHERE o.tenant_id = $1 AND o.tenant_id <> ALL (ARRAY(SELECT held_tenants())) AND o.status IN ('ended', 'failed') AND o.id = ANY (ARRAY(
     SELECT r.id FROM restream_routes r WHERE r.tenant_id = $1 AND r.stream_id = $2
     ORDER BY r.id DESC OFFSET $3::integer LIMIT 100))
 `
@@ -47,7 +47,7 @@ type DeleteOldestRestreamRoutesParams struct {
 	Kept     int32
 }
 
-// Ended routes of a locked stream beyond its newest ones. One attachment adds at most 8.
+// Ended routes of a locked stream beyond its newest ones, unless its tenant is on legal hold. One attachment adds at most 8.
 func (q *Queries) DeleteOldestRestreamRoutes(ctx context.Context, arg DeleteOldestRestreamRoutesParams) error {
 	_, err := q.db.Exec(ctx, DeleteOldestRestreamRoutes, arg.TenantID, arg.StreamID, arg.Kept)
 	return err
@@ -55,7 +55,7 @@ func (q *Queries) DeleteOldestRestreamRoutes(ctx context.Context, arg DeleteOlde
 
 const DeleteRestreamRoutesBefore = `-- name: DeleteRestreamRoutesBefore :execrows
 DELETE FROM restream_routes WHERE id = ANY (ARRAY(
-    SELECT r.id FROM restream_routes r WHERE r.ended_at < $1::timestamptz ORDER BY r.ended_at LIMIT $2))
+    SELECT r.id FROM restream_routes r WHERE r.ended_at < $1::timestamptz AND r.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY r.ended_at LIMIT $2))
 `
 
 type DeleteRestreamRoutesBeforeParams struct {
@@ -76,7 +76,7 @@ func (q *Queries) DeleteRestreamRoutesBefore(ctx context.Context, arg DeleteRest
 const DeleteRestreamTargetsBefore = `-- name: DeleteRestreamTargetsBefore :execrows
 DELETE FROM restream_targets WHERE id = ANY (ARRAY(
     SELECT t.id FROM restream_targets t
-    WHERE t.deleted_at < $1::timestamptz AND NOT EXISTS (SELECT FROM restream_routes r WHERE r.target_id = t.id)
+    WHERE t.deleted_at < $1::timestamptz AND t.tenant_id <> ALL (ARRAY(SELECT held_tenants())) AND NOT EXISTS (SELECT FROM restream_routes r WHERE r.target_id = t.id)
     ORDER BY t.deleted_at LIMIT $2))
 `
 

@@ -125,33 +125,6 @@ func (q *Queries) FindTestedRestreamTarget(ctx context.Context, arg FindTestedRe
 	return id, err
 }
 
-const GetRestreamTarget = `-- name: GetRestreamTarget :one
-SELECT id, tenant_id, name, platform, address, address_end, created_at, updated_at, deleted_at, test_until FROM restream_targets WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL
-`
-
-type GetRestreamTargetParams struct {
-	TenantID string
-	ID       string
-}
-
-func (q *Queries) GetRestreamTarget(ctx context.Context, arg GetRestreamTargetParams) (RestreamTarget, error) {
-	row := q.db.QueryRow(ctx, GetRestreamTarget, arg.TenantID, arg.ID)
-	var i RestreamTarget
-	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.Name,
-		&i.Platform,
-		&i.Address,
-		&i.AddressEnd,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.DeletedAt,
-		&i.TestUntil,
-	)
-	return i, err
-}
-
 const GetRestreamTargetCreation = `-- name: GetRestreamTargetCreation :one
 SELECT created_at FROM restream_targets WHERE tenant_id = $1 AND created_at > $2::timestamptz
 ORDER BY created_at DESC LIMIT 1 OFFSET $3

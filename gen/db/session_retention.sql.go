@@ -45,7 +45,7 @@ func (q *Queries) DeleteSessions(ctx context.Context, ids []string) error {
 
 const ListSessionsEndedBefore = `-- name: ListSessionsEndedBefore :many
 SELECT s.id FROM sessions s
-WHERE s.ended_at < $1::timestamptz AND s.state IN ('ended', 'cancelled')
+WHERE s.ended_at < $1::timestamptz AND s.state IN ('ended', 'cancelled') AND s.tenant_id <> ALL (ARRAY(SELECT held_tenants()))
   AND NOT EXISTS (SELECT 1 FROM sessions b WHERE b.parent_session_id = s.id)
 ORDER BY s.ended_at LIMIT $2
 `

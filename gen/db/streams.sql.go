@@ -57,7 +57,7 @@ INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id,
     scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, metadata, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
     $10, $11, $12, $13, $14, $15,
-    $16, $17, $17) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps
+    $16, $17, $17) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, key_revoked_at
 `
 
 type CreateStreamParams struct {
@@ -128,12 +128,13 @@ func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Str
 		&i.PublicReplay,
 		&i.RenditionHeights,
 		&i.RenditionKbps,
+		&i.KeyRevokedAt,
 	)
 	return i, err
 }
 
 const GetStream = `-- name: GetStream :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, s.key_revoked_at, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.tenant_id = $1 AND s.id = $2
 `
 
@@ -177,13 +178,14 @@ func (q *Queries) GetStream(ctx context.Context, arg GetStreamParams) (GetStream
 		&i.Stream.PublicReplay,
 		&i.Stream.RenditionHeights,
 		&i.Stream.RenditionKbps,
+		&i.Stream.KeyRevokedAt,
 		&i.Plays,
 	)
 	return i, err
 }
 
 const GetStreamByKey = `-- name: GetStreamByKey :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps FROM streams WHERE key_hash = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, key_revoked_at FROM streams WHERE key_hash = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -218,6 +220,7 @@ func (q *Queries) GetStreamByKey(ctx context.Context, keyHash []byte) (Stream, e
 		&i.PublicReplay,
 		&i.RenditionHeights,
 		&i.RenditionKbps,
+		&i.KeyRevokedAt,
 	)
 	return i, err
 }
@@ -249,7 +252,7 @@ func (q *Queries) GetStreamFate(ctx context.Context, id string) (GetStreamFateRo
 }
 
 const GetStreamForPlayback = `-- name: GetStreamForPlayback :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps FROM streams WHERE id = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, key_revoked_at FROM streams WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -284,6 +287,7 @@ func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, 
 		&i.PublicReplay,
 		&i.RenditionHeights,
 		&i.RenditionKbps,
+		&i.KeyRevokedAt,
 	)
 	return i, err
 }
@@ -337,7 +341,7 @@ func (q *Queries) HasStream(ctx context.Context, arg HasStreamParams) (bool, err
 }
 
 const ListStreams = `-- name: ListStreams :many
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, s.key_revoked_at, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s
 WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.id < $2::text)
 ORDER BY s.id DESC LIMIT $3
@@ -390,6 +394,7 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 			&i.Stream.PublicReplay,
 			&i.Stream.RenditionHeights,
 			&i.Stream.RenditionKbps,
+			&i.Stream.KeyRevokedAt,
 			&i.Plays,
 		); err != nil {
 			return nil, err
@@ -427,7 +432,7 @@ func (q *Queries) ListStreamsOnAir(ctx context.Context, tenantID string) ([]stri
 }
 
 const ListStreamsWithPlays = `-- name: ListStreamsWithPlays :many
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, s.key_revoked_at, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.id = ANY ($1::text[]) ORDER BY s.tenant_id, s.id
 `
 
@@ -474,6 +479,7 @@ func (q *Queries) ListStreamsWithPlays(ctx context.Context, ids []string) ([]Lis
 			&i.Stream.PublicReplay,
 			&i.Stream.RenditionHeights,
 			&i.Stream.RenditionKbps,
+			&i.Stream.KeyRevokedAt,
 			&i.Plays,
 		); err != nil {
 			return nil, err
@@ -487,7 +493,7 @@ func (q *Queries) ListStreamsWithPlays(ctx context.Context, ids []string) ([]Lis
 }
 
 const LockStream = `-- name: LockStream :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps FROM streams WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, key_revoked_at FROM streams WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -522,12 +528,13 @@ func (q *Queries) LockStream(ctx context.Context, id string) (Stream, error) {
 		&i.PublicReplay,
 		&i.RenditionHeights,
 		&i.RenditionKbps,
+		&i.KeyRevokedAt,
 	)
 	return i, err
 }
 
 const LockStreamByKey = `-- name: LockStreamByKey :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, s.key_revoked_at, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.key_hash = $1 FOR UPDATE OF s
 `
@@ -569,13 +576,14 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 		&i.Stream.PublicReplay,
 		&i.Stream.RenditionHeights,
 		&i.Stream.RenditionKbps,
+		&i.Stream.KeyRevokedAt,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockStreamOfRoom = `-- name: LockStreamOfRoom :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, s.scheduled_at, s.poster_url, s.product_ids, s.public_replay, s.rendition_heights, s.rendition_kbps, s.key_revoked_at, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.id = $1 FOR UPDATE OF s
 `
@@ -617,13 +625,14 @@ func (q *Queries) LockStreamOfRoom(ctx context.Context, id string) (LockStreamOf
 		&i.Stream.PublicReplay,
 		&i.Stream.RenditionHeights,
 		&i.Stream.RenditionKbps,
+		&i.Stream.KeyRevokedAt,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockStreamOfTenant = `-- name: LockStreamOfTenant :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps FROM streams WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, key_revoked_at FROM streams WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockStreamOfTenantParams struct {
@@ -661,12 +670,13 @@ func (q *Queries) LockStreamOfTenant(ctx context.Context, arg LockStreamOfTenant
 		&i.PublicReplay,
 		&i.RenditionHeights,
 		&i.RenditionKbps,
+		&i.KeyRevokedAt,
 	)
 	return i, err
 }
 
 const LockTenantStreams = `-- name: LockTenantStreams :many
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps FROM streams
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, key_revoked_at FROM streams
 WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
 ORDER BY id FOR UPDATE
 `
@@ -708,6 +718,7 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 			&i.PublicReplay,
 			&i.RenditionHeights,
 			&i.RenditionKbps,
+			&i.KeyRevokedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -720,8 +731,8 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 }
 
 const RotateStreamKey = `-- name: RotateStreamKey :one
-UPDATE streams SET key_hash = $1, key_last4 = $2, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps
+UPDATE streams SET key_hash = $1, key_last4 = $2, key_revoked_at = NULL, updated_at = $3
+WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, key_revoked_at
 `
 
 type RotateStreamKeyParams struct {
@@ -768,12 +779,36 @@ func (q *Queries) RotateStreamKey(ctx context.Context, arg RotateStreamKeyParams
 		&i.PublicReplay,
 		&i.RenditionHeights,
 		&i.RenditionKbps,
+		&i.KeyRevokedAt,
 	)
 	return i, err
 }
 
+const SetStreamKeyRevoked = `-- name: SetStreamKeyRevoked :exec
+UPDATE streams SET key_revoked_at = $1::timestamptz, updated_at = $1::timestamptz WHERE tenant_id = $2 AND id = $3
+`
+
+type SetStreamKeyRevokedParams struct {
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+// The row is locked.
+func (q *Queries) SetStreamKeyRevoked(ctx context.Context, arg SetStreamKeyRevokedParams) error {
+	_, err := q.db.Exec(ctx, SetStreamKeyRevoked, arg.Now, arg.TenantID, arg.ID)
+	return err
+}
+
 const SetStreamPublisher = `-- name: SetStreamPublisher :exec
-UPDATE streams SET publisher_id = $1, node = $2, updated_at = $3 WHERE tenant_id = $4 AND id = $5
+WITH used AS (
+    INSERT INTO stream_keys (id, tenant_id, stream_id, hash, last4, consumed_at, last_used_at, created_at)
+    SELECT $6, s.tenant_id, s.id, s.key_hash, s.key_last4, $3, $3, $3 FROM streams s
+    WHERE s.tenant_id = $4 AND s.id = $5 AND $7::boolean
+    ON CONFLICT (hash) DO UPDATE SET consumed_at = coalesce(stream_keys.consumed_at, excluded.consumed_at), last_used_at = excluded.last_used_at
+    WHERE stream_keys.last_used_at IS NULL OR stream_keys.last_used_at < excluded.last_used_at - interval '1 minute'
+)
+UPDATE streams u SET publisher_id = $1, node = $2, updated_at = $3 WHERE u.tenant_id = $4 AND u.id = $5
 `
 
 type SetStreamPublisherParams struct {
@@ -782,8 +817,12 @@ type SetStreamPublisherParams struct {
 	Now         time.Time
 	TenantID    string
 	ID          string
+	KeyID       string
+	UsedKey     bool
 }
 
+// With used_key, also writes that the stream's key was used, at most once a minute. A key that a server of an older version
+// has issued has no row yet.
 func (q *Queries) SetStreamPublisher(ctx context.Context, arg SetStreamPublisherParams) error {
 	_, err := q.db.Exec(ctx, SetStreamPublisher,
 		arg.PublisherID,
@@ -791,6 +830,8 @@ func (q *Queries) SetStreamPublisher(ctx context.Context, arg SetStreamPublisher
 		arg.Now,
 		arg.TenantID,
 		arg.ID,
+		arg.KeyID,
+		arg.UsedKey,
 	)
 	return err
 }
@@ -821,7 +862,7 @@ func (q *Queries) SetStreamRejected(ctx context.Context, arg SetStreamRejectedPa
 const SetStreamState = `-- name: SetStreamState :one
 UPDATE streams SET status = $1, publisher_id = $2, started_at = $3, ended_at = $4,
     reconnect_until = $5, blocked_until = $6, rejected_reason = $7, updated_at = $8
-WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps
+WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node, scheduled_at, poster_url, product_ids, public_replay, rendition_heights, rendition_kbps, key_revoked_at
 `
 
 type SetStreamStateParams struct {
@@ -879,6 +920,7 @@ func (q *Queries) SetStreamState(ctx context.Context, arg SetStreamStateParams) 
 		&i.PublicReplay,
 		&i.RenditionHeights,
 		&i.RenditionKbps,
+		&i.KeyRevokedAt,
 	)
 	return i, err
 }

@@ -94,7 +94,8 @@ func (q *Queries) CreateTranscriptLine(ctx context.Context, arg CreateTranscript
 
 const DeleteTranscriptLinesBefore = `-- name: DeleteTranscriptLinesBefore :execrows
 DELETE FROM transcript_lines WHERE id IN (
-    SELECT l.id FROM transcript_lines l WHERE l.created_at < $1::timestamptz ORDER BY l.created_at LIMIT $2)
+    SELECT l.id FROM transcript_lines l WHERE l.created_at < $1::timestamptz
+        AND l.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY l.created_at LIMIT $2)
 `
 
 type DeleteTranscriptLinesBeforeParams struct {

@@ -60,7 +60,8 @@ func (q *Queries) CreateUsageIntervals(ctx context.Context, arg CreateUsageInter
 }
 
 const DeleteUsageIntervalsBefore = `-- name: DeleteUsageIntervalsBefore :execrows
-DELETE FROM usage_intervals WHERE key = ANY (ARRAY(SELECT i.key FROM usage_intervals i WHERE i.key < $1::bytea ORDER BY i.key LIMIT $2))
+DELETE FROM usage_intervals WHERE key = ANY (ARRAY(SELECT i.key FROM usage_intervals i WHERE i.key < $1::bytea
+    AND i.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY i.key LIMIT $2))
 `
 
 type DeleteUsageIntervalsBeforeParams struct {

@@ -12,7 +12,8 @@ import (
 
 const DeleteUsageResourceDaysBefore = `-- name: DeleteUsageResourceDaysBefore :execrows
 DELETE FROM usage_resource_days WHERE ctid = ANY (ARRAY(
-    SELECT d.ctid FROM usage_resource_days d WHERE d.day < $1::timestamptz ORDER BY d.day LIMIT $2))
+    SELECT d.ctid FROM usage_resource_days d WHERE d.day < $1::timestamptz
+        AND d.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY d.day LIMIT $2))
 `
 
 type DeleteUsageResourceDaysBeforeParams struct {

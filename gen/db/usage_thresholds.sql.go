@@ -46,7 +46,7 @@ func (q *Queries) CreateUsageThreshold(ctx context.Context, arg CreateUsageThres
 const DeleteUsageThresholdsBefore = `-- name: DeleteUsageThresholdsBefore :execrows
 DELETE FROM usage_thresholds WHERE (tenant_id, period_start, meter, percent) IN (
     SELECT u.tenant_id, u.period_start, u.meter, u.percent FROM usage_thresholds u
-    WHERE u.period_start < $1::timestamptz ORDER BY u.period_start LIMIT $2)
+    WHERE u.period_start < $1::timestamptz AND u.tenant_id <> ALL (ARRAY(SELECT held_tenants())) ORDER BY u.period_start LIMIT $2)
 `
 
 type DeleteUsageThresholdsBeforeParams struct {

@@ -110,6 +110,36 @@ func (q *Queries) DeleteUser(ctx context.Context, arg DeleteUserParams) error {
 	return err
 }
 
+const EndUserTokens = `-- name: EndUserTokens :one
+UPDATE users SET token_version = token_version + 1, updated_at = $1 WHERE tenant_id = $2 AND id = $3 RETURNING id, tenant_id, email, name, password_hash, role, status, token_version, last_login_at, created_at, updated_at
+`
+
+type EndUserTokensParams struct {
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+// Ends the user's tokens.
+func (q *Queries) EndUserTokens(ctx context.Context, arg EndUserTokensParams) (User, error) {
+	row := q.db.QueryRow(ctx, EndUserTokens, arg.Now, arg.TenantID, arg.ID)
+	var i User
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.Email,
+		&i.Name,
+		&i.PasswordHash,
+		&i.Role,
+		&i.Status,
+		&i.TokenVersion,
+		&i.LastLoginAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
 const GetPlatformUser = `-- name: GetPlatformUser :one
 SELECT u.id, u.tenant_id, u.email, u.name, u.role, u.status, u.invite_expires_at, u.last_login_at, u.created_at, u.updated_at, t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = $1
 `
@@ -194,12 +224,13 @@ func (q *Queries) GetUserByEmail(ctx context.Context, email string) (User, error
 }
 
 const GetUserForToken = `-- name: GetUserForToken :one
-SELECT u.token_version, u.role, u.status, t.status AS tenant_status
-FROM users u JOIN tenants t ON t.id = u.tenant_id
-WHERE u.tenant_id = $1 AND u.id = $2
+SELECT u.token_version, u.role, u.status, t.status AS tenant_status, s.last_seen_at
+FROM users u JOIN tenants t ON t.id = u.tenant_id LEFT JOIN sign_ins s ON s.holder_id = u.id AND s.id = $1
+WHERE u.tenant_id = $2 AND u.id = $3
 `
 
 type GetUserForTokenParams struct {
+	SignInID string
 	TenantID string
 	ID       string
 }
@@ -209,17 +240,19 @@ type GetUserForTokenRow struct {
 	Role         string
 	Status       string
 	TenantStatus string
+	LastSeenAt   *time.Time
 }
 
-// The columns that decide whether a token is still valid.
+// The columns that decide whether a token is still valid, with those of its sign-in. The token of an earlier release has none.
 func (q *Queries) GetUserForToken(ctx context.Context, arg GetUserForTokenParams) (GetUserForTokenRow, error) {
-	row := q.db.QueryRow(ctx, GetUserForToken, arg.TenantID, arg.ID)
+	row := q.db.QueryRow(ctx, GetUserForToken, arg.SignInID, arg.TenantID, arg.ID)
 	var i GetUserForTokenRow
 	err := row.Scan(
 		&i.TokenVersion,
 		&i.Role,
 		&i.Status,
 		&i.TenantStatus,
+		&i.LastSeenAt,
 	)
 	return i, err
 }

@@ -11,6 +11,58 @@ import (
 	"time"
 )
 
+const CountEndpointDeliveries = `-- name: CountEndpointDeliveries :one
+SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries d WHERE d.endpoint_id = $1 LIMIT $2) n
+`
+
+type CountEndpointDeliveriesParams struct {
+	EndpointID string
+	MaxRows    int32
+}
+
+// @sqlc-vet-disable tenant
+// Of an endpoint that admins see; max_rows at most.
+func (q *Queries) CountEndpointDeliveries(ctx context.Context, arg CountEndpointDeliveriesParams) (int64, error) {
+	row := q.db.QueryRow(ctx, CountEndpointDeliveries, arg.EndpointID, arg.MaxRows)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const CountUnarrivedDeliveries = `-- name: CountUnarrivedDeliveries :many
+SELECT s.status::text AS status, (SELECT count(*) FROM webhook_deliveries d
+    WHERE CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = s.status AND (d.status <> 'delivered' OR d.retry_at IS NOT NULL)
+      AND d.id COLLATE "C" >= $1) AS n
+FROM unnest(ARRAY['pending', 'retrying', 'failed']) AS s (status)
+`
+
+type CountUnarrivedDeliveriesRow struct {
+	Status string
+	N      int64
+}
+
+// @sqlc-vet-disable tenant
+// The deliveries of all tenants since an id that have not arrived, by the status that tenants see, for operators.
+func (q *Queries) CountUnarrivedDeliveries(ctx context.Context, firstID string) ([]CountUnarrivedDeliveriesRow, error) {
+	rows, err := q.db.Query(ctx, CountUnarrivedDeliveries, firstID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountUnarrivedDeliveriesRow{}
+	for rows.Next() {
+		var i CountUnarrivedDeliveriesRow
+		if err := rows.Scan(&i.Status, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const CreateWebhookDeliveries = `-- name: CreateWebhookDeliveries :exec
 INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, sequence, next_attempt_at, created_at, next_id)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]), unnest($6::bigint[]),
@@ -74,6 +126,7 @@ func (q *Queries) CreateWebhookDelivery(ctx context.Context, arg CreateWebhookDe
 const DeleteDeliveriesBefore = `-- name: DeleteDeliveriesBefore :execrows
 DELETE FROM webhook_deliveries WHERE id = ANY (ARRAY(
     SELECT d.id FROM webhook_deliveries d WHERE d.created_at < $1 AND d.status IN ('delivered', 'failed')
+    AND d.tenant_id <> ALL (ARRAY(SELECT held_tenants()))
     ORDER BY d.created_at LIMIT $2))
 `
 
@@ -104,6 +157,37 @@ type DropRetryParams struct {
 func (q *Queries) DropRetry(ctx context.Context, arg DropRetryParams) error {
 	_, err := q.db.Exec(ctx, DropRetry, arg.TenantID, arg.ID)
 	return err
+}
+
+const FindDeliveryTenant = `-- name: FindDeliveryTenant :one
+SELECT d.tenant_id, t.status FROM webhook_deliveries d JOIN tenants t ON t.id = d.tenant_id WHERE d.id = $1
+`
+
+type FindDeliveryTenantRow struct {
+	TenantID string
+	Status   string
+}
+
+// @sqlc-vet-disable tenant
+// For operators, who know only the id.
+func (q *Queries) FindDeliveryTenant(ctx context.Context, id string) (FindDeliveryTenantRow, error) {
+	row := q.db.QueryRow(ctx, FindDeliveryTenant, id)
+	var i FindDeliveryTenantRow
+	err := row.Scan(&i.TenantID, &i.Status)
+	return i, err
+}
+
+const FindOldestDueAttempt = `-- name: FindOldestDueAttempt :one
+SELECT d.next_attempt_at::timestamptz AS at FROM webhook_deliveries d WHERE d.next_attempt_at < $1::timestamptz ORDER BY d.next_attempt_at LIMIT 1
+`
+
+// @sqlc-vet-disable tenant
+// When the oldest attempt of all tenants was due, for operators.
+func (q *Queries) FindOldestDueAttempt(ctx context.Context, now time.Time) (time.Time, error) {
+	row := q.db.QueryRow(ctx, FindOldestDueAttempt, now)
+	var at time.Time
+	err := row.Scan(&at)
+	return at, err
 }
 
 const GiveUpDelivery = `-- name: GiveUpDelivery :one
@@ -447,6 +531,69 @@ func (q *Queries) ListDeliveriesOfRareEvent(ctx context.Context, arg ListDeliver
 	return items, nil
 }
 
+const ListEndpointDeliveries = `-- name: ListEndpointDeliveries :many
+WITH page AS MATERIALIZED (
+    SELECT o.id FROM webhook_deliveries o WHERE o.endpoint_id = $1 ORDER BY o.id DESC LIMIT $3 OFFSET $2::bigint
+)
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, e.payload FROM page JOIN webhook_deliveries d ON d.id = page.id JOIN events e ON e.id = d.event_id ORDER BY d.id DESC
+`
+
+type ListEndpointDeliveriesParams struct {
+	EndpointID string
+	Skip       int64
+	MaxRows    int32
+}
+
+type ListEndpointDeliveriesRow struct {
+	WebhookDelivery WebhookDelivery
+	Event           string
+	Payload         []byte
+}
+
+// @sqlc-vet-disable tenant
+// A page of the deliveries of an endpoint that admins see, newest first.
+func (q *Queries) ListEndpointDeliveries(ctx context.Context, arg ListEndpointDeliveriesParams) ([]ListEndpointDeliveriesRow, error) {
+	rows, err := q.db.Query(ctx, ListEndpointDeliveries, arg.EndpointID, arg.Skip, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListEndpointDeliveriesRow{}
+	for rows.Next() {
+		var i ListEndpointDeliveriesRow
+		if err := rows.Scan(
+			&i.WebhookDelivery.ID,
+			&i.WebhookDelivery.TenantID,
+			&i.WebhookDelivery.EndpointID,
+			&i.WebhookDelivery.EventID,
+			&i.WebhookDelivery.Subject,
+			&i.WebhookDelivery.Status,
+			&i.WebhookDelivery.Attempts,
+			&i.WebhookDelivery.Tries,
+			&i.WebhookDelivery.NextAttemptAt,
+			&i.WebhookDelivery.RetryAt,
+			&i.WebhookDelivery.NextID,
+			&i.WebhookDelivery.ResponseStatus,
+			&i.WebhookDelivery.ResponseBody,
+			&i.WebhookDelivery.DurationMs,
+			&i.WebhookDelivery.Error,
+			&i.WebhookDelivery.Log,
+			&i.WebhookDelivery.CreatedAt,
+			&i.WebhookDelivery.DeliveredAt,
+			&i.WebhookDelivery.Sequence,
+			&i.Event,
+			&i.Payload,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListOverdueDeliveries = `-- name: ListOverdueDeliveries :many
 SELECT d.id FROM webhook_deliveries d
 WHERE d.status IN ('pending', 'retrying') AND d.next_attempt_at < $1::timestamptz AND d.id > $2
@@ -478,6 +625,191 @@ func (q *Queries) ListOverdueDeliveries(ctx context.Context, arg ListOverdueDeli
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListPlatformArrivals = `-- name: ListPlatformArrivals :many
+WITH page AS MATERIALIZED (
+    SELECT o.id FROM webhook_deliveries o
+    WHERE o.status = 'delivered' AND o.status IN ('delivered', 'failed') AND o.retry_at IS NULL ORDER BY o.created_at DESC LIMIT $1
+)
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, t.name AS tenant_name, w.url FROM page JOIN webhook_deliveries d ON d.id = page.id JOIN events e ON e.id = d.event_id
+JOIN tenants t ON t.id = d.tenant_id JOIN webhook_endpoints w ON w.id = d.endpoint_id ORDER BY d.id DESC
+`
+
+type ListPlatformArrivalsRow struct {
+	WebhookDelivery WebhookDelivery
+	Event           string
+	TenantName      string
+	URL             string
+}
+
+// @sqlc-vet-disable tenant
+// The newest deliveries of all tenants that have arrived, for operators.
+func (q *Queries) ListPlatformArrivals(ctx context.Context, maxRows int32) ([]ListPlatformArrivalsRow, error) {
+	rows, err := q.db.Query(ctx, ListPlatformArrivals, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListPlatformArrivalsRow{}
+	for rows.Next() {
+		var i ListPlatformArrivalsRow
+		if err := rows.Scan(
+			&i.WebhookDelivery.ID,
+			&i.WebhookDelivery.TenantID,
+			&i.WebhookDelivery.EndpointID,
+			&i.WebhookDelivery.EventID,
+			&i.WebhookDelivery.Subject,
+			&i.WebhookDelivery.Status,
+			&i.WebhookDelivery.Attempts,
+			&i.WebhookDelivery.Tries,
+			&i.WebhookDelivery.NextAttemptAt,
+			&i.WebhookDelivery.RetryAt,
+			&i.WebhookDelivery.NextID,
+			&i.WebhookDelivery.ResponseStatus,
+			&i.WebhookDelivery.ResponseBody,
+			&i.WebhookDelivery.DurationMs,
+			&i.WebhookDelivery.Error,
+			&i.WebhookDelivery.Log,
+			&i.WebhookDelivery.CreatedAt,
+			&i.WebhookDelivery.DeliveredAt,
+			&i.WebhookDelivery.Sequence,
+			&i.Event,
+			&i.TenantName,
+			&i.URL,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListPlatformDeliveries = `-- name: ListPlatformDeliveries :many
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, t.name AS tenant_name, w.url FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+JOIN tenants t ON t.id = d.tenant_id JOIN webhook_endpoints w ON w.id = d.endpoint_id ORDER BY d.id DESC LIMIT $1
+`
+
+type ListPlatformDeliveriesRow struct {
+	WebhookDelivery WebhookDelivery
+	Event           string
+	TenantName      string
+	URL             string
+}
+
+// @sqlc-vet-disable tenant
+// The newest deliveries of all tenants, for operators.
+func (q *Queries) ListPlatformDeliveries(ctx context.Context, maxRows int32) ([]ListPlatformDeliveriesRow, error) {
+	rows, err := q.db.Query(ctx, ListPlatformDeliveries, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListPlatformDeliveriesRow{}
+	for rows.Next() {
+		var i ListPlatformDeliveriesRow
+		if err := rows.Scan(
+			&i.WebhookDelivery.ID,
+			&i.WebhookDelivery.TenantID,
+			&i.WebhookDelivery.EndpointID,
+			&i.WebhookDelivery.EventID,
+			&i.WebhookDelivery.Subject,
+			&i.WebhookDelivery.Status,
+			&i.WebhookDelivery.Attempts,
+			&i.WebhookDelivery.Tries,
+			&i.WebhookDelivery.NextAttemptAt,
+			&i.WebhookDelivery.RetryAt,
+			&i.WebhookDelivery.NextID,
+			&i.WebhookDelivery.ResponseStatus,
+			&i.WebhookDelivery.ResponseBody,
+			&i.WebhookDelivery.DurationMs,
+			&i.WebhookDelivery.Error,
+			&i.WebhookDelivery.Log,
+			&i.WebhookDelivery.CreatedAt,
+			&i.WebhookDelivery.DeliveredAt,
+			&i.WebhookDelivery.Sequence,
+			&i.Event,
+			&i.TenantName,
+			&i.URL,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListPlatformDeliveriesByStatus = `-- name: ListPlatformDeliveriesByStatus :many
+WITH page AS MATERIALIZED (
+    SELECT o.id FROM webhook_deliveries o
+    WHERE CASE WHEN o.retry_at IS NULL THEN o.status ELSE 'retrying' END = $1::text AND (o.status <> 'delivered' OR o.retry_at IS NOT NULL)
+    ORDER BY o.id COLLATE "C" DESC LIMIT $2
+)
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, t.name AS tenant_name, w.url FROM page JOIN webhook_deliveries d ON d.id = page.id JOIN events e ON e.id = d.event_id
+JOIN tenants t ON t.id = d.tenant_id JOIN webhook_endpoints w ON w.id = d.endpoint_id ORDER BY d.id DESC
+`
+
+type ListPlatformDeliveriesByStatusParams struct {
+	Status  string
+	MaxRows int32
+}
+
+type ListPlatformDeliveriesByStatusRow struct {
+	WebhookDelivery WebhookDelivery
+	Event           string
+	TenantName      string
+	URL             string
+}
+
+// @sqlc-vet-disable tenant
+// The newest deliveries of all tenants that have not arrived, with the status that tenants see, for operators.
+func (q *Queries) ListPlatformDeliveriesByStatus(ctx context.Context, arg ListPlatformDeliveriesByStatusParams) ([]ListPlatformDeliveriesByStatusRow, error) {
+	rows, err := q.db.Query(ctx, ListPlatformDeliveriesByStatus, arg.Status, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListPlatformDeliveriesByStatusRow{}
+	for rows.Next() {
+		var i ListPlatformDeliveriesByStatusRow
+		if err := rows.Scan(
+			&i.WebhookDelivery.ID,
+			&i.WebhookDelivery.TenantID,
+			&i.WebhookDelivery.EndpointID,
+			&i.WebhookDelivery.EventID,
+			&i.WebhookDelivery.Subject,
+			&i.WebhookDelivery.Status,
+			&i.WebhookDelivery.Attempts,
+			&i.WebhookDelivery.Tries,
+			&i.WebhookDelivery.NextAttemptAt,
+			&i.WebhookDelivery.RetryAt,
+			&i.WebhookDelivery.NextID,
+			&i.WebhookDelivery.ResponseStatus,
+			&i.WebhookDelivery.ResponseBody,
+			&i.WebhookDelivery.DurationMs,
+			&i.WebhookDelivery.Error,
+			&i.WebhookDelivery.Log,
+			&i.WebhookDelivery.CreatedAt,
+			&i.WebhookDelivery.DeliveredAt,
+			&i.WebhookDelivery.Sequence,
+			&i.Event,
+			&i.TenantName,
+			&i.URL,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

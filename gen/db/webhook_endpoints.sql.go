@@ -10,6 +10,56 @@ import (
 	"time"
 )
 
+const CountNewEndpoints = `-- name: CountNewEndpoints :one
+SELECT count(*) FROM webhook_endpoints w WHERE w.id >= $1 AND w.created_at >= $2::timestamptz
+`
+
+type CountNewEndpointsParams struct {
+	FirstID string
+	Since   time.Time
+}
+
+// @sqlc-vet-disable tenant
+// The endpoints of all tenants since an id of a time, for operators.
+func (q *Queries) CountNewEndpoints(ctx context.Context, arg CountNewEndpointsParams) (int64, error) {
+	row := q.db.QueryRow(ctx, CountNewEndpoints, arg.FirstID, arg.Since)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const CountPlatformEndpoints = `-- name: CountPlatformEndpoints :many
+SELECT w.status, count(*) AS n FROM webhook_endpoints w
+WHERE w.deleted_at IS NULL AND ($1::text IS NULL OR w.tenant_id = $1) GROUP BY 1
+`
+
+type CountPlatformEndpointsRow struct {
+	Status string
+	N      int64
+}
+
+// @sqlc-vet-disable tenant
+// The endpoints of all tenants, or of one, by status, for operators.
+func (q *Queries) CountPlatformEndpoints(ctx context.Context, tenant *string) ([]CountPlatformEndpointsRow, error) {
+	rows, err := q.db.Query(ctx, CountPlatformEndpoints, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountPlatformEndpointsRow{}
+	for rows.Next() {
+		var i CountPlatformEndpointsRow
+		if err := rows.Scan(&i.Status, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const CountWebhookEndpoints = `-- name: CountWebhookEndpoints :one
 SELECT count(*) FROM webhook_endpoints WHERE tenant_id = $1 AND deleted_at IS NULL
 `
@@ -98,7 +148,7 @@ func (q *Queries) DeleteWebhookEndpoint(ctx context.Context, arg DeleteWebhookEn
 const DeleteWebhookEndpointsBefore = `-- name: DeleteWebhookEndpointsBefore :execrows
 DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
     SELECT e.id FROM webhook_endpoints e
-    WHERE e.deleted_at < $1::timestamptz AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
+    WHERE e.deleted_at < $1::timestamptz AND e.tenant_id <> ALL (ARRAY(SELECT held_tenants())) AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
     ORDER BY e.deleted_at LIMIT $2))
 `
 
@@ -144,6 +194,19 @@ func (q *Queries) DisableWebhookEndpoint(ctx context.Context, arg DisableWebhook
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const FindEndpointTenant = `-- name: FindEndpointTenant :one
+SELECT tenant_id FROM webhook_endpoints WHERE id = $1 AND deleted_at IS NULL
+`
+
+// @sqlc-vet-disable tenant
+// For operators, who know only the id.
+func (q *Queries) FindEndpointTenant(ctx context.Context, id string) (string, error) {
+	row := q.db.QueryRow(ctx, FindEndpointTenant, id)
+	var tenant_id string
+	err := row.Scan(&tenant_id)
+	return tenant_id, err
 }
 
 const GetWebhookEndpoint = `-- name: GetWebhookEndpoint :one
@@ -234,6 +297,86 @@ func (q *Queries) ListEndpointsToReseal(ctx context.Context, arg ListEndpointsTo
 			&i.PreviousSecret,
 			&i.PreviousSecretUntil,
 			&i.FailingSince,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListPlatformEndpoints = `-- name: ListPlatformEndpoints :many
+WITH page AS MATERIALIZED (
+    SELECT o.id FROM webhook_endpoints o
+    WHERE o.deleted_at IS NULL AND ($3::text IS NULL OR o.tenant_id = $3)
+    ORDER BY o.created_at DESC, o.id DESC LIMIT $5 OFFSET $4::bigint
+)
+SELECT w.id, w.tenant_id, w.url, w.events, w.secret, w.status, w.disabled_reason, w.deleted_at, w.created_at, w.updated_at, w.previous_secret, w.previous_secret_until, w.failing_since, t.name AS tenant_name,
+    (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries d WHERE d.endpoint_id = w.id AND d.id >= $1 LIMIT $2) n) AS deliveries,
+    (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries d
+        WHERE d.endpoint_id = w.id AND CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END IN ('retrying', 'failed')
+          AND d.id COLLATE "C" >= $1 LIMIT $2) n) AS failed,
+    coalesce((SELECT max(n.delivered_at) FROM (SELECT d.delivered_at FROM webhook_deliveries d
+        WHERE d.endpoint_id = w.id AND CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = 'delivered'
+        ORDER BY d.id COLLATE "C" DESC LIMIT 20) n), 'epoch')::timestamptz AS last_success_at
+FROM page JOIN webhook_endpoints w ON w.id = page.id JOIN tenants t ON t.id = w.tenant_id ORDER BY w.created_at DESC, w.id DESC
+`
+
+type ListPlatformEndpointsParams struct {
+	FirstID  string
+	MaxCount int32
+	Tenant   *string
+	Skip     int64
+	MaxRows  int32
+}
+
+type ListPlatformEndpointsRow struct {
+	WebhookEndpoint WebhookEndpoint
+	TenantName      string
+	Deliveries      int64
+	Failed          int64
+	LastSuccessAt   time.Time
+}
+
+// @sqlc-vet-disable tenant
+// A page of the endpoints of all tenants, or of one, newest first, with the deliveries since an id; max_count at most are counted. last_success_at is
+// 1970 for none. For operators.
+func (q *Queries) ListPlatformEndpoints(ctx context.Context, arg ListPlatformEndpointsParams) ([]ListPlatformEndpointsRow, error) {
+	rows, err := q.db.Query(ctx, ListPlatformEndpoints,
+		arg.FirstID,
+		arg.MaxCount,
+		arg.Tenant,
+		arg.Skip,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListPlatformEndpointsRow{}
+	for rows.Next() {
+		var i ListPlatformEndpointsRow
+		if err := rows.Scan(
+			&i.WebhookEndpoint.ID,
+			&i.WebhookEndpoint.TenantID,
+			&i.WebhookEndpoint.URL,
+			&i.WebhookEndpoint.Events,
+			&i.WebhookEndpoint.Secret,
+			&i.WebhookEndpoint.Status,
+			&i.WebhookEndpoint.DisabledReason,
+			&i.WebhookEndpoint.DeletedAt,
+			&i.WebhookEndpoint.CreatedAt,
+			&i.WebhookEndpoint.UpdatedAt,
+			&i.WebhookEndpoint.PreviousSecret,
+			&i.WebhookEndpoint.PreviousSecretUntil,
+			&i.WebhookEndpoint.FailingSince,
+			&i.TenantName,
+			&i.Deliveries,
+			&i.Failed,
+			&i.LastSuccessAt,
 		); err != nil {
 			return nil, err
 		}

@@ -548,6 +548,30 @@ func (e SubscriptionStatus) Valid() bool {
 	}
 }
 
+// Defines values for TicketStatus.
+const (
+	TicketStatusCLOSED   TicketStatus = "CLOSED"
+	TicketStatusOPEN     TicketStatus = "OPEN"
+	TicketStatusPENDING  TicketStatus = "PENDING"
+	TicketStatusRESOLVED TicketStatus = "RESOLVED"
+)
+
+// Valid indicates whether the value is a known member of the TicketStatus enum.
+func (e TicketStatus) Valid() bool {
+	switch e {
+	case TicketStatusCLOSED:
+		return true
+	case TicketStatusOPEN:
+		return true
+	case TicketStatusPENDING:
+		return true
+	case TicketStatusRESOLVED:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UsageMeter.
 const (
 	UsageMeterEGRESSBYTES        UsageMeter = "EGRESS_BYTES"
@@ -2311,6 +2335,54 @@ type TenantSubscription struct {
 
 	// TrialEndsAt When the trial ends or ended; null without a trial.
 	TrialEndsAt *timestamp.Time `json:"trialEndsAt"`
+}
+
+// TicketRepliedData The support's answer to a ticket.
+type TicketRepliedData struct {
+	// Body The answer's text, without formatting.
+	//
+	// Example: The key was rotated yesterday. The new one is in the stream's settings.
+	Body string `json:"body"`
+
+	// MessageID Example: tmsg_01m18qg1mhf2bsz1fk6m8v4jxe
+	MessageID string `json:"messageId"`
+
+	// Number The ticket's number.
+	Number int64 `json:"number"`
+
+	// Status OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+	// opens it again. CLOSED: done, without further messages.
+	Status TicketStatus `json:"status"`
+
+	// Subject Example: Encoder is refused since this morning
+	Subject string `json:"subject"`
+
+	// TicketID Example: tick_01m18qg1mhf2bsz1fk6m8v4jxe
+	TicketID string `json:"ticketId"`
+}
+
+// TicketStatus OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+// opens it again. CLOSED: done, without further messages.
+type TicketStatus string
+
+// TicketStatusChangedData A ticket's status before and after the change.
+type TicketStatusChangedData struct {
+	// Number The ticket's number.
+	Number int64 `json:"number"`
+
+	// PreviousStatus OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+	// opens it again. CLOSED: done, without further messages.
+	PreviousStatus TicketStatus `json:"previousStatus"`
+
+	// Status OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+	// opens it again. CLOSED: done, without further messages.
+	Status TicketStatus `json:"status"`
+
+	// Subject Example: Encoder is refused since this morning
+	Subject string `json:"subject"`
+
+	// TicketID Example: tick_01m18qg1mhf2bsz1fk6m8v4jxe
+	TicketID string `json:"ticketId"`
 }
 
 // UsageMeter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in

@@ -4,6 +4,30 @@
  */
 
 export interface paths {
+    "/v1/admin/administrators/{id}/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Disable another admin's second factor
+         * @description For an admin who has lost the app and the recovery codes. Ends the admin's logins, mails a notice, and is audited. Use
+         *     `disableAdminTotp` for your own: 409 `conflict`. 409 `conflict` if the admin has no second factor.
+         */
+        delete: operations["disableAdministratorTotp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/announcements": {
         parameters: {
             query?: never;
@@ -106,6 +130,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/auth/console/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log in to the admin console
+         * @description The console at `/admin` uses it. It does what `loginAdmin` does, with the same body, limits and refusals. The token is in
+         *     the cookie `showfloor_admin`, which requests below /v1/admin may send; the rules are those of `loginConsole`.
+         */
+        post: operations["loginAdminConsole"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/auth/console/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log out of the admin console
+         * @description Ends the login of the cookie `showfloor_admin`, so that its token and the tokens with which the admin impersonates are refused
+         *     from now on, and deletes the cookie in this browser. The answer is the same without a cookie, and with one that isn't valid.
+         */
+        post: operations["logoutAdminConsole"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/auth/login": {
         parameters: {
             query?: never;
@@ -120,6 +186,9 @@ export interface paths {
          * @description Returns a token for the admin operations, valid for 8 hours. Other operations refuse it, and admin operations refuse
          *     tenants' tokens and API keys. A wrong password and an unknown e-mail get the same answer after the same time: 401
          *     `invalid_credentials`.
+         *
+         *     With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+         *     code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
          *
          *     Each of these is a 429 `rate_limited`, with `Retry-After`:
          *
@@ -150,6 +219,129 @@ export interface paths {
         get: operations["getCurrentAdmin"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/auth/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your logins
+         * @description Lists the logins whose tokens are valid, newest first: 50 at most. A further login ends the oldest one. No scope is needed.
+         */
+        get: operations["listAdminSignIns"];
+        put?: never;
+        post?: never;
+        /**
+         * End all your other logins
+         * @description Ends all logins but the one of this call. Their tokens are refused with 401 `token_revoked` within 2 seconds on every server.
+         *     No scope is needed.
+         */
+        delete: operations["endOtherAdminSignIns"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/auth/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End one of your logins
+         * @description Its token is refused with 401 `token_revoked` within 2 seconds on every server. The login of this call can be ended too; this
+         *     logs you out. 404 `not_found` if you have no such login. No scope is needed.
+         */
+        delete: operations["endAdminSignIn"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/auth/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of your second factor
+         * @description Returns whether your logins need a code, and how many recovery codes are left. No scope is needed.
+         */
+        get: operations["getAdminTotp"];
+        put?: never;
+        /**
+         * Begin to enable a second factor
+         * @description Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+         *     `confirmAdminTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+         *     password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+         */
+        post: operations["beginAdminTotp"];
+        /**
+         * Disable your second factor
+         * @description Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+         *     code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+         *     second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+         */
+        delete: operations["disableAdminTotp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/auth/totp/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable the second factor with its first code
+         * @description From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+         *     `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+         *     `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+         */
+        post: operations["confirmAdminTotp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/auth/totp/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace your recovery codes
+         * @description Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableAdminTotp`. No scope is needed.
+         */
+        post: operations["renewAdminRecoveryCodes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -281,11 +473,16 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get a tenant's compliance record
+         * @description A tenant without a record has the defaults. 404 `not_found` for an unknown tenant.
+         */
+        get: operations["getAdminComplianceRecord"];
         /**
          * Replace a tenant's compliance record
          * @description Replaces the whole record, and stores the admin and the time of the change. Under legal hold nothing of the tenant is
-         *     deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `conflict`.
+         *     deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `legal_hold`.
+         *     Revoking keys and secrets, and archiving products, is not deletion.
          *     REJECTED alone blocks nothing: suspend the tenant separately if necessary. Audited with the record before and after. 404
          *     `not_found` for an unknown tenant.
          */
@@ -326,7 +523,7 @@ export interface paths {
         };
         /**
          * Get the platform's key figures
-         * @description Returns figures as of now, over all tenants. `monthlyRecurring` is empty until billing is connected.
+         * @description Returns figures as of now, over all tenants. `monthlyRecurring` is empty until a subscription is paid.
          */
         get: operations["getAdminDashboardKpis"];
         put?: never;
@@ -724,7 +921,7 @@ export interface paths {
         };
         /**
          * Get the activity of each tenant
-         * @description Counts of the last 30 days, newest tenant first. Tenants without activity are listed with zeros.
+         * @description Counts of the last 30 days (UTC), today included, newest tenant first. Tenants without activity are listed with zeros.
          */
         get: operations["listAdminTenantActivity"];
         put?: never;
@@ -744,7 +941,8 @@ export interface paths {
         };
         /**
          * Get the activity of each area
-         * @description Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days.
+         * @description Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days. Each of these periods begins
+         *     with a whole hour.
          */
         get: operations["getAdminPlatformActivity"];
         put?: never;
@@ -794,7 +992,7 @@ export interface paths {
          * @description The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep files for
          *     up to a day. The entry stays, DELETED, with the reason. This can't be
          *     undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
-         *     or PROCESSING. Deleting again has no effect.
+         *     or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant is on legal hold.
          */
         delete: operations["deleteAdminRecording"];
         options?: never;
@@ -856,6 +1054,7 @@ export interface paths {
         /**
          * Get the stream activity report
          * @description Broadcasts, minutes and peaks by day over all tenants. A broadcast that runs past midnight counts its minutes on both days.
+         *     `streams`, `tenants` and the peaks of today are those of the hours that ended at least 10 minutes ago.
          */
         get: operations["getAdminStreamActivityReport"];
         put?: never;
@@ -895,7 +1094,7 @@ export interface paths {
         };
         /**
          * Get the tenants with the most viewing
-         * @description Ranked by minutes watched in the last 30 days. Tenants without any are not listed.
+         * @description Ranked by minutes watched in the last 30 days (UTC), today included. Tenants without any are not listed.
          */
         get: operations["getAdminTopTenantsReport"];
         put?: never;
@@ -937,7 +1136,9 @@ export interface paths {
         /**
          * List the platform's settings
          * @description Lists the settings for how the platform presents itself and treats tenants. Only settings that the servers use are
-         *     listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total. The settings for the
+         *     listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total, `security.adminNetworks` are the
+         *     networks from which admins may call, `signup.open` is whether new tenants can sign up, `support.mailTo` is the address that gets the mails
+         *     about tickets, and `support.ticketMails` whether tickets are mailed. The settings for the
          *     servers' behaviour are in the system settings; no key is in both lists.
          */
         get: operations["listAdminSettings"];
@@ -959,13 +1160,18 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get one of the platform's settings
+         * @description 404 `not_found` for a key that isn't listed.
+         */
+        get: operations["getAdminSetting"];
         /**
          * Change one of the platform's settings
          * @description Takes effect on every server within 5 seconds, for later actions only: an order keeps the fee with which it was created.
          *     Setting the same value again has no effect. After you set the default value, the setting follows its default again.
          *     Audited with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting
-         *     doesn't accept; the message names the accepted values.
+         *     doesn't accept; the message names the accepted values. 409 `conflict` for `security.adminNetworks` without the caller's own
+         *     address, which the message names.
          */
         put: operations["updateAdminSetting"];
         post?: never;
@@ -1010,7 +1216,8 @@ export interface paths {
          * Inspect a stream
          * @description Returns tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
          *     hour with a point every 10 seconds. While the stream is off air, `tracks` and `outputs` are empty, and the history is
-         *     that of its last hour on air, kept for 24 hours. The media itself is never shown. 404 `not_found` for an unknown id.
+         *     that of its last hour on air, kept for 24 hours. The values of another server's stream are up to 10 seconds old (`at`).
+         *     Media on SRS media servers isn't measured. The media itself is never shown. 404 `not_found` for an unknown id.
          */
         get: operations["getAdminStreamInspection"];
         put?: never;
@@ -1031,7 +1238,8 @@ export interface paths {
         /**
          * List stream keys
          * @description Lists the keys of all tenants, newest first. They are masked: no admin operation returns a whole key. `q` searches the
-         *     names and ids of streams and tenants, and the last 4 characters of keys.
+         *     names and ids of streams and tenants, and the last 4 characters of keys, whose case matters. Streams are searched from 3
+         *     characters on. A search finds the newest 1,000 matches, and `total` counts no more. A stream keeps its newest 100 keys.
          */
         get: operations["listAdminStreamKeys"];
         put?: never;
@@ -1057,8 +1265,8 @@ export interface paths {
         /**
          * Revoke a stream key
          * @description Publishing with the key is refused. If an encoder is publishing with it, its connection is closed and the broadcast
-         *     ends. The tenant gets a new key by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer
-         *     ACTIVE.
+         *     ends, with `stream.ended` (`reason` `stopped`). An encoder that began with an older key stays. The tenant gets a new key
+         *     by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer ACTIVE.
          */
         post: operations["revokeStreamKey"];
         delete?: never;
@@ -1147,7 +1355,9 @@ export interface paths {
          * Stop a stream
          * @description Closes the publisher's connection, marks the stream ENDED, and refuses its key for 300 seconds, so that an encoder can't
          *     reconnect automatically. Playback ends at once, restreams and recordings end with the stream, and `stream.ended` is
-         *     sent. Audited with the reason. 409 `conflict` for a stream that is neither LIVE nor RECONNECTING.
+         *     sent. Audited with the reason. An encoder that is connected but not playable yet is disconnected too; its stream keeps
+         *     its status. A connection to an SRS media server is closed if the server has its API's address (`SRS_API_URL`).
+         *     409 `conflict` for a stream that is neither LIVE nor RECONNECTING and has no publisher.
          */
         post: operations["forceStopStream"];
         delete?: never;
@@ -1304,8 +1514,9 @@ export interface paths {
         };
         /**
          * Get the health of the servers
-         * @description Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push providers,
-         *     each for at most 2 seconds, and lists the servers of this platform. Answers 200 even if something fails: `status` is
+         * @description Checks the database, the cache, the SFU, ingest, storage, the disk, the queue and its workers, mail and the payment processor,
+         *     each for at most 2 seconds, and lists the servers of this platform. The check `workers` fails while a job has been due for more than
+         *     5 minutes. Answers 200 even if something fails: `status` is
          *     failing if any check or node is failing. Results are at most 5 seconds old.
          */
         get: operations["getAdminSystemHealth"];
@@ -1326,8 +1537,8 @@ export interface paths {
         };
         /**
          * List the servers' settings
-         * @description Lists the settings for the servers' behaviour: retry schedules, timeouts, lifetimes of tokens, rate limits. Settings
-         *     that are fixed when a server starts, such as secrets, are not listed.
+         * @description Lists the settings for the servers' behaviour, such as how long entries are kept. Only settings that the servers use are
+         *     listed. Settings that are fixed when a server starts, such as secrets, are not listed.
          */
         get: operations["listAdminSystemSettings"];
         put?: never;
@@ -1348,10 +1559,14 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get one of the servers' settings
+         * @description 404 `not_found` for a key that isn't listed.
+         */
+        get: operations["getAdminSystemSetting"];
         /**
          * Change one of the servers' settings
-         * @description Takes effect on every server within 10 seconds, without a restart. Setting the same value again has no effect. Audited
+         * @description Takes effect on every server within 5 seconds, without a restart. Setting the same value again has no effect. Audited
          *     with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting doesn't
          *     accept; the message names the accepted values.
          */
@@ -1400,6 +1615,40 @@ export interface paths {
         get: operations["getTenantDetail"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/tenants/{id}/impersonate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Impersonate a user of a tenant
+         * @description Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
+         *     tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
+         *     role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
+         *     change made with it, with the user as the actor and the admin as `impersonatorId`.
+         *
+         *     The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
+         *     which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
+         *     announcements; move money or change the tenant's plan:
+         *     403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
+         *     from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
+         *     removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+         *     409 `conflict` if the user isn't ACTIVE.
+         */
+        post: operations["impersonateTenant"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1535,6 +1784,60 @@ export interface paths {
         patch: operations["updateAdminTicket"];
         trace?: never;
     };
+    "/v1/admin/tickets/{id}/attachments": {
+        parameters: {
+            query: {
+                /** @description The file's name, up to 200 characters, without slashes and control characters. */
+                name: components["parameters"]["AttachmentName"];
+            };
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a file for an answer
+         * @description Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of an answer or a note on this ticket within 24 hours; otherwise
+         *     the file is deleted. Only the admin who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429
+         *     `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours. 503 `disk_full` if the storage has no
+         *     space left.
+         */
+        post: operations["createAdminTicketAttachment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/tickets/{id}/attachments/{attachmentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The id of the file. */
+                attachmentId: components["parameters"]["AttachmentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Download a file of a ticket
+         * @description The file is as the tenant sent it, so open it with care. 404 `not_found` for an unknown id.
+         */
+        get: operations["getAdminTicketAttachment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/tickets/{id}/reply": {
         parameters: {
             query?: never;
@@ -1596,7 +1899,8 @@ export interface paths {
         /**
          * Delete a user
          * @description Revokes the user's tokens at once, and the e-mail address can be used again. API keys that the user created stay valid,
-         *     and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant.
+         *     and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant. 409 `legal_hold` if
+         *     the tenant is on legal hold.
          */
         delete: operations["deleteUser"];
         options?: never;
@@ -1677,6 +1981,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/users/{id}/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Disable a user's second factor
+         * @description For a user who has lost the app and the recovery codes, such as a tenant's only OWNER, or whose account was taken over. Make
+         *     sure who asks. The user's tokens are revoked at once, and the user gets a mail. 409 `conflict` if the user has no second
+         *     factor, or hasn't accepted the invitation.
+         */
+        delete: operations["disableUserTotp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/webhooks/deliveries/{id}/retry": {
         parameters: {
             query?: never;
@@ -1733,7 +2062,7 @@ export interface paths {
         };
         /**
          * List an endpoint's deliveries
-         * @description Lists deliveries newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
+         * @description Lists the newest 10,000 deliveries, newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
          */
         get: operations["listAdminWebhookDeliveries"];
         put?: never;
@@ -1787,6 +2116,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/auth/console/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log in to the console
+         * @description The console at `/console` uses it. It does what `login` does, with the same body, limits and refusals. The answer has no
+         *     token: the token is in the cookie `showfloor_console`, which scripts can't read (`HttpOnly`, `SameSite=Strict`,
+         *     `Path=/v1`, and `Secure` if the server's public address is https). The cookie expires with the token.
+         *
+         *     A request below /v1 without an `Authorization` header may send the cookie instead, together with the header
+         *     `X-Showfloor-Console: 1`. The cookie is ignored without this header, and in requests that a browser marks as coming from
+         *     another site. Programs use `login` or an API key.
+         */
+        post: operations["loginConsole"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/console/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log out of the console
+         * @description Ends the login of the cookie `showfloor_console`, so that its token is refused from now on, and deletes the cookie in this
+         *     browser. The answer is the same without a cookie, and with one that isn't valid.
+         */
+        post: operations["logoutConsole"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/auth/forgot-password": {
         parameters: {
             query?: never;
@@ -1823,6 +2199,9 @@ export interface paths {
          * @description A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
          *     suspended tenant get 403 `tenant_suspended`.
          *
+         *     With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
+         *     code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+         *
          *     Each of these is a 429 `rate_limited`, with `Retry-After`:
          *
          *     - Too many attempts for one e-mail address from one network (IPv6: /64).
@@ -1847,7 +2226,8 @@ export interface paths {
         };
         /**
          * Get the current user
-         * @description Returns the user if the token is valid. `getIdentity` does the same for API keys too.
+         * @description Returns the user if the token is valid. `getIdentity` does the same for API keys too. `impersonation` is there if an admin of
+         *     the platform acts as the user.
          */
         get: operations["getCurrentUser"];
         put?: never;
@@ -1870,7 +2250,7 @@ export interface paths {
         /**
          * Sign up a tenant
          * @description Creates the tenant with a trial and its first user, an OWNER, and logs that user in. 409 `conflict` if the e-mail is
-         *     already used.
+         *     already used. 403 `signup_closed` while the platform's setting `signup.open` is false.
          */
         post: operations["register"];
         delete?: never;
@@ -1894,7 +2274,8 @@ export interface paths {
          *     At most once per 30 seconds and e-mail: 429 `rate_limited` before that, with the seconds to wait in `Retry-After`.
          *     Answer and limit are the same whether or not there is a form for the e-mail. Beyond 20 sign-up mails an hour to one
          *     address the answer is the same, but no mail is sent. Beyond 5 from one network the answer is a 429. 503
-         *     `mail_unavailable` if the server can't send mail.
+         *     `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting `signup.open`
+         *     is false.
          */
         post: operations["resendCode"];
         delete?: never;
@@ -1940,7 +2321,8 @@ export interface paths {
          *     e-mail replaces the previous form and its code. The answer is the same, after the same work, whether or not the e-mail
          *     is already used. If it is, the mail says so and has no code. At most 5 sign-up mails an hour are sent to one address for
          *     requests from one network, and 20 in all; 429 `rate_limited` beyond that. Beyond the 20 the stored form is deleted too.
-         *     503 `mail_unavailable` if the server can't send mail.
+         *     503 `mail_unavailable` if the server can't send mail. 403 `signup_closed` while the platform's setting
+         *     `signup.open` is false.
          */
         post: operations["sendCode"];
         delete?: never;
@@ -1963,7 +2345,8 @@ export interface paths {
          * @description Creates the tenant with a trial and its first user, an OWNER, from the form that `sendCode` stored, and logs that user
          *     in. 400 `invalid_code` for a wrong code, a used code, and an e-mail without a form. The fifth wrong code makes the form
          *     invalid. 400 `code_expired` for the right code after the form's 15 minutes. 409 `conflict` if another user has
-         *     registered with the e-mail in the meantime.
+         *     registered with the e-mail in the meantime. 403 `signup_closed` while the platform's setting `signup.open` is
+         *     false.
          */
         post: operations["verifyAndRegister"];
         delete?: never;
@@ -2154,7 +2537,8 @@ export interface paths {
         };
         /**
          * Get the caller's identity
-         * @description Returns the tenant of the token or key, and what the caller may do. No scope is needed.
+         * @description Returns the tenant of the token or key, and what the caller may do. `impersonation` is there if an admin of the platform acts
+         *     with the token. No scope is needed.
          */
         get: operations["getIdentity"];
         put?: never;
@@ -2181,6 +2565,51 @@ export interface paths {
         get: operations["getAnalytics"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/announcements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the platform's announcements
+         * @description Lists the announcements for the tenant's plan that are published, have not expired and were not dismissed by the calling user.
+         *     There are at most 100.
+         */
+        get: operations["listMyAnnouncements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/announcements/{id}/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Dismiss an announcement
+         * @description The calling user doesn't see the announcement any more. Dismissing it again has no effect. 404 `not_found` for an announcement
+         *     that the tenant doesn't see.
+         */
+        post: operations["dismissAnnouncement"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2236,6 +2665,28 @@ export interface paths {
          *     404 `not_found`.
          */
         delete: operations["revokeApiKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the tenant's audit log
+         * @description Lists the changes of this tenant, newest first. An entry must match all given filters. Only users with the role OWNER or ADMIN can read
+         *     it, API keys can't. Changes by the platform's admins have the actorType `admin` without the admin's id, address, reason and values. With a filter,
+         *     a page looks at 20,000 entries at most: it may have fewer entries than `limit`, or none, and still a `Link` to the next page.
+         */
+        get: operations["listTenantAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2680,7 +3131,7 @@ export interface paths {
         /**
          * Change your own password
          * @description Revokes all tokens of the user at once, including the token of this call. The answer has a new token. The user gets a
-         *     mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `forbidden` for an admin who impersonates
+         *     mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `impersonated` for an admin who impersonates
          *     the user. No scope is needed.
          */
         post: operations["changePassword"];
@@ -2900,7 +3351,7 @@ export interface paths {
          * Delete a message
          * @description The message stays in the history as `redacted`, without its text. Sends `chat.message.deleted`. A participant token may
          *     delete its own user's messages; a host's or cohost's token may delete any message in its room. Deleting again has no
-         *     effect.
+         *     effect. 409 `legal_hold` if the tenant is on legal hold.
          */
         delete: operations["deleteChannelMessage"];
         options?: never;
@@ -2909,7 +3360,7 @@ export interface paths {
          * Edit a message
          * @description Sends `chat.message.edited`. With a participant token only the user's own messages can be edited, and only while the
          *     user may write; otherwise 403 as for sending a message. 409 `conflict` if the message is deleted; with a participant
-         *     token also if the session is over.
+         *     token also if the session is over. 409 `legal_hold` if the tenant is on legal hold.
          */
         patch: operations["editChannelMessage"];
         trace?: never;
@@ -3778,7 +4229,8 @@ export interface paths {
          * Delete a recording
          * @description The server refuses the recording's playback within 10 seconds, and removes its files. Caches and CDNs may keep
          *     files for up to a day. This can't be undone. 409 `conflict` for a recording under
-         *     legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect.
+         *     legal hold or one that is RECORDING or PROCESSING. Deleting again has no effect. 409 `legal_hold` if the tenant
+         *     is on legal hold.
          */
         delete: operations["deleteRecording"];
         options?: never;
@@ -3894,14 +4346,16 @@ export interface paths {
          *     beyond the recording's end are never shown. 400 `invalid_input` for a file that isn't WebVTT; the message names the line.
          *
          *     409 `conflict` unless the recording is READY, for a recording of an outside recorder, for the name of another language's
-         *     track, and beyond 50 text tracks.
+         *     track, and beyond 50 text tracks. 409 `legal_hold` for another text of an existing track if the tenant is on
+         *     legal hold.
          */
         put: operations["putRecordingTextTrack"];
         post?: never;
         /**
          * Delete a recording's text track
          * @description A playlist that is loaded 70 seconds later or more no longer has the track. Its files are removed a day later, so viewers
-         *     who watch with it are not interrupted. 404 `not_found` if there is no track of that language.
+         *     who watch with it are not interrupted. 404 `not_found` if there is no track of that language. 409 `legal_hold`
+         *     if the tenant is on legal hold.
          */
         delete: operations["deleteRecordingTextTrack"];
         options?: never;
@@ -4115,7 +4569,7 @@ export interface paths {
         /**
          * Remove a restream target
          * @description Ends the target's pending and live routes in every stream, and deletes its address. The streams and their other targets
-         *     continue.
+         *     continue. 409 `legal_hold` if the tenant is on legal hold.
          */
         delete: operations["deleteRestreamTarget"];
         options?: never;
@@ -4155,6 +4609,129 @@ export interface paths {
          *     that is private or can't be read; change it first. 503 `media_unavailable` from a server that can't connect to targets.
          */
         post: operations["testRestreamTarget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/security/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your logins
+         * @description Lists the logins whose tokens are valid, newest first: 50 at most. A further login ends the oldest one. No scope is needed.
+         */
+        get: operations["listSignIns"];
+        put?: never;
+        post?: never;
+        /**
+         * End all your other logins
+         * @description Ends all logins but the one of this call. Their tokens are refused with 401 `token_revoked` within 2 seconds on every server.
+         *     No scope is needed.
+         */
+        delete: operations["endOtherSignIns"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/security/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End one of your logins
+         * @description Its token is refused with 401 `token_revoked` within 2 seconds on every server. The login of this call can be ended too; this
+         *     logs you out. 404 `not_found` if you have no such login. No scope is needed.
+         */
+        delete: operations["endSignIn"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/security/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of your second factor
+         * @description Returns whether your logins need a code, and how many recovery codes are left. No scope is needed.
+         */
+        get: operations["getTotp"];
+        put?: never;
+        /**
+         * Begin to enable a second factor
+         * @description Creates the secret for an authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 seconds). Logins need a code only after
+         *     `confirmTotp`, within 15 minutes. Calling this again replaces the secret. 400 `wrong_password` if the
+         *     password is wrong. 409 `conflict` if a second factor is enabled already. No scope is needed.
+         */
+        post: operations["beginTotp"];
+        /**
+         * Disable your second factor
+         * @description Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
+         *     code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
+         *     second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+         */
+        delete: operations["disableTotp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/security/totp/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable the second factor with its first code
+         * @description From now on each login needs a code. Returns 10 recovery codes, each for one login without the app, and mails a notice. 400
+         *     `wrong_code` if the code is wrong. 409 `conflict` if the secret has expired or a second factor is enabled already. 429
+         *     `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+         */
+        post: operations["confirmTotp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/security/totp/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace your recovery codes
+         * @description Returns 10 new recovery codes. The previous ones become invalid. Errors are those of `disableTotp`. No scope is needed.
+         */
+        post: operations["renewRecoveryCodes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5475,7 +6052,7 @@ export interface paths {
          * Remove a team member
          * @description The user's tokens and an open invitation become invalid at once, and the e-mail can be used again. API keys stay valid:
          *     they belong to the tenant. 403 `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` for the
-         *     last active OWNER.
+         *     last active OWNER. 409 `legal_hold` if the tenant is on legal hold.
          */
         delete: operations["removeTeamMember"];
         options?: never;
@@ -5507,6 +6084,31 @@ export interface paths {
         patch: operations["changeTeamMemberRole"];
         trace?: never;
     };
+    "/v1/me/team/{id}/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Disable a member's second factor
+         * @description For a colleague who has lost the app and the recovery codes. Revokes the member's tokens at once, and mails a notice. 403
+         *     `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` if the member has no second factor, and for
+         *     the caller itself: use `disableTotp`.
+         */
+        delete: operations["disableTeamMemberTotp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/tenant": {
         parameters: {
             query?: never;
@@ -5529,6 +6131,153 @@ export interface paths {
          * @description Fields that are absent don't change. A tenant can't change its own plan or status.
          */
         patch: operations["updateTenant"];
+        trace?: never;
+    };
+    "/v1/me/ticket-attachments": {
+        parameters: {
+            query: {
+                /** @description The file's name, up to 200 characters, without slashes and control characters. */
+                name: components["parameters"]["AttachmentName"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a file for a ticket
+         * @description Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
+         *     deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
+         *     200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+         *     files have 2 GiB together. 503 `disk_full` if the storage has no space left.
+         */
+        post: operations["createTicketAttachment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/tickets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tenant's tickets
+         * @description Lists the tickets of all of the tenant's users.
+         */
+        get: operations["listTickets"];
+        put?: never;
+        /**
+         * Ask the platform's support
+         * @description Creates an OPEN ticket with its first message. The support gets a mail. The answers are mailed to the user who created the
+         *     ticket. 409 `conflict` while 20 tickets are OPEN or PENDING: close one of them first. 429 `rate_limited` beyond 50 new tickets in
+         *     24 hours.
+         */
+        post: operations["createTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/tickets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a ticket with its messages
+         * @description 404 `not_found` for an unknown id.
+         */
+        get: operations["getTicket"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/tickets/{id}/attachments/{attachmentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The id of the file. */
+                attachmentId: components["parameters"]["AttachmentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Download a file of a ticket
+         * @description 404 `not_found` for an unknown id.
+         */
+        get: operations["getTicketAttachment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/tickets/{id}/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Close a ticket
+         * @description The ticket becomes CLOSED and takes no more messages. Closing it again has no effect.
+         */
+        post: operations["closeTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/tickets/{id}/reply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a message to a ticket
+         * @description The ticket becomes OPEN, and the support gets a mail. 409 `conflict` for a CLOSED ticket, and beyond 500 messages: create a new
+         *     ticket then.
+         */
+        post: operations["addTicketMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/me/transcodes/{id}": {
@@ -5715,7 +6464,7 @@ export interface paths {
          * Delete a capture URL
          * @description Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
          *     answers 200, also methods that are not listed: TRACE, which some generators refuse, and methods that HTTP doesn't define.
-         *     A second call within 7 days has no effect.
+         *     A second call within 7 days has no effect. 409 `legal_hold` if the tenant is on legal hold.
          */
         delete: operations["deleteCaptureUrl"];
         /**
@@ -5822,7 +6571,8 @@ export interface paths {
         post?: never;
         /**
          * Remove a webhook endpoint
-         * @description Removes the endpoint. Deliveries that are still due are not made.
+         * @description Removes the endpoint. Deliveries that are still due are not made. 409 `legal_hold` if the tenant is on legal
+         *     hold.
          */
         delete: operations["deleteWebhook"];
         options?: never;
@@ -5977,7 +6727,8 @@ export interface paths {
          * Receive what happens in rooms in real time
          * @description A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go work
          *     unchanged. The credential is the `token` of the connect command, because browsers can't send a header here. It is a
-         *     participant token, a tenant user's JWT, or an API key with `chat:read`.
+         *     participant token, a tenant user's JWT, or an API key with `chat:read` (rooms) or `webhooks:read` (events). Without a
+         *     token, the server takes the console's cookie from pages of its own origin, and ignores it from all others.
          *
          *     **Credentials.** A bad credential gets an error of the protocol: code 109 (expired) or 3500 (invalid). A connection
          *     whose credential lacks the permission is disconnected with 3507, one of a suspended tenant with 4502. Credentials are
@@ -5999,12 +6750,17 @@ export interface paths {
          *
          *     The data of each publication is a RealtimePublication.
          *
+         *     **Events.** A tenant's credential with `webhooks:read` may subscribe to `tenant:<id>`, with the id of its tenant. Each event
+         *     is published there right after it is stored, except test events of endpoints. The data is the body of the event's webhooks
+         *     (WebhookEvent, as in `/openapi-webhooks.yaml`), and the publication's tag `eventId` is the event's id. Publications may be lost: use webhooks or listEvents for
+         *     what must arrive. The data of the answer to the connect command has the `tenantId`. After a reconnect with `recovered` false, continue with listEvents.
+         *
          *     **Presence.** Clients may request the presence of a room to which they are subscribed. With the flag `join_leave` they
          *     receive joins and leaves. Presence has participants only, with `userId`, `displayName` and `role` as channel info. A
          *     tenant's own connections are not shown. Rooms with more than 500 connections provide only the presence stats.
          *
          *     **Recovery.** A client that reconnects within 30 seconds receives the publications that it missed, in order. If these
-         *     are more than 2,000 publications or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
+         *     are more than 2,000 publications (500 events) or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
          *     that is too slow is disconnected, and recovers in the same way.
          *
          *     **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
@@ -6312,6 +7068,15 @@ export interface components {
              */
             trialsEndingSoon: number;
             yearlyRecurring: components["schemas"]["CurrencyAmounts"];
+        };
+        /** @description The admin who logged in to the admin console. The token is in the cookie. */
+        AdminConsoleLogin: {
+            admin: components["schemas"]["Administrator"];
+            /**
+             * Format: date-time
+             * @description When the cookie and its token expire.
+             */
+            expiresAt: string;
         };
         /** @description An invoice for a tenant's plan, or for usage above the included one. */
         AdminInvoice: {
@@ -6641,6 +7406,14 @@ export interface components {
             /** @example Launch */
             name: string;
             /**
+             * @description The URL of a JPEG picture of the stream, at most 640 pixels wide; null off air. It shows the newest key frame, and is made again at
+             *     most every 10 seconds. The URL expires in 5 to 10 minutes, and needs no login. It opens no video, and
+             *     neither viewers nor the tenant's usage count it. It answers 404 while there is no picture that can be shown, such as while the encoder
+             *     reconnects or for sound only, and 503 while the server is decoding too many pictures.
+             * @example http://localhost:8080/live/c3RyXzAx.../thumbnail.jpg
+             */
+            pictureUrl: string | null;
+            /**
              * @description The project that the stream belongs to.
              * @example launch-2026
              */
@@ -6712,7 +7485,7 @@ export interface components {
             last4: string;
             /**
              * Format: date-time
-             * @description When the key was last used to publish; null if never.
+             * @description When the key was last used to publish, up to a minute before the last time; null if never.
              */
             lastUsedAt: string | null;
             /**
@@ -6841,7 +7614,7 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description The number of deliveries of the endpoint.
+             * @description The number of deliveries of the endpoint that can be listed: the newest 10,000 at most.
              * @example 1
              */
             total: number;
@@ -6851,7 +7624,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             /**
-             * @description Deliveries of the last 24 hours.
+             * @description Deliveries of the last 24 hours; 10000 means 10,000 or more.
              * @example 61
              */
             deliveries: number;
@@ -6860,7 +7633,7 @@ export interface components {
             /** @description The events that are delivered; empty for all. */
             events: components["schemas"]["EventName"][];
             /**
-             * @description Deliveries of the last 24 hours that are retrying or failed.
+             * @description Deliveries of the last 24 hours that are retrying or failed; 10000 means 10,000 or more.
              * @example 1
              */
             failedDeliveries: number;
@@ -6873,7 +7646,7 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description When a delivery last succeeded; null if never.
+             * @description When one of the newest deliveries last succeeded; null if none is left.
              */
             lastSuccessAt: string | null;
             status: components["schemas"]["WebhookEndpointStatus"];
@@ -9196,12 +9969,37 @@ export interface components {
              */
             processorAccountId: string | null;
         };
+        /** @description The user who logged in to the console, and the user's tenant. The token is in the cookie. */
+        ConsoleLogin: {
+            /**
+             * Format: date-time
+             * @description When the cookie and its token expire.
+             */
+            expiresAt: string;
+            tenant: components["schemas"]["Tenant"];
+            user: components["schemas"]["User"];
+        };
+        /** @description A console's cookie was deleted. */
+        ConsoleLogout: {
+            /** @example true */
+            loggedOut: boolean;
+        };
         /** @description A user's login data. */
         CredentialsInput: {
             /** @example ada@acme.example */
             email: string;
             /** @example correct horse battery */
             password: string;
+            /**
+             * @description A recovery code in place of `totpCode`; case and hyphens are ignored.
+             * @example K7QD-2MXA-PLTE-95VS
+             */
+            recoveryCode?: string;
+            /**
+             * @description The code of the authenticator app, 6 digits; for a second factor.
+             * @example 492039
+             */
+            totpCode?: string;
         };
         /**
          * @description An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
@@ -9227,6 +10025,26 @@ export interface components {
          * @example usd
          */
         CurrencyInput: string;
+        /** @description The calling user. */
+        CurrentUser: {
+            /** Format: date-time */
+            createdAt: string;
+            /** @example ada@acme.example */
+            email: string;
+            /** @example user_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            impersonation?: components["schemas"]["ImpersonationState"];
+            /** Format: date-time */
+            lastLoginAt: string | null;
+            /** @example Ada Okafor */
+            name: string;
+            role: components["schemas"]["UserRole"];
+            status: components["schemas"]["UserStatus"];
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
         /** @description New tenants by day. */
         DashboardGrowth: {
             /** @description The last 30 days in UTC, oldest first, including today. */
@@ -9250,7 +10068,7 @@ export interface components {
              */
             at: string;
             /**
-             * @description Webhook deliveries that failed finally in the last 24 hours.
+             * @description Webhook deliveries of the events of the last 24 hours that have failed finally. A delivery is retried for about 28 hours by default, so most failures are counted in the webhook summary of an endpoint only.
              * @example 2
              */
             failedDeliveries: number;
@@ -9779,6 +10597,11 @@ export interface components {
              */
             email: string;
         };
+        /** @description The number of logins that were ended. */
+        EndedSignIns: {
+            /** @example 2 */
+            ended: number;
+        };
         /** @description The event's data, as in the schema `WebhookEvent`. */
         EventData: {
             [key: string]: unknown;
@@ -9787,7 +10610,7 @@ export interface components {
          * @description The event's name.
          * @enum {string}
          */
-        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "recording.assets.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed" | "subscription.updated" | "invoice.paid" | "invoice.payment_failed" | "usage.threshold" | "usage.spend_cap";
+        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "recording.assets.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed" | "subscription.updated" | "invoice.paid" | "invoice.payment_failed" | "usage.threshold" | "usage.spend_cap" | "ticket.replied" | "ticket.status_changed";
         /**
          * @description desc: newest first. asc: oldest first.
          * @default desc
@@ -9840,7 +10663,7 @@ export interface components {
             lastError: string | null;
             /**
              * Format: date-time
-             * @description When a delivery last succeeded; null if never.
+             * @description When one of the newest deliveries last succeeded; null if none is left.
              */
             lastSuccessAt: string | null;
             status: components["schemas"]["WebhookEndpointStatus"];
@@ -10022,6 +10845,7 @@ export interface components {
         Identity: {
             /** @description The API key's id; null if the call was made with a user's token. */
             apiKeyId: string | null;
+            impersonation?: components["schemas"]["ImpersonationState"];
             role: components["schemas"]["UserRole"];
             scopes: components["schemas"]["Scope"][];
             tenant: components["schemas"]["Tenant"];
@@ -10040,6 +10864,21 @@ export interface components {
             tenant: components["schemas"]["Tenant"];
             /** @description A tenant JWT, valid for 30 minutes. Its claim `act` names the admin. */
             token: string;
+        };
+        /** @description An admin of the platform acts with this token. */
+        ImpersonationState: {
+            /**
+             * Format: date-time
+             * @description When the token expires.
+             */
+            expiresAt: string;
+            /**
+             * @description The admin.
+             * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            impersonatorId: string;
+            /** @description Whether the token only reads, because the tenant is suspended. */
+            readOnly: boolean;
         };
         /** @description The answer that SRS treats as accepted. */
         IngestAck: {
@@ -10096,13 +10935,13 @@ export interface components {
         /** @description One output of the stream. */
         InspectedOutput: {
             /**
-             * @description Kilobits per second to all readers together.
+             * @description Kilobits per second to all readers together. For WEBRTC, it is the incoming bitrate times the players.
              * @example 850000
              */
             bitrateKbps: number;
             /**
              * Format: int64
-             * @description Frames that slow readers missed since the broadcast began.
+             * @description Video frames that slow readers missed since the broadcast began. For HLS and LL_HLS, the reader is the packager.
              * @example 0
              */
             droppedUnits: number;
@@ -12831,6 +13670,16 @@ export interface components {
         };
         /** @description Text tracks, by language. */
         RecordingTextTrackList: components["schemas"]["RecordingTextTrack"][];
+        /** @description New recovery codes. Only this answer contains them. */
+        RecoveryCodes: {
+            /**
+             * Format: date-time
+             * @description When the second factor was enabled.
+             */
+            enabledAt: string;
+            /** @description Each replaces a code of the app at one login. */
+            recoveryCodes: string[];
+        };
         /** @description A refund: completed, pending or failed. */
         Refund: {
             /**
@@ -13494,7 +14343,7 @@ export interface components {
          *     every `:write` except those of the tenant, its team and its billing. ADMINs and OWNERs have all scopes.
          * @enum {string}
          */
-        Scope: "account:read" | "tenant:write" | "team:read" | "team:write" | "streams:read" | "streams:write" | "recordings:read" | "recordings:write" | "chat:read" | "chat:write" | "sessions:read" | "sessions:write" | "catalog:read" | "catalog:write" | "commerce:read" | "commerce:write" | "restream:read" | "restream:write" | "push:read" | "push:write" | "keys:read" | "keys:write" | "webhooks:read" | "webhooks:write" | "billing:read" | "billing:write";
+        Scope: "account:read" | "tenant:write" | "team:read" | "team:write" | "streams:read" | "streams:write" | "recordings:read" | "recordings:write" | "chat:read" | "chat:write" | "sessions:read" | "sessions:write" | "catalog:read" | "catalog:write" | "commerce:read" | "commerce:write" | "restream:read" | "restream:write" | "push:read" | "push:write" | "keys:read" | "keys:write" | "webhooks:read" | "webhooks:write" | "billing:read" | "billing:write" | "support:read" | "support:write";
         /** @description A room for participants: a conference, a webinar, an interactive livestream or a call. */
         Session: {
             /**
@@ -15049,6 +15898,34 @@ export interface components {
              */
             streamKey: string;
         };
+        /** @description A login, which ends with its token. */
+        SignIn: {
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Whether this call was made with it. */
+            current: boolean;
+            /** Format: date-time */
+            expiresAt: string;
+            /** @example jti_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * @description The address that logged in.
+             * @example 192.0.2.7
+             */
+            ip: string;
+            /**
+             * Format: date-time
+             * @description When its token was last used, exact to 5 minutes.
+             */
+            lastSeenAt: string;
+            /**
+             * @description The `User-Agent` of the login, cut to 200 characters; empty if there was none.
+             * @example Mozilla/5.0
+             */
+            userAgent: string;
+        };
+        /** @description Logins, newest first. */
+        SignInList: components["schemas"]["SignIn"][];
         /** @description How much a tenant may be charged in a period for usage above the included one. */
         SpendCap: {
             /**
@@ -15679,7 +16556,7 @@ export interface components {
              */
             liveAt: string | null;
             /**
-             * @description The server that has the connection.
+             * @description The server that has the connection; the media server's id for one to an SRS media server.
              * @example node_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             node: string;
@@ -15840,6 +16717,111 @@ export interface components {
              */
             tldr: string;
         };
+        /** @description One message of a ticket. Show the text as plain text, never as HTML. */
+        SupportMessage: {
+            /** @description The files. */
+            attachments: components["schemas"]["TicketAttachment"][];
+            /**
+             * @description The tenant's user; null for the support and the server.
+             * @example user_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            authorId: string | null;
+            /**
+             * @description The user's name; Support for an admin.
+             * @example Ada Okafor
+             */
+            authorName: string;
+            authorType: components["schemas"]["TicketAuthorType"];
+            /**
+             * @description The text, without formatting.
+             * @example Since 08:00 UTC our encoder gets an error.
+             */
+            body: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @example tmsg_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+        };
+        /** @description A message to the support. */
+        SupportMessageInput: {
+            /** @description The ids of up to 10 files that the caller uploaded in the last 24 hours and that no message has. 400 `invalid_input` for others. */
+            attachmentIds?: string[];
+            /**
+             * @description Plain text; up to 20 000 characters.
+             * @example It works again. Thank you.
+             */
+            body: string;
+        };
+        /** @description A support request, as the tenant sees it. */
+        SupportTicket: {
+            /**
+             * Format: date-time
+             * @description When the ticket became CLOSED; null otherwise.
+             */
+            closedAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** @example tick_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * Format: date-time
+             * @description Time of the last message.
+             */
+            lastMessageAt: string;
+            /**
+             * @description The number of messages.
+             * @example 3
+             */
+            messageCount: number;
+            /**
+             * Format: int64
+             * @description The ticket's number. Mails use it too.
+             * @example 1042
+             */
+            number: number;
+            priority: components["schemas"]["TicketPriority"];
+            /**
+             * @description The user who asked; null after the user was deleted.
+             * @example user_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            requesterId: string | null;
+            /** @example Ada Okafor */
+            requesterName: string;
+            /**
+             * Format: date-time
+             * @description When the ticket became RESOLVED or CLOSED; null otherwise.
+             */
+            resolvedAt: string | null;
+            status: components["schemas"]["TicketStatus"];
+            /** @example Encoder is refused since this morning */
+            subject: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /** @description A ticket with its messages. */
+        SupportTicketDetail: {
+            /** @description The last 500 messages, oldest first. */
+            messages: components["schemas"]["SupportMessage"][];
+            ticket: components["schemas"]["SupportTicket"];
+        };
+        /** @description A new ticket. */
+        SupportTicketInput: {
+            /** @description The ids of up to 10 files that the caller uploaded in the last 24 hours and that no message has. 400 `invalid_input` for others. */
+            attachmentIds?: string[];
+            /**
+             * @description Plain text; up to 20 000 characters.
+             * @example Since 08:00 UTC our encoder gets an error.
+             */
+            body: string;
+            priority?: components["schemas"]["TicketPriority"];
+            /**
+             * @description Up to 200 characters.
+             * @example Encoder is refused since this morning
+             */
+            subject: string;
+        };
+        /** @description Tickets, newest first. */
+        SupportTicketList: components["schemas"]["SupportTicket"][];
         /** @description The reason for a suspension. */
         SuspensionInput: {
             /**
@@ -15855,7 +16837,7 @@ export interface components {
              * @description When the checks ran.
              */
             at: string;
-            /** @description One entry for each part: database, cache, SFU, ingest, storage, queue, mail, payment processor and push providers. */
+            /** @description One entry for each part: database, cache, SFU, ingest, storage, disk, queue, workers, mail and payment processor. */
             checks: components["schemas"]["ReadinessCheck"][];
             /** @description The servers that were seen in the last 24 hours, oldest first. */
             nodes: components["schemas"]["SystemNode"][];
@@ -16029,7 +17011,7 @@ export interface components {
             deliveries: number;
             /**
              * Format: date-time
-             * @description When the tenant was last active; null if never.
+             * @description When the tenant was last active in one of the areas; null if never in the last 400 days.
              */
             lastActiveAt: string | null;
             /**
@@ -16072,6 +17054,76 @@ export interface components {
              */
             total: number;
         };
+        /** @description News from the platform, as tenants see it. */
+        TenantAnnouncement: {
+            /**
+             * @description The text, in Markdown without HTML. Show HTML in it as text.
+             * @example Ingest is restarted on **Sunday at 03:00 UTC**. Encoders reconnect by themselves.
+             */
+            body: string;
+            /**
+             * Format: date-time
+             * @description When it disappears; null for never.
+             */
+            expiresAt: string | null;
+            /** @example ann_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /** Format: date-time */
+            publishedAt: string;
+            severity: components["schemas"]["AnnouncementSeverity"];
+            /** @example Maintenance on Sunday */
+            title: string;
+        };
+        /** @description Announcements, the latest first. */
+        TenantAnnouncementList: components["schemas"]["TenantAnnouncement"][];
+        /** @description A change in the tenant, with its actor, time and address. Entries are never changed. */
+        TenantAuditEntry: {
+            /**
+             * @description The action's name, such as `stream.rotate_key`.
+             * @example stream.rotate_key
+             */
+            action: string;
+            /**
+             * @description The id of the user, API key or participant; the component's name for the system; null for an admin.
+             * @example user_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            actorId: string | null;
+            actorType: components["schemas"]["AuditActorType"];
+            /** @description The entity after the change; null if it doesn't exist any more, and for admins. */
+            after: components["schemas"]["AuditView"] | null;
+            /** Format: date-time */
+            at: string;
+            /** @description The entity before the change; null if it didn't exist, and for admins. */
+            before: components["schemas"]["AuditView"] | null;
+            /**
+             * @description The kind of entity that was changed.
+             * @example stream
+             */
+            entity: string;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxd */
+            entityId: string;
+            /** @example aud_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * @description Whether an admin of the platform acted in the user's name.
+             * @example false
+             */
+            impersonated: boolean;
+            /**
+             * @description The client's address; null for the system and for admins.
+             * @example 192.0.2.7
+             */
+            ip: string | null;
+            /** @description The reason from the request; null if none was given. */
+            reason: string | null;
+            /**
+             * @description The id of the request that caused the change; null for the system and for admins.
+             * @example req_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            requestId: string | null;
+        };
+        /** @description A page of a tenant's audit log. */
+        TenantAuditEntryList: components["schemas"]["TenantAuditEntry"][];
         /** @description One tenant's bytes. */
         TenantBandwidth: {
             /**
@@ -16137,8 +17189,8 @@ export interface components {
         /** @description The change in the number of tenants. */
         TenantGrowthReport: {
             /**
-             * @description Cancellations in the whole period.
-             * @example 1
+             * @description Cancellations in the whole period. 0 in this version: no operation cancels a tenant.
+             * @example 0
              */
             cancelledTenants: number;
             /** @description One entry for each day in UTC, oldest first. */
@@ -16163,6 +17215,36 @@ export interface components {
              * @example 115
              */
             totalTenants: number;
+        };
+        /** @description A tenant token for an admin who acts as a user. */
+        TenantImpersonation: {
+            /** Format: date-time */
+            expiresAt: string;
+            /**
+             * @description The admin who is named in `act`.
+             * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            impersonatorId: string;
+            /** @description Whether the token only reads, because the tenant is suspended or cancelled. */
+            readOnly: boolean;
+            tenant: components["schemas"]["Tenant"];
+            /** @description A tenant JWT, valid for 30 minutes. Its claim `act` names the admin. */
+            token: string;
+            /** @description The user; null for a first-party app, which has none. */
+            user: components["schemas"]["User"] | null;
+        };
+        /** @description Why an admin acts as a tenant's user. */
+        TenantImpersonationInput: {
+            /**
+             * @description For the audit log; up to 500 characters.
+             * @example Ticket 4711
+             */
+            reason: string;
+            /**
+             * @description The user to act as; absent for the longest-standing active OWNER.
+             * @example user_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            userId?: string;
         };
         /** @description An invoice for the tenant's plan, or for usage above the included one. */
         TenantInvoice: {
@@ -16463,6 +17545,28 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /** @description A file of a ticket. */
+        TicketAttachment: {
+            /**
+             * @description The media type, guessed from the first bytes.
+             * @example text/plain; charset=utf-8
+             */
+            contentType: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @example tatt_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * @description The name that was given at the upload.
+             * @example obs.log
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @example 48213
+             */
+            sizeBytes: number;
+        };
         /**
          * @description TENANT: the tenant's user. ADMIN: an admin of the platform. SYSTEM: the server itself.
          * @enum {string}
@@ -16474,8 +17578,15 @@ export interface components {
             messages: components["schemas"]["TicketMessage"][];
             ticket: components["schemas"]["Ticket"];
         };
+        /**
+         * Format: binary
+         * @description The bytes of a file.
+         */
+        TicketFile: string;
         /** @description One message of a ticket. */
         TicketMessage: {
+            /** @description The files. */
+            attachments: components["schemas"]["TicketAttachment"][];
             /**
              * @description The user or admin; null for the server itself.
              * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -16539,8 +17650,47 @@ export interface components {
          * @enum {string}
          */
         TicketPriority: "LOW" | "NORMAL" | "HIGH" | "URGENT";
+        /** @description The support's answer to a ticket. */
+        TicketRepliedData: {
+            /**
+             * @description The answer's text, without formatting.
+             * @example The key was rotated yesterday. The new one is in the stream's settings.
+             */
+            body: string;
+            /** @example tmsg_01m18qg1mhf2bsz1fk6m8v4jxe */
+            messageId: string;
+            /**
+             * Format: int64
+             * @description The ticket's number.
+             * @example 1042
+             */
+            number: number;
+            status: components["schemas"]["TicketStatus"];
+            /** @example Encoder is refused since this morning */
+            subject: string;
+            /** @example tick_01m18qg1mhf2bsz1fk6m8v4jxe */
+            ticketId: string;
+        };
+        /** @description The platform's support answered a ticket. Internal notes have no event. */
+        TicketRepliedEvent: {
+            data: components["schemas"]["TicketRepliedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "ticket.replied";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description An answer to the tenant, or a note for admins. */
         TicketReplyInput: {
+            /** @description The ids of up to 10 files that the caller uploaded in the last 24 hours and that no message has. 400 `invalid_input` for others. */
+            attachmentIds?: string[];
             /**
              * @description Plain text; up to 20 000 characters.
              * @example The key was rotated yesterday. The new one is in the stream's settings.
@@ -16560,6 +17710,37 @@ export interface components {
          * @enum {string}
          */
         TicketStatus: "OPEN" | "PENDING" | "RESOLVED" | "CLOSED";
+        /** @description A ticket's status before and after the change. */
+        TicketStatusChangedData: {
+            /**
+             * Format: int64
+             * @description The ticket's number.
+             * @example 1042
+             */
+            number: number;
+            previousStatus: components["schemas"]["TicketStatus"];
+            status: components["schemas"]["TicketStatus"];
+            /** @example Encoder is refused since this morning */
+            subject: string;
+            /** @example tick_01m18qg1mhf2bsz1fk6m8v4jxe */
+            ticketId: string;
+        };
+        /** @description A ticket has another status, by an answer, a change of the support, or its tenant. */
+        TicketStatusChangedEvent: {
+            data: components["schemas"]["TicketStatusChangedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "ticket.status_changed";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
         /** @description The quality of the encoder's timestamps. */
         TimingStats: {
             /**
@@ -16632,6 +17813,62 @@ export interface components {
              * @description Time of the figures.
              */
             to: string;
+        };
+        /** @description The state of a second factor. */
+        Totp: {
+            /** @description Whether a login needs a code. */
+            enabled: boolean;
+            /**
+             * Format: date-time
+             * @description When it was enabled; null if it is not.
+             */
+            enabledAt: string | null;
+            /**
+             * @description Recovery codes that aren't used yet.
+             * @example 10
+             */
+            recoveryCodesLeft: number;
+        };
+        /** @description A code of the authenticator app. */
+        TotpCodeInput: {
+            /**
+             * @description 6 digits.
+             * @example 492039
+             */
+            code: string;
+        };
+        /** @description The current password, so that a stolen token isn't enough. */
+        TotpPasswordInput: {
+            /** @example correct horse battery */
+            password: string;
+        };
+        /** @description The current password, and a code. */
+        TotpProofInput: {
+            /**
+             * @description A code of the authenticator app, 6 digits, or a recovery code.
+             * @example 492039
+             */
+            code: string;
+            /** @example correct horse battery */
+            password: string;
+        };
+        /** @description The secret for an authenticator app. Only this answer contains it. */
+        TotpSetup: {
+            /**
+             * Format: date-time
+             * @description The time after which no code confirms it.
+             */
+            expiresAt: string;
+            /**
+             * @description The `otpauth:` URL with the secret; show it as a QR code.
+             * @example otpauth://totp/Showfloor:ada@acme.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Showfloor
+             */
+            otpauthUrl: string;
+            /**
+             * @description The secret in base32, to type into the app.
+             * @example JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP
+             */
+            secret: string;
         };
         /** @description A job that makes renditions of a recording. */
         Transcode: {
@@ -17259,7 +18496,7 @@ export interface components {
          * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
          *     unknown ones.
          */
-        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["RecordingAssetsReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"] | components["schemas"]["SubscriptionUpdatedEvent"] | components["schemas"]["InvoicePaidEvent"] | components["schemas"]["InvoicePaymentFailedEvent"] | components["schemas"]["UsageThresholdEvent"] | components["schemas"]["UsageSpendCapEvent"];
+        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["RecordingAssetsReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"] | components["schemas"]["SubscriptionUpdatedEvent"] | components["schemas"]["InvoicePaidEvent"] | components["schemas"]["InvoicePaymentFailedEvent"] | components["schemas"]["UsageThresholdEvent"] | components["schemas"]["UsageSpendCapEvent"] | components["schemas"]["TicketRepliedEvent"] | components["schemas"]["TicketStatusChangedEvent"];
         /** @description The result of a recovery. */
         WebhookRecovery: {
             /**
@@ -17312,7 +18549,7 @@ export interface components {
              */
             p95Ms: number | null;
             /**
-             * @description Attempts of the last 24 hours that got a 2xx, in percent with one decimal; null if there were no attempts.
+             * @description Attempts of this hour and the 24 before that got a 2xx, in percent with one decimal; null if there were no attempts.
              * @example 99.4
              */
             successPercent: number | null;
@@ -17330,6 +18567,7 @@ export interface components {
         /** @description The request could not be carried out; `code` says why. */
         Problem: {
             headers: {
+                ETag: components["headers"]["ETag"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -17341,6 +18579,8 @@ export interface components {
         };
     };
     parameters: {
+        /** @description The token of the login to end. */
+        AdminCookie: string;
         /** @description The number of days up to and including today (UTC), 30 by default, clamped to 1 to 365. 400 if it isn't a whole number. */
         AdminDays: string;
         /** @description The API key's id. */
@@ -17365,6 +18605,10 @@ export interface components {
         AdminStatus: string;
         /** @description Only entries of this tenant. */
         AdminTenantId: string;
+        /** @description The id of the file. */
+        AttachmentId: string;
+        /** @description The file's name, up to 200 characters, without slashes and control characters. */
+        AttachmentName: string;
         /** @description The auction's id. */
         AuctionId: string;
         /** @description The captured request's id. */
@@ -17373,6 +18617,10 @@ export interface components {
         CaptureToken: string;
         /** @description The maximum number of products. */
         CatalogLimit: number;
+        /** @description The token of the login to end. */
+        ConsoleCookie: string;
+        /** @description Forms and pages of other sites can't send this header, so they can't log a browser in or out. */
+        ConsoleHeader: "1";
         /** @description An opaque cursor from the `Link` header of the previous page. */
         Cursor: string;
         /** @description The resource's id. */
@@ -17383,6 +18631,11 @@ export interface components {
          *     introduction of this document, has the answers.
          */
         IdempotencyKey: string;
+        /**
+         * @description The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+         *     newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+         */
+        IfMatch: string;
         /** @description The maximum number of entries. */
         Limit: number;
         /** @description The message's id. */
@@ -17406,6 +18659,10 @@ export interface components {
     };
     requestBodies: never;
     headers: {
+        /** @description The cookie of the console, or the same cookie with an expiry in the past. */
+        ConsoleCookie: string;
+        /** @description The state's validator, for `If-Match`. */
+        ETag: string;
         /** @description The URL of the next page, as `<…>; rel="next"`; absent on the last page. */
         Link: string;
         /**
@@ -17422,6 +18679,7 @@ export interface components {
 }
 export type ActiveOnlyFlag = components['schemas']['ActiveOnlyFlag'];
 export type AdminBillingOverview = components['schemas']['AdminBillingOverview'];
+export type AdminConsoleLogin = components['schemas']['AdminConsoleLogin'];
 export type AdminInvoice = components['schemas']['AdminInvoice'];
 export type AdminInvoicePage = components['schemas']['AdminInvoicePage'];
 export type AdminLogin = components['schemas']['AdminLogin'];
@@ -17567,11 +18825,14 @@ export type ComplianceInput = components['schemas']['ComplianceInput'];
 export type ComplianceOverview = components['schemas']['ComplianceOverview'];
 export type ComplianceRecord = components['schemas']['ComplianceRecord'];
 export type ConnectStatus = components['schemas']['ConnectStatus'];
+export type ConsoleLogin = components['schemas']['ConsoleLogin'];
+export type ConsoleLogout = components['schemas']['ConsoleLogout'];
 export type CredentialsInput = components['schemas']['CredentialsInput'];
 export type Currency = components['schemas']['Currency'];
 export type CurrencyAmount = components['schemas']['CurrencyAmount'];
 export type CurrencyAmounts = components['schemas']['CurrencyAmounts'];
 export type CurrencyInput = components['schemas']['CurrencyInput'];
+export type CurrentUser = components['schemas']['CurrentUser'];
 export type DashboardGrowth = components['schemas']['DashboardGrowth'];
 export type DashboardKpis = components['schemas']['DashboardKpis'];
 export type DatabaseStats = components['schemas']['DatabaseStats'];
@@ -17594,6 +18855,7 @@ export type Dispute = components['schemas']['Dispute'];
 export type DisputeStatus = components['schemas']['DisputeStatus'];
 export type DvrCallback = components['schemas']['DvrCallback'];
 export type EmailInput = components['schemas']['EmailInput'];
+export type EndedSignIns = components['schemas']['EndedSignIns'];
 export type EventData = components['schemas']['EventData'];
 export type EventName = components['schemas']['EventName'];
 export type EventOrder = components['schemas']['EventOrder'];
@@ -17613,6 +18875,7 @@ export type HandInput = components['schemas']['HandInput'];
 export type Health = components['schemas']['Health'];
 export type Identity = components['schemas']['Identity'];
 export type Impersonation = components['schemas']['Impersonation'];
+export type ImpersonationState = components['schemas']['ImpersonationState'];
 export type IngestAck = components['schemas']['IngestAck'];
 export type IngestCallback = components['schemas']['IngestCallback'];
 export type IngestRefusal = components['schemas']['IngestRefusal'];
@@ -17774,6 +19037,7 @@ export type RecordingStatus = components['schemas']['RecordingStatus'];
 export type RecordingTextTrack = components['schemas']['RecordingTextTrack'];
 export type RecordingTextTrackInput = components['schemas']['RecordingTextTrackInput'];
 export type RecordingTextTrackList = components['schemas']['RecordingTextTrackList'];
+export type RecoveryCodes = components['schemas']['RecoveryCodes'];
 export type Refund = components['schemas']['Refund'];
 export type RefundInput = components['schemas']['RefundInput'];
 export type RefundSource = components['schemas']['RefundSource'];
@@ -17899,6 +19163,8 @@ export type ShowSale = components['schemas']['ShowSale'];
 export type ShowSaleList = components['schemas']['ShowSaleList'];
 export type ShowState = components['schemas']['ShowState'];
 export type ShowStreamKey = components['schemas']['ShowStreamKey'];
+export type SignIn = components['schemas']['SignIn'];
+export type SignInList = components['schemas']['SignInList'];
 export type SpendCap = components['schemas']['SpendCap'];
 export type SpendCapInput = components['schemas']['SpendCapInput'];
 export type Spending = components['schemas']['Spending'];
@@ -17945,6 +19211,12 @@ export type SubscriptionUpdatedEvent = components['schemas']['SubscriptionUpdate
 export type SummaryEngine = components['schemas']['SummaryEngine'];
 export type SummarySource = components['schemas']['SummarySource'];
 export type SummaryText = components['schemas']['SummaryText'];
+export type SupportMessage = components['schemas']['SupportMessage'];
+export type SupportMessageInput = components['schemas']['SupportMessageInput'];
+export type SupportTicket = components['schemas']['SupportTicket'];
+export type SupportTicketDetail = components['schemas']['SupportTicketDetail'];
+export type SupportTicketInput = components['schemas']['SupportTicketInput'];
+export type SupportTicketList = components['schemas']['SupportTicketList'];
 export type SuspensionInput = components['schemas']['SuspensionInput'];
 export type SystemHealth = components['schemas']['SystemHealth'];
 export type SystemNode = components['schemas']['SystemNode'];
@@ -17956,10 +19228,16 @@ export type TeamRolePatch = components['schemas']['TeamRolePatch'];
 export type Tenant = components['schemas']['Tenant'];
 export type TenantActivity = components['schemas']['TenantActivity'];
 export type TenantActivityPage = components['schemas']['TenantActivityPage'];
+export type TenantAnnouncement = components['schemas']['TenantAnnouncement'];
+export type TenantAnnouncementList = components['schemas']['TenantAnnouncementList'];
+export type TenantAuditEntry = components['schemas']['TenantAuditEntry'];
+export type TenantAuditEntryList = components['schemas']['TenantAuditEntryList'];
 export type TenantBandwidth = components['schemas']['TenantBandwidth'];
 export type TenantDetail = components['schemas']['TenantDetail'];
 export type TenantGrowthDay = components['schemas']['TenantGrowthDay'];
 export type TenantGrowthReport = components['schemas']['TenantGrowthReport'];
+export type TenantImpersonation = components['schemas']['TenantImpersonation'];
+export type TenantImpersonationInput = components['schemas']['TenantImpersonationInput'];
 export type TenantInvoice = components['schemas']['TenantInvoice'];
 export type TenantInvoiceList = components['schemas']['TenantInvoiceList'];
 export type TenantPage = components['schemas']['TenantPage'];
@@ -17973,17 +19251,28 @@ export type TenantSummary = components['schemas']['TenantSummary'];
 export type TenantUser = components['schemas']['TenantUser'];
 export type TextTrackKind = components['schemas']['TextTrackKind'];
 export type Ticket = components['schemas']['Ticket'];
+export type TicketAttachment = components['schemas']['TicketAttachment'];
 export type TicketAuthorType = components['schemas']['TicketAuthorType'];
 export type TicketDetail = components['schemas']['TicketDetail'];
+export type TicketFile = components['schemas']['TicketFile'];
 export type TicketMessage = components['schemas']['TicketMessage'];
 export type TicketPage = components['schemas']['TicketPage'];
 export type TicketPatch = components['schemas']['TicketPatch'];
 export type TicketPriority = components['schemas']['TicketPriority'];
+export type TicketRepliedData = components['schemas']['TicketRepliedData'];
+export type TicketRepliedEvent = components['schemas']['TicketRepliedEvent'];
 export type TicketReplyInput = components['schemas']['TicketReplyInput'];
 export type TicketStatus = components['schemas']['TicketStatus'];
+export type TicketStatusChangedData = components['schemas']['TicketStatusChangedData'];
+export type TicketStatusChangedEvent = components['schemas']['TicketStatusChangedEvent'];
 export type TimingStats = components['schemas']['TimingStats'];
 export type TopTenant = components['schemas']['TopTenant'];
 export type TopTenantsReport = components['schemas']['TopTenantsReport'];
+export type Totp = components['schemas']['Totp'];
+export type TotpCodeInput = components['schemas']['TotpCodeInput'];
+export type TotpPasswordInput = components['schemas']['TotpPasswordInput'];
+export type TotpProofInput = components['schemas']['TotpProofInput'];
+export type TotpSetup = components['schemas']['TotpSetup'];
 export type Transcode = components['schemas']['Transcode'];
 export type TranscodeContainer = components['schemas']['TranscodeContainer'];
 export type TranscodeInput = components['schemas']['TranscodeInput'];
@@ -18027,6 +19316,7 @@ export type WebhookRecoveryInput = components['schemas']['WebhookRecoveryInput']
 export type WebhookSummary = components['schemas']['WebhookSummary'];
 export type WebhookTestInput = components['schemas']['WebhookTestInput'];
 export type ResponseProblem = components['responses']['Problem'];
+export type ParameterAdminCookie = components['parameters']['AdminCookie'];
 export type ParameterAdminDays = components['parameters']['AdminDays'];
 export type ParameterAdminKeyId = components['parameters']['AdminKeyId'];
 export type ParameterAdminLimit = components['parameters']['AdminLimit'];
@@ -18036,13 +19326,18 @@ export type ParameterAdminSearch = components['parameters']['AdminSearch'];
 export type ParameterAdminSettingKey = components['parameters']['AdminSettingKey'];
 export type ParameterAdminStatus = components['parameters']['AdminStatus'];
 export type ParameterAdminTenantId = components['parameters']['AdminTenantId'];
+export type ParameterAttachmentId = components['parameters']['AttachmentId'];
+export type ParameterAttachmentName = components['parameters']['AttachmentName'];
 export type ParameterAuctionId = components['parameters']['AuctionId'];
 export type ParameterCaptureId = components['parameters']['CaptureId'];
 export type ParameterCaptureToken = components['parameters']['CaptureToken'];
 export type ParameterCatalogLimit = components['parameters']['CatalogLimit'];
+export type ParameterConsoleCookie = components['parameters']['ConsoleCookie'];
+export type ParameterConsoleHeader = components['parameters']['ConsoleHeader'];
 export type ParameterCursor = components['parameters']['Cursor'];
 export type ParameterId = components['parameters']['Id'];
 export type ParameterIdempotencyKey = components['parameters']['IdempotencyKey'];
+export type ParameterIfMatch = components['parameters']['IfMatch'];
 export type ParameterLimit = components['parameters']['Limit'];
 export type ParameterMessageId = components['parameters']['MessageId'];
 export type ParameterOrderId = components['parameters']['OrderId'];
@@ -18053,12 +19348,38 @@ export type ParameterReplayAfter = components['parameters']['ReplayAfter'];
 export type ParameterShowId = components['parameters']['ShowId'];
 export type ParameterStreamId = components['parameters']['StreamId'];
 export type ParameterTenantId = components['parameters']['TenantId'];
+export type HeaderConsoleCookie = components['headers']['ConsoleCookie'];
+export type HeaderETag = components['headers']['ETag'];
 export type HeaderLink = components['headers']['Link'];
 export type HeaderRateLimit = components['headers']['RateLimit'];
 export type HeaderRateLimitPolicy = components['headers']['RateLimitPolicy'];
 export type HeaderRetryAfter = components['headers']['RetryAfter'];
 export type $defs = Record<string, never>;
 export interface operations {
+    disableAdministratorTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The admin. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Administrator"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listAnnouncements: {
         parameters: {
             query?: {
@@ -18131,6 +19452,7 @@ export interface operations {
             /** @description The announcement. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18167,7 +19489,13 @@ export interface operations {
     updateAnnouncement: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+                 *     newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18183,6 +19511,7 @@ export interface operations {
             /** @description The announcement as it is now. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18223,7 +19552,8 @@ export interface operations {
                 tenantId?: components["parameters"]["AdminTenantId"];
                 /**
                  * @description Only actions of this user, API key, admin or component, by its id. An admin's id also finds the actions that the
-                 *     admin made by impersonation. An AuditActorType finds all actors of that type.
+                 *     admin made by impersonation. By an id, only the newest 10,000 matching entries are listed and counted. An AuditActorType
+                 *     finds all actors of that type, without this limit.
                  */
                 actor?: string;
                 /** @description Only this action. `tenant.*` finds all actions that begin with `tenant.`. */
@@ -18258,6 +19588,63 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    loginAdminConsole: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Forms and pages of other sites can't send this header, so they can't log a browser in or out. */
+                "X-Showfloor-Console": components["parameters"]["ConsoleHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CredentialsInput"];
+            };
+        };
+        responses: {
+            /** @description Logged in. */
+            201: {
+                headers: {
+                    "Set-Cookie": components["headers"]["ConsoleCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminConsoleLogin"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    logoutAdminConsole: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Forms and pages of other sites can't send this header, so they can't log a browser in or out. */
+                "X-Showfloor-Console": components["parameters"]["ConsoleHeader"];
+            };
+            path?: never;
+            cookie?: {
+                /** @description The token of the login to end. */
+                showfloor_admin?: components["parameters"]["AdminCookie"];
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cookie is deleted. */
+            201: {
+                headers: {
+                    "Set-Cookie": components["headers"]["ConsoleCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleLogout"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -18304,6 +19691,193 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Administrator"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAdminSignIns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The logins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endOtherAdminSignIns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The number of logins that were ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSignIns"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endAdminSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ended login. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignIn"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Totp"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    beginAdminTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpPasswordInput"];
+            };
+        };
+        responses: {
+            /** @description The secret. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TotpSetup"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    disableAdminTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpProofInput"];
+            };
+        };
+        responses: {
+            /** @description The state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Totp"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    confirmAdminTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpCodeInput"];
+            };
+        };
+        responses: {
+            /** @description The recovery codes. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    renewAdminRecoveryCodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpProofInput"];
+            };
+        };
+        responses: {
+            /** @description The recovery codes. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -18447,10 +20021,41 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    putAdminComplianceRecord: {
+    getAdminComplianceRecord: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                /** @description The tenant's id. */
+                tenantId: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComplianceRecord"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putAdminComplianceRecord: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+                 *     newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /** @description The tenant's id. */
                 tenantId: components["parameters"]["TenantId"];
@@ -18466,6 +20071,7 @@ export interface operations {
             /** @description The record. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18886,6 +20492,7 @@ export interface operations {
             /** @description The plan. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18898,7 +20505,13 @@ export interface operations {
     updateAdminPlan: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+                 *     newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -18914,6 +20527,7 @@ export interface operations {
             /** @description The plan as it is now. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19251,10 +20865,41 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    updateAdminSetting: {
+    getAdminSetting: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                /** @description The setting's key. */
+                key: components["parameters"]["AdminSettingKey"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The setting. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformSetting"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateAdminSetting: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+                 *     newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /** @description The setting's key. */
                 key: components["parameters"]["AdminSettingKey"];
@@ -19270,6 +20915,7 @@ export interface operations {
             /** @description The setting as it is now. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19514,7 +21160,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The stream, ENDED. */
+            /** @description The stream after the stop. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -19723,10 +21369,41 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    updateAdminSystemSetting: {
+    getAdminSystemSetting: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                /** @description The setting's key. */
+                key: components["parameters"]["AdminSettingKey"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The setting. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformSetting"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateAdminSystemSetting: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+                 *     newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /** @description The setting's key. */
                 key: components["parameters"]["AdminSettingKey"];
@@ -19742,6 +21419,7 @@ export interface operations {
             /** @description The setting as it is now. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19808,6 +21486,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TenantDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    impersonateTenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TenantImpersonationInput"];
+            };
+        };
+        responses: {
+            /** @description The token. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantImpersonation"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -19946,6 +21652,7 @@ export interface operations {
             /** @description The ticket. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19958,7 +21665,13 @@ export interface operations {
     updateAdminTicket: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the state that you have read. If the object has changed since, the answer is 412 `precondition_failed` with the
+                 *     newer state's `ETag`, and nothing changes. Absent or `*`: the change applies to any state.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /** @description The resource's id. */
                 id: components["parameters"]["Id"];
@@ -19974,10 +21687,71 @@ export interface operations {
             /** @description The ticket as it is now. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TicketDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createAdminTicketAttachment: {
+        parameters: {
+            query: {
+                /** @description The file's name, up to 200 characters, without slashes and control characters. */
+                name: components["parameters"]["AttachmentName"];
+            };
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /** @description The bytes of the file. */
+        requestBody: {
+            content: {
+                "application/octet-stream": components["schemas"]["TicketFile"];
+            };
+        };
+        responses: {
+            /** @description The file. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TicketAttachment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdminTicketAttachment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The id of the file. */
+                attachmentId: components["parameters"]["AttachmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. Save it; never show it as a page. */
+            200: {
+                headers: {
+                    /** @description attachment, with the name of the file. */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": components["schemas"]["TicketFile"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -20143,6 +21917,30 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    disableUserTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantUser"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     retryAdminWebhookDelivery: {
         parameters: {
             query?: never;
@@ -20282,6 +22080,63 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    loginConsole: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Forms and pages of other sites can't send this header, so they can't log a browser in or out. */
+                "X-Showfloor-Console": components["parameters"]["ConsoleHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CredentialsInput"];
+            };
+        };
+        responses: {
+            /** @description Logged in. */
+            201: {
+                headers: {
+                    "Set-Cookie": components["headers"]["ConsoleCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleLogin"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    logoutConsole: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Forms and pages of other sites can't send this header, so they can't log a browser in or out. */
+                "X-Showfloor-Console": components["parameters"]["ConsoleHeader"];
+            };
+            path?: never;
+            cookie?: {
+                /** @description The token of the login to end. */
+                showfloor_console?: components["parameters"]["ConsoleCookie"];
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cookie is deleted. */
+            201: {
+                headers: {
+                    "Set-Cookie": components["headers"]["ConsoleCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleLogout"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     forgotPassword: {
         parameters: {
             query?: never;
@@ -20347,7 +22202,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["CurrentUser"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -20761,6 +22616,58 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listMyAnnouncements: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The announcements, the latest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantAnnouncementList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    dismissAnnouncement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The announcement. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantAnnouncement"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listApiKeys: {
         parameters: {
             query?: {
@@ -20839,6 +22746,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listTenantAudit: {
+        parameters: {
+            query?: {
+                /** @description An opaque cursor from the `Link` header of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only actions of the user, API key, participant or component with this id, or of actors of this AuditActorType. */
+                actor?: string;
+                /** @description Only this action. `stream.*` finds all actions that begin with `stream.`. */
+                action?: string;
+                /** @description Only changes of this kind of entity, or of the entity with this id. */
+                entity?: string;
+                /** @description Only entries from this time on. */
+                from?: string;
+                /** @description Only entries before this time. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantAuditEntryList"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -23372,6 +25316,193 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listSignIns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The logins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endOtherSignIns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The number of logins that were ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSignIns"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ended login. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignIn"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Totp"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    beginTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpPasswordInput"];
+            };
+        };
+        responses: {
+            /** @description The secret. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TotpSetup"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    disableTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpProofInput"];
+            };
+        };
+        responses: {
+            /** @description The state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Totp"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    confirmTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpCodeInput"];
+            };
+        };
+        responses: {
+            /** @description The recovery codes. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    renewRecoveryCodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpProofInput"];
+            };
+        };
+        responses: {
+            /** @description The recovery codes. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listSessions: {
         parameters: {
             query?: {
@@ -25165,6 +27296,30 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    disableTeamMemberTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The member. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamMember"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getTenant: {
         parameters: {
             query?: never;
@@ -25206,6 +27361,212 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createTicketAttachment: {
+        parameters: {
+            query: {
+                /** @description The file's name, up to 200 characters, without slashes and control characters. */
+                name: components["parameters"]["AttachmentName"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The bytes of the file. */
+        requestBody: {
+            content: {
+                "application/octet-stream": components["schemas"]["TicketFile"];
+            };
+        };
+        responses: {
+            /** @description The file. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TicketAttachment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listTickets: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description An opaque cursor from the `Link` header of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tickets, newest first. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SupportTicketList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createTicket: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SupportTicketInput"];
+            };
+        };
+        responses: {
+            /** @description The ticket with its message. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SupportTicketDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getTicket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ticket. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SupportTicketDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getTicketAttachment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+                /** @description The id of the file. */
+                attachmentId: components["parameters"]["AttachmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. Save it; never show it as a page. */
+            200: {
+                headers: {
+                    /** @description attachment, with the name of the file. */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": components["schemas"]["TicketFile"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    closeTicket: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ticket, CLOSED. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SupportTicketDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addTicketMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SupportMessageInput"];
+            };
+        };
+        responses: {
+            /** @description The ticket with its new message. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SupportTicketDetail"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -33,6 +33,8 @@ type operation struct {
 	parameters openapi3.Parameters
 	// hasBody: it reads a JSON body. The handler gets bodies of other types unchanged.
 	hasBody bool
+	// hasFile: its body is a file, which the handler reads without validation.
+	hasFile bool
 	unbuilt bool
 	// bearer: a token or key in the Authorization header can authenticate its callers.
 	bearer bool
@@ -48,6 +50,8 @@ type operation struct {
 	class class
 	// idempotent: it accepts an Idempotency-Key.
 	idempotent bool
+	// counted: calls of it count as a tenant's calls of the API.
+	counted bool
 	// anything: its handler gets every request unchanged, without validation.
 	anything bool
 }
@@ -109,9 +113,11 @@ func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) 
 		security:   security,
 		parameters: slices.Concat(item.Parameters, op.Parameters),
 		hasBody:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
+		hasFile:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEOctetStream] != nil,
 		bearer:     takesBearer(security, doc.Components.SecuritySchemes),
 		mixed:      isMixed(security),
 		idempotent: idempotent(method, path, op, len(security) == 0),
+		counted:    path == "/v1/me" || strings.HasPrefix(path, "/v1/me/"),
 		anything:   op.Extensions["x-any-request"] == true,
 	}
 	var err error
@@ -126,6 +132,16 @@ func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) 
 	}
 	o.maxBody, err = maxBodyOf(op)
 	return o, err
+}
+
+// optionsOf returns the validator's options. It doesn't read files, of which it would make copies.
+func (c *contract) optionsOf(op *operation) *openapi3filter.Options {
+	if !op.hasFile {
+		return c.options
+	}
+	options := *c.options
+	options.ExcludeRequestBody = true
+	return &options
 }
 
 // jsonBody returns the schema of the operation's JSON body.
@@ -160,8 +176,8 @@ func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 			e.SetRequest(r.WithContext(request.WithWhole(r.Context(), r)))
 			return next(e)
 		}
-		if op.hasBody && r.ContentLength != 0 && !isJSON(r) {
-			return echo.NewHTTPError(http.StatusUnsupportedMediaType, "send the body as application/json")
+		if err := op.checkMedia(r); err != nil {
+			return err
 		}
 		if err := checkQuery(e, op); err != nil {
 			return err
@@ -176,7 +192,7 @@ func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 			params[name] = e.ParamValues()[i]
 		}
 		err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
-			Request: r, PathParams: params, QueryParams: e.QueryParams(), Route: op.route, Options: c.options,
+			Request: r, PathParams: params, QueryParams: e.QueryParams(), Route: op.route, Options: c.optionsOf(op),
 		})
 		if err != nil {
 			return inputProblem(err)
@@ -190,7 +206,18 @@ func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-func isJSON(r *http.Request) bool {
+// checkMedia refuses a body of another media type.
+func (o *operation) checkMedia(r *http.Request) error {
+	switch {
+	case o.hasBody && r.ContentLength != 0 && !isMedia(r, echo.MIMEApplicationJSON):
+		return echo.NewHTTPError(http.StatusUnsupportedMediaType, "send the body as application/json")
+	case o.hasFile && !isMedia(r, echo.MIMEOctetStream):
+		return echo.NewHTTPError(http.StatusUnsupportedMediaType, "send the file as application/octet-stream")
+	}
+	return nil
+}
+
+func isMedia(r *http.Request, want string) bool {
 	media, _, err := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType))
-	return err == nil && media == echo.MIMEApplicationJSON
+	return err == nil && media == want
 }

@@ -46,9 +46,10 @@ const exposedHeaders = "Date, Link, X-Request-Id, Retry-After, RateLimit, RateLi
 type origins []string
 
 // crossOrigin lets scripts of pages from other origins call the API (CORS).
-// Nothing here uses cookies: a page can do only what its token allows. So
-// credentials are never allowed, and every origin is, unless the operator lists
-// some. Paths outside /v1/ set their own headers.
+// A page of another origin can do only what its token allows. The consoles' cookies
+// are for pages of this origin alone (see cookieToken), so credentials are never
+// allowed, and every origin is, unless the operator lists some. Paths outside /v1/
+// set their own headers.
 func crossOrigin(o origins) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {

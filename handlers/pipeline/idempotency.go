@@ -80,6 +80,9 @@ func hashParts(parts ...string) (sum [sha256.Size]byte) {
 // which only a caller with the same permissions may read.
 func hashWithCaller(c tenancy.Caller, sum [sha256.Size]byte) [sha256.Size]byte {
 	parts := []string{string(sum[:]), c.UserID}
+	if c.Impersonation != nil {
+		parts = append(parts, c.Impersonation.AdminID)
+	}
 	if c.Participant != nil {
 		parts = append(parts, c.Participant.RoomID, c.Participant.UserID)
 	}

@@ -232,7 +232,7 @@ func (l *limits) takeCaller(e echo.Context, id string) error {
 
 // takeTenantCaller counts a call of a tenant's user or API key, both for the caller and for the tenant.
 func (l *limits) takeTenantCaller(e echo.Context, c tenancy.Caller) error {
-	return l.take(e, bucket(l.caller, c.UserID+c.APIKeyID), bucket(l.tenant, c.TenantID))
+	return l.take(e, bucket(l.caller, c.Holder()), bucket(l.tenant, c.TenantID))
 }
 
 // takeParticipant counts a participant's call for its user in the room, regardless of the token, and for the

@@ -23,7 +23,9 @@ func withOrigin(trusted netaddr.Proxies) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			requestID := id.New(id.Request)
 			c.Response().Header().Set(echo.HeaderXRequestID, requestID)
-			ctx := request.WithOrigin(c.Request().Context(), tenancy.Origin{IP: trusted.ClientIP(c.Request()), RequestID: requestID})
+			ctx := request.WithOrigin(c.Request().Context(), tenancy.Origin{
+				IP: trusted.ClientIP(c.Request()), RequestID: requestID, UserAgent: c.Request().UserAgent(),
+			})
 			ctx = request.WithAccept(ctx, strings.Join(c.Request().Header.Values("Accept"), ","))
 			c.SetRequest(c.Request().WithContext(request.WithURL(ctx, c.Request().URL)))
 			return next(c)
@@ -58,6 +60,28 @@ func observe(log *slog.Logger, count func(method, route string, status int, took
 					slog.String("adminId", request.Admin(c.Request().Context()).AdminID))
 			}
 			return nil
+		}
+	}
+}
+
+// countCalls counts the calls of operations below /v1/me by their tenant, after the answer.
+func (c *contract) countCalls(calls Calls) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		if calls == nil {
+			return next
+		}
+		return func(e echo.Context) error {
+			op := c.find(e)
+			if op == nil || !op.counted {
+				return next(e)
+			}
+			start := time.Now()
+			err := next(e)
+			caller := request.Caller(e.Request().Context())
+			if caller.TenantID != "" && caller.Participant == nil {
+				calls.Count(caller.TenantID, op.route.Operation.OperationID, e.Response().Status, time.Since(start))
+			}
+			return err
 		}
 	}
 }

@@ -83,8 +83,12 @@ type Services struct {
 	Captures    CaptureURLs
 	Emails      EmailLimits
 	WebSockets  WebSockets
+	// Networks are those from which admins may call; nil for all.
+	Networks    AdminNetworks
 	Quotas      *quota.Service
 	Idempotency *idempotency.Service
+	// Calls counts the calls of tenants; nil counts nothing.
+	Calls Calls
 	// Unbuilt lists the operations that answer 501, by their operationIds in any case.
 	Unbuilt []string
 }
@@ -100,6 +104,11 @@ type Credentials interface {
 	IsParticipant(token string) bool
 	// Recognize reports, without a query, whether this server issued a credential, and whether it was valid a moment ago.
 	Recognize(token string) (issued, valid bool)
+}
+
+// Calls counts calls of the API that were answered with a status.
+type Calls interface {
+	Count(tenantID, operationID string, status int, took time.Duration)
 }
 
 // CaptureURLs classifies requests to capture URLs.
@@ -181,6 +190,7 @@ func (c *contract) layers(config Config, s Services) []Layer {
 	return []Layer{
 		{"origin", withOrigin(config.TrustedProxies)},
 		{"security headers", secureHeaders(strings.HasPrefix(config.PublicURL, "https://"))},
+		{"counts of calls", c.countCalls(s.Calls)},
 		{"log and metrics", observe(config.Log, config.Observe)},
 		{"deadline", deadline{
 			c, s.WebSockets, float64(config.RequestTime) / float64(defaultRequestTime), config.Unfinished,
@@ -190,16 +200,20 @@ func (c *contract) layers(config Config, s Services) []Layer {
 		{"limit of connections", refuseExcessConns},
 		{"body limit", c.limitBody},
 		{"limit of open operations", c.limitOpen(limits, s.Captures)},
+		{"admin networks", limitNetworks(s.Networks)},
+		{"cookies of consoles", c.cookieToken},
 		{"authentication", c.authenticate(authenticator{
 			credentials: s.Credentials, limits: limits, ingestSecret: config.IngestSecret, trustLoopback: config.TrustLoopback,
 			recorderSecret: config.RecorderSecret, transcoderSecret: config.TranscoderSecret, packagerSecret: config.PackagerSecret,
 		})},
 		{"unbuilt operations", c.refuseUnbuilt},
+		{"networks of impersonating admins", limitImpersonation(s.Networks)},
+		{"impersonation", c.refuseImpersonated},
 		{"fingerprint", c.fingerprint},
 		{"validation", c.validate},
 		{"limit of storage", c.limitStorage(storage{quotas: s.Quotas, limits: limits, refuse: config.RefuseStorage})},
 		{"limit of e-mail addresses", c.limitEmail(limits, s.Emails)},
 		{"idempotency", c.executeOnce(s.Idempotency, config.Log)},
-		{"upgrade", upgrade(s.WebSockets, s.Credentials, limits)},
+		{"upgrade", upgrade(s.WebSockets, Visitor{credentials: s.Credentials, limits: limits, networks: s.Networks}, config.PublicURL)},
 	}
 }

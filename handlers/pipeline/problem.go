@@ -34,6 +34,8 @@ func status(k problem.Kind) int {
 		return http.StatusNotFound
 	case problem.Conflict:
 		return http.StatusConflict
+	case problem.PreconditionFailed:
+		return http.StatusPreconditionFailed
 	case problem.Unprocessable:
 		return http.StatusUnprocessableEntity
 	case problem.RateLimited:
@@ -68,6 +70,9 @@ func (p problems) handle(err error, c echo.Context) {
 	}
 	if after := retryAfter(err, body.Status); after > 0 {
 		h.Set(echo.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(after.Seconds()))))
+	}
+	if known, ok := problem.As(err); ok && known.ETag != "" {
+		h.Set("ETag", known.ETag)
 	}
 	h.Set(echo.HeaderContentType, "application/problem+json")
 	c.Response().WriteHeader(body.Status)
@@ -130,6 +135,8 @@ func (p problems) describe(r *http.Request, err error) api.Problem {
 		return describeHTTP(he)
 	case postgres.IsUnstorable(err):
 		return plain(http.StatusBadRequest, "invalid_input", "the request "+postgres.UnstorableFault)
+	case timeIsOver(ctx) && errors.Is(err, context.DeadlineExceeded): // also in an attempt to connect to the database
+		return describeKnown(timedOut(r.Method))
 	case postgres.IsUnavailable(err):
 		return plain(http.StatusServiceUnavailable, "database_unavailable", "the database can't be used at the moment; try again")
 	case errors.Is(err, context.DeadlineExceeded): // a part of the work had a shorter deadline

@@ -5,14 +5,9 @@ package areas
 
 import (
 	"context"
-	"log/slog"
-	netmail "net/mail"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"showfloor/internal/base/queue"
-	"showfloor/internal/base/secret"
 	"showfloor/internal/commerce/allowance"
 	"showfloor/internal/commerce/auction"
 	"showfloor/internal/commerce/billing"
@@ -20,16 +15,18 @@ import (
 	"showfloor/internal/commerce/discount"
 	"showfloor/internal/commerce/order"
 	"showfloor/internal/commerce/overage"
-	"showfloor/internal/commerce/processor"
 	"showfloor/internal/commerce/seller"
 	"showfloor/internal/commerce/subscription"
 	"showfloor/internal/console"
+	"showfloor/internal/console/announcement"
 	"showfloor/internal/console/bandwidth"
+	"showfloor/internal/console/firstparty"
+	"showfloor/internal/console/operations"
+	"showfloor/internal/console/report"
+	"showfloor/internal/console/support"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/outflow/outbound"
 	"showfloor/internal/outflow/push"
-	"showfloor/internal/outflow/push/provider"
-	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/outflow/tester"
 	"showfloor/internal/outflow/webhook"
 	"showfloor/internal/rooms/call"
@@ -46,151 +43,23 @@ import (
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/restream"
+	"showfloor/internal/streams/srsapi"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/streams/transcode"
 	"showfloor/internal/streams/workerhook"
 	"showfloor/internal/tenancy/account"
+	"showfloor/internal/tenancy/apicall"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/compliance"
 	"showfloor/internal/tenancy/idempotency"
 	"showfloor/internal/tenancy/mail"
 	"showfloor/internal/tenancy/quota"
+	"showfloor/internal/tenancy/secondfactor"
 	"showfloor/internal/tenancy/setting"
+	"showfloor/internal/tenancy/signin"
 	"showfloor/internal/tenancy/signing"
 	"showfloor/internal/tenancy/usage"
 )
-
-// Settings are the operator's settings of the areas.
-type Settings struct {
-	// PublicURL and IngestURL are the URLs of this server for clients and for encoders,
-	// without a slash at the end.
-	PublicURL, IngestURL string
-	// NodeURL is the URL for other nodes, without a slash at the end; "" if there are none.
-	NodeURL string
-	// SFUURL is the WebSocket URL of this node's SFU, without a slash at the end; empty if
-	// it has none.
-	SFUURL string
-	// TenantWatchers is the maximum number of watchers of one tenant on each node's SFU; 0 offers no WebRTC to viewers of shows.
-	TenantWatchers int
-	// Broadcasts is how many sessions a node broadcasts at a time.
-	Broadcasts int
-	// RecorderURL is the URL of an outside recorder, which records the streams on SRS servers; "" if there is none.
-	// RecorderSecret signs the requests to it. RecorderTimeout is how long its report may take;
-	// recording.DefaultRecorderTimeout if it is 0.
-	RecorderURL, RecorderSecret string
-	RecorderTimeout             time.Duration
-	// TranscoderURL and PackagerURL are the URLs of outside programs that make transcodes and packages; "" if there are none. The secrets
-	// sign the requests to them, and upload URLs.
-	TranscoderURL, TranscoderSecret string
-	PackagerURL, PackagerSecret     string
-	// RingTimeout is how long a call rings; call.DefaultRingTimeout if it is 0.
-	RingTimeout time.Duration
-
-	// MailServer is the SMTP server; nil if there is none.
-	MailServer *mail.Server
-	// MailFrom is the sender of every mail.
-	MailFrom *netmail.Address
-	// Mailbox keeps mails for a developer to read while there is no MailServer.
-	Mailbox bool
-
-	// Schedule holds the pauses between attempts of a delivery; the default schedule if nil.
-	Schedule []time.Duration
-	// AllowPrivate allows tenants' URLs with private and loopback addresses.
-	AllowPrivate bool
-	// RestreamPrivate allows restream targets with private and loopback addresses.
-	RestreamPrivate bool
-	// Push are the addresses of the push providers.
-	Push provider.Addresses
-	// CaptureBytes is the limit of all tenants' captured requests, in bytes;
-	// tester.DefaultTotalBytes if it is 0.
-	CaptureBytes int64
-	// KeepAudit, KeepMessages and KeepSessions are how long audit entries, messages, and
-	// sessions after their end are kept; 0 means forever.
-	KeepAudit, KeepMessages, KeepSessions time.Duration
-	// KeepTranscripts is how long lines of transcripts are kept; 0 means as long as their session.
-	KeepTranscripts time.Duration
-	// UsageKeep is how long intervals of usage are kept; usage.DefaultKeep if it is 0.
-	UsageKeep time.Duration
-	// PlatformFee is the platform's share of each checkout, until an admin sets another one.
-	PlatformFee setting.Rate
-	// SignupPlan is the plan whose trial a new tenant begins with; empty or FREE for no trial.
-	SignupPlan string
-	// BillingGrace is how long an UNPAID subscription keeps the limits of its plan.
-	BillingGrace time.Duration
-	// AutomaticTax lets the payment processor compute the taxes of plans.
-	AutomaticTax bool
-}
-
-// Config holds the differences between the processes that open the areas.
-type Config struct {
-	Settings
-
-	Pool *pgxpool.Pool
-	// Box encrypts values that must be read again; keys for other uses are derived from it.
-	Box *secret.Box
-	Log *slog.Logger
-	// Now is the clock, time.Now by default.
-	Now func() time.Time
-	// BillingNow is the clock of subscriptions, Now by default. It is the sandbox's, which people can move forward.
-	BillingNow func() time.Time
-	// Node is the name of this process in the rows of its connections.
-	Node string
-	// Engine is the media plane's interface for streams.
-	Engine stream.Engine
-	// Files is the store of recorded files; if nil, no file can be deleted.
-	Files Files
-	// RecordingAssets makes posters, storyboards and MP4 files of recordings; nil for none.
-	RecordingAssets recording.AssetMaker
-	// RecordingImporter imports files of SRS servers; nil for none.
-	RecordingImporter recording.Importer
-	// RecordingClips makes the files of clips; nil for none.
-	RecordingClips recording.ClipMaker
-	// RestreamProber tests restream targets; nil if this process can't.
-	RestreamProber restream.Prober
-	// Renditions makes the files of transcodes; nil if this process makes none. TranscodeWorkers is how many transcodes it works on
-	// at a time.
-	Renditions       transcode.Maker
-	TranscodeWorkers int
-	// Packages makes packages of transcodes' files; nil if this process makes none.
-	Packages packaging.Maker
-	// RecordingTexts stores the text tracks of recordings; nil if there is no store of files.
-	RecordingTexts recording.TextStore
-	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
-	PasswordMemory uint32
-	// PasswordCommand is the program that hashes passwords, with its arguments; without it, this process does.
-	PasswordCommand []string
-	// IdleCalls is how many connections to tenants' URLs stay open between requests, for
-	// webhooks and replays together; 256 if it is 0.
-	IdleCalls int
-	// RefuseCaptures returns an error while requests to capture URLs can't be stored, and
-	// nil otherwise. A nil function refuses nothing.
-	RefuseCaptures func() error
-
-	// Processor is the payment processor's client; if nil, every call to the processor fails.
-	Processor *processor.Client
-	// Realtime publishes to clients of rooms; if nil, publications are dropped.
-	Realtime realtime.Publisher
-
-	// SummaryModel is the language model that writes summaries of sessions; without it, they are extractive.
-	SummaryModel summary.Model
-	// SpeechModel recognizes the speech of sessions; nil for none. SpeechCalls is how many calls to it this process makes at a time.
-	SpeechModel speech.Recognizer
-	SpeechCalls int
-
-	// CheckEvent returns an error for an envelope that must not be emitted. Tests check
-	// envelopes against the API document with it. nil accepts all.
-	CheckEvent func(payload []byte) error
-	// ObserveDelivery and ObserveMail are called for each attempt, for metrics; nil for none.
-	ObserveDelivery func(outcome string, took time.Duration)
-	ObserveMail     func(outcome string)
-	// ObservePush is called for each answer of a push provider.
-	ObservePush func(name provider.Name, outcome provider.Outcome)
-	// ObserveSpeech is called with the outcome of each utterance.
-	ObserveSpeech func(outcome string)
-	// ObserveOrder is called for each order that is created, paid or expired.
-	ObserveOrder func(status string)
-	// ObserveMediaJob is called with the kind and the last status of each transcode and package.
-	ObserveMediaJob func(kind, status string)
-}
 
 // Areas are the services on one database.
 type Areas struct {
@@ -217,11 +86,16 @@ type Areas struct {
 	Audit *audit.Retention
 	// AuditDays counts the entries of each day.
 	AuditDays *audit.Days
+	// AuditHistory reads a tenant's entries for its users.
+	AuditHistory *audit.History
 	// SessionRetention deletes old sessions.
 	SessionRetention *session.Retention
 
 	Accounts *account.Service
-	Streams  *stream.Service
+	// SignIns and SecondFactors are those of tenants' users and of admins.
+	SignIns       *signin.Service
+	SecondFactors *secondfactor.Service
+	Streams       *stream.Service
 	// Recordings are the recordings of streams.
 	Recordings *recording.Service
 	// Restreams forward streams to other platforms.
@@ -234,8 +108,21 @@ type Areas struct {
 	Tester     *tester.Service
 	Analytics  *analytics.Service
 	Console    *console.Service
+	// FirstParty are the platform's own applications.
+	FirstParty *firstparty.Service
+	// Tickets and Announcements connect tenants with the platform's admins.
+	Tickets       *support.Service
+	Announcements *announcement.Service
+	// Compliance has the tenants' records and legal holds.
+	Compliance *compliance.Service
 	// Bandwidth shows admins the bytes in and out, and imports CDNs' logs.
 	Bandwidth *bandwidth.Service
+	// Reports are the figures of all tenants, APICalls the calls of the API, and Operations what admins see of the servers.
+	Reports    *report.Service
+	APICalls   *apicall.Service
+	Operations *operations.Service
+	// Process is this process, for admins.
+	Process   Process
 	Catalog   *catalog.Service
 	Settings  *setting.Service
 	Discounts *discount.Service
@@ -264,33 +151,11 @@ type Areas struct {
 	Pushes *push.Service
 }
 
-func (c Config) withDefaults() Config {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Schedule == nil {
-		c.Schedule = webhook.DefaultSchedule()
-	}
-	if c.IdleCalls == 0 {
-		c.IdleCalls = 256
-	}
-	if c.Processor == nil {
-		c.Processor = processor.New(processor.Config{})
-	}
-	if c.Realtime == nil {
-		c.Realtime = realtime.NoChannel{}
-	}
-	if c.Files == nil {
-		c.Files = noFiles{}
-	}
-	return c
-}
-
 // Open creates the areas, each after those that it uses. It creates the first signing key
 // if there is none. Nothing needs to be closed.
 func Open(ctx context.Context, c Config) (*Areas, error) {
 	c = c.withDefaults()
-	a := &Areas{}
+	a := &Areas{Process: Process{c.Version, c.StartedAt}}
 	var err error
 	if a.Inserter, err = queue.NewClient(c.Pool, c.Log); err != nil {
 		return nil, err
@@ -299,6 +164,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		return nil, err
 	}
 	a.Events = event.NewLog(c.Now)
+	a.Events.PublishWith(c.Realtime.PublishEvent)
 	a.Feed = event.NewFeed(c.Pool)
 	if c.CheckEvent != nil {
 		a.Events.CheckWith(c.CheckEvent)
@@ -310,11 +176,19 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.Idempotency = idempotency.New(idempotency.Config{Pool: c.Pool, Box: c.Box, Log: c.Log, Now: c.Now})
 
 	a.Audit, a.AuditDays = audit.NewRetention(c.Pool, c.KeepAudit, c.Now), audit.NewDays(c.Pool, c.Now)
+	a.AuditHistory = audit.NewHistory(c.Pool)
+	a.Settings = setting.New(setting.Config{
+		Pool: c.Pool, PlatformFee: c.PlatformFee, KeepAudit: c.KeepAudit, KeepMessages: c.KeepMessages, Now: c.Now,
+	})
+	a.Audit.Follow(a.Settings.KeepAudit)
+	a.Compliance = compliance.New(c.Pool, c.Now)
 	a.Quotas = quota.New(c.Pool, c.Now)
+	a.SignIns, a.SecondFactors = signin.New(c.Pool, c.Log, c.Now), secondfactor.New(c.Pool, c.Box, c.Now)
 	a.Usage = usage.New(usage.Config{Pool: c.Pool, Keep: c.UsageKeep, Now: c.Now})
 	a.Accounts = account.New(account.Config{
-		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, Quotas: a.Quotas, CodeKeys: c.Box.DeriveAll("sign-up codes"),
-		PublicURL: c.PublicURL, PasswordMemory: c.PasswordMemory, PasswordCommand: c.PasswordCommand, Log: c.Log, Now: c.Now,
+		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, Quotas: a.Quotas, SignupOpen: a.Settings.SignupOpen,
+		CodeKeys: c.Box.DeriveAll("sign-up codes"), PublicURL: c.PublicURL, PasswordMemory: c.PasswordMemory, PasswordCommand: c.PasswordCommand,
+		SignIns: a.SignIns, SecondFactors: a.SecondFactors, Log: c.Log, Now: c.Now,
 	})
 	a.Playback = playtoken.New(a.Keys)
 	a.openStreams(c)
@@ -333,14 +207,29 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Changed: func(tenantID string, productIDs []string) { a.Shows.NoteProducts(tenantID, productIDs) },
 	})
 	a.openRooms(c)
-	a.Console = console.New(console.Config{
-		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Restreams, a.Sessions},
-		Quotas: a.Quotas, Usage: a.Usage, Keys: a.Keys, Log: c.Log, Now: c.Now,
-	})
-	a.Bandwidth = bandwidth.New(bandwidth.Config{Pool: c.Pool, Usage: a.Usage, Now: c.Now})
+	a.openConsole(c)
 	a.openCommerce(c)
 	a.openShows(c)
 	return a, nil
+}
+
+// openConsole creates the areas of the platform's admins.
+func (a *Areas) openConsole(c Config) {
+	a.Console = console.New(console.Config{
+		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Recordings: a.Recordings, Restreams: a.Restreams,
+		Stoppers: []console.Stopper{a.Streams, a.Restreams, a.Sessions}, Quotas: a.Quotas, Usage: a.Usage, Compliance: a.Compliance, Keys: a.Keys,
+		Mails: a.Mails, SignIns: a.SignIns, SecondFactors: a.SecondFactors, Log: c.Log, Now: c.Now,
+	})
+	a.Accounts.AllowImpersonation(a.Console)
+	a.APICalls = apicall.New(apicall.Config{Pool: c.Pool, Log: c.Log, Now: c.Now})
+	a.FirstParty = firstparty.New(firstparty.Config{Pool: c.Pool, Accounts: a.Accounts, Usage: a.Usage, Calls: a.APICalls, Now: c.Now})
+	a.Tickets = support.New(support.Config{
+		Pool: c.Pool, Events: a.Events, Mails: a.Mails, Accounts: a.Accounts, Settings: a.Settings, Files: c.Files, Now: c.Now,
+	})
+	a.Announcements = announcement.New(announcement.Config{Pool: c.Pool, Jobs: a.Inserter, Accounts: a.Accounts, Now: c.Now})
+	a.Bandwidth = bandwidth.New(bandwidth.Config{Pool: c.Pool, Usage: a.Usage, Now: c.Now})
+	a.Reports = report.New(report.Config{Pool: c.Pool, Calls: a.APICalls, OpenTickets: a.Tickets.CountOpenTickets, Now: c.Now})
+	a.Operations = operations.New(operations.Config{Pool: c.Pool, Now: c.Now})
 }
 
 // packageWorkers is how many packages a process makes at a time. They only copy bytes, so they wait for the storage.
@@ -385,9 +274,14 @@ func (a *Areas) openStreams(c Config) {
 		})
 	}
 	a.openRestreams(c)
+	var servers stream.MediaServers
+	if len(c.SRSAPI) > 0 {
+		servers = srsapi.New(c.SRSAPI)
+	}
 	a.Streams = stream.New(stream.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Recordings: a.Recordings,
-		Restreams: a.Restreams, Products: products{a}, Quotas: a.Quotas, Usage: a.Usage,
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL, Version: c.Version,
+		StartedAt: c.StartedAt, Recordings: a.Recordings, Restreams: a.Restreams, MediaServers: servers, Products: products{a},
+		Quotas: a.Quotas, Usage: a.Usage,
 		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
 	})
 }
@@ -413,7 +307,7 @@ func (a *Areas) openRooms(c Config) {
 	})
 	a.Chat = chat.New(chat.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Products: a.Catalog, Realtime: c.Realtime,
-		KeepMessages: c.KeepMessages, Now: c.Now,
+		KeepMessages: c.KeepMessages, Retention: a.Settings.KeepMessages, Now: c.Now,
 	})
 	a.Calls = call.New(call.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Sessions: a.Sessions, RingTimeout: c.RingTimeout, Now: c.Now,
@@ -438,7 +332,6 @@ func (a *Areas) openRooms(c Config) {
 
 // openCommerce creates the areas of commerce.
 func (a *Areas) openCommerce(c Config) {
-	a.Settings = setting.New(setting.Config{Pool: c.Pool, PlatformFee: c.PlatformFee, Now: c.Now})
 	a.Discounts = discount.New(discount.Config{Pool: c.Pool, Events: a.Events, Streams: a.Streams, Realtime: c.Realtime, Now: c.Now})
 	a.Orders = order.New(order.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Catalog: a.Catalog, Discounts: a.Discounts,

@@ -3,6 +3,7 @@ package areas
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/blob"
+	"showfloor/internal/console/support"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/workerhook"
@@ -69,6 +71,7 @@ func (r replays) CheckPublicReplay(ctx context.Context, tenantID, recordingID st
 type Files interface {
 	recording.Files
 	mediajob.Files
+	support.Files
 }
 
 // outsideRecorder implements recording.OutsideRecorder.
@@ -77,13 +80,28 @@ type outsideRecorder struct{ *workerhook.Client }
 // Notify implements recording.OutsideRecorder.
 func (r outsideRecorder) Notify(ctx context.Context, n recording.Notice) error { return r.Send(ctx, n) }
 
+var errNoFiles = errors.New("this process has no store of files")
+
 // noFiles is the store of a process without files.
 type noFiles struct{}
 
 // DeletePrefix implements recording.Files.
 func (noFiles) DeletePrefix(context.Context, string) error {
-	return errors.New("this process has no store of files")
+	return errNoFiles
 }
+
+// Put implements support.Files.
+func (noFiles) Put(context.Context, string, io.Reader, int64) (blob.Info, error) {
+	return blob.Info{}, errNoFiles
+}
+
+// Open implements support.Files.
+func (noFiles) Open(context.Context, string, int64, int64) (io.ReadCloser, error) {
+	return nil, errNoFiles
+}
+
+// Delete implements support.Files.
+func (noFiles) Delete(context.Context, ...string) error { return errNoFiles }
 
 // Stat implements Files.
 func (noFiles) Stat(context.Context, string) (blob.Info, error) { return blob.Info{}, blob.ErrNotFound }

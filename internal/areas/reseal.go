@@ -11,6 +11,7 @@ import (
 	"showfloor/internal/streams/restream"
 	"showfloor/internal/tenancy/idempotency"
 	"showfloor/internal/tenancy/mail"
+	"showfloor/internal/tenancy/secondfactor"
 	"showfloor/internal/tenancy/signing"
 )
 
@@ -32,5 +33,6 @@ func AllSealed() []Sealed {
 		{"push credentials", push.Reseal},
 		{"mails", mail.Reseal},
 		{"idempotency keys", idempotency.Reseal},
+		{"second factors", secondfactor.Reseal},
 	}
 }

@@ -49,6 +49,7 @@ func TestMasterKeyIsReplaced(t *testing.T) {
 	owner.Call(t, http.MethodPost, "/v1/me/webhooks/"+hook.ID+"/rotate-secret", nil).Is(t, 201)
 	owner.RestreamTarget(t, "rtmp://live.example/app/key")
 	owner.SetPushCredentials(t, "launch")
+	owner.Call(t, http.MethodPost, "/v1/me/security/totp", map[string]any{"password": apitest.Password}).Is(t, 201)
 	create := func(t *testing.T, s *apitest.Server) apitest.Response {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1/me/streams", strings.NewReader(`{"name":"Once"}`))
@@ -94,10 +95,10 @@ func TestMasterKeyIsReplaced(t *testing.T) {
 		defer kill()
 		_, err := mail.Reseal(ctx, pool, both, func(int) { kill() })
 		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, map[string]int{"signing keys": 1, "webhook endpoints": 1, "restream targets": 1, "push credentials": 1, "mails": many + 1 - secret.ResealBatch, "idempotency keys": 1}, reseal(t, both, pool))
+		require.Equal(t, map[string]int{"signing keys": 1, "webhook endpoints": 1, "restream targets": 1, "push credentials": 1, "second factors": 1, "mails": many + 1 - secret.ResealBatch, "idempotency keys": 1}, reseal(t, both, pool))
 		post(t, old, 1)
-		require.Equal(t, map[string]int{"signing keys": 0, "webhook endpoints": 0, "restream targets": 0, "push credentials": 0, "mails": 1, "idempotency keys": 0}, reseal(t, both, pool))
-		require.Equal(t, map[string]int{"signing keys": 0, "webhook endpoints": 0, "restream targets": 0, "push credentials": 0, "mails": 0, "idempotency keys": 0}, reseal(t, both, pool))
+		require.Equal(t, map[string]int{"signing keys": 0, "webhook endpoints": 0, "restream targets": 0, "push credentials": 0, "second factors": 0, "mails": 1, "idempotency keys": 0}, reseal(t, both, pool))
+		require.Equal(t, map[string]int{"signing keys": 0, "webhook endpoints": 0, "restream targets": 0, "push credentials": 0, "second factors": 0, "mails": 0, "idempotency keys": 0}, reseal(t, both, pool))
 	})
 	flowtest.Step(t, "a sign-up began with the old key", func(t *testing.T) {
 		// A sign-up that began with the old key ends with the new one.
@@ -154,8 +155,10 @@ func TestAllSealedColumnsAreKnown(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		// Encrypted columns.
 		"signing_keys.private_key", "restream_targets.address", "push_credentials.ios_key", "push_credentials.cloud_account", "webhook_endpoints.secret", "webhook_endpoints.previous_secret", "mails.content", "idempotency_keys.body",
+		"second_factors.secret",
 		// Columns of hashes and bodies.
-		"api_keys.key_hash", "ended_api_keys.key_hash", "streams.key_hash", "signup_forms.code_hash", "signup_tries.email_hash",
+		"api_keys.key_hash", "recovery_codes.code_hash", "ended_api_keys.key_hash", "streams.key_hash", "stream_keys.hash",
+		"publishers.key_hash", "signup_forms.code_hash", "signup_tries.email_hash",
 		"password_links.token_hash", "invitations.token_hash", "known_networks.pair_hash", "usage_intervals.key", "captures.body", "utterances.sound", "idempotency_keys.fingerprint",
 		"recording_text_tracks.hash", "push_devices.token_hash", "cdn_files.hash", "cdn_requests.key",
 	}, columns)

@@ -101,7 +101,7 @@ func (s *Service) ResetAdminPassword(ctx context.Context, actor audit.Actor, ema
 // RemoveAdmin deletes an admin and thereby revokes the admin's tokens at once.
 // The last super admin can't be removed.
 func (s *Service) RemoveAdmin(ctx context.Context, actor audit.Actor, email string) error {
-	return s.changeAdmins(ctx, func(q *db.Queries) error {
+	return s.changeAdminsTx(ctx, func(tx pgx.Tx, q *db.Queries) error {
 		admin, err := adminByEmail(ctx, q, email)
 		if err != nil {
 			return err
@@ -114,6 +114,9 @@ func (s *Service) RemoveAdmin(ctx context.Context, actor audit.Actor, email stri
 		if err := q.DeleteAdmin(ctx, admin.ID); err != nil {
 			return fmt.Errorf("delete admin: %w", err)
 		}
+		if err := errors.Join(s.signIns.ForgetTx(ctx, tx, admin.ID), s.factors.ForgetTx(ctx, tx, admin.ID)); err != nil {
+			return err
+		}
 		return audit.WriteTx(ctx, q, s.now(), audit.Entry{
 			Actor: actor, Action: "admin.remove", Entity: "admin", EntityID: admin.ID, Before: adminView(admin),
 		})
@@ -122,12 +125,16 @@ func (s *Service) RemoveAdmin(ctx context.Context, actor audit.Actor, email stri
 
 // changeAdmins runs fn in a transaction that excludes other changes of admins.
 func (s *Service) changeAdmins(ctx context.Context, fn func(q *db.Queries) error) error {
+	return s.changeAdminsTx(ctx, func(_ pgx.Tx, q *db.Queries) error { return fn(q) })
+}
+
+func (s *Service) changeAdminsTx(ctx context.Context, fn func(tx pgx.Tx, q *db.Queries) error) error {
 	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
 		if err := q.LockAdmins(ctx); err != nil {
 			return fmt.Errorf("lock admins: %w", err)
 		}
-		return fn(q)
+		return fn(tx, q)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/console/platform"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/account"
 	"showfloor/internal/tenancy/audit"
 	"showfloor/internal/testkit/apitest"
 	"showfloor/internal/testkit/dbtest"
@@ -65,7 +66,7 @@ func TestAdminsAreMadeAndRemoved(t *testing.T) {
 	require.NoError(t, err)
 	_, made, err := s.Console.CreateAdmin(ctx, cli, " Help@Example.test ", platform.Support, "")
 	require.NoError(t, err)
-	_, err = s.Console.LoginAdmin(ctx, "help@example.test", made, tenancy.Origin{})
+	_, err = s.Console.LoginAdmin(ctx, account.Credentials{Email: "help@example.test", Password: made}, tenancy.Origin{})
 	require.NoError(t, err)
 
 	_, _, err = s.Console.CreateAdmin(ctx, cli, "HELP@example.test", platform.Billing, "")
@@ -76,7 +77,7 @@ func TestAdminsAreMadeAndRemoved(t *testing.T) {
 	require.True(t, problem.Is(s.Console.RemoveAdmin(ctx, cli, "nobody@example.test"), "not_found"))
 	require.True(t, problem.Is(s.Console.RemoveAdmin(ctx, cli, "root@example.test"), "conflict"), "the last one who may do everything")
 	require.NoError(t, s.Console.RemoveAdmin(ctx, cli, "help@example.test"))
-	_, err = s.Console.LoginAdmin(ctx, "help@example.test", made, tenancy.Origin{})
+	_, err = s.Console.LoginAdmin(ctx, account.Credentials{Email: "help@example.test", Password: made}, tenancy.Origin{})
 	require.True(t, problem.Is(err, "invalid_credentials"))
 }
 
@@ -88,9 +89,9 @@ func TestAnAdminsPasswordIsReset(t *testing.T) {
 	fresh, err := s.Console.ResetAdminPassword(t.Context(), audit.System("cli"), root.Email, "")
 	require.NoError(t, err)
 	root.Call(t, "GET", "/v1/admin/auth/me", nil).Problem(t, 401, "token_revoked")
-	_, err = s.Console.LoginAdmin(t.Context(), root.Email, apitest.Password, tenancy.Origin{})
+	_, err = s.Console.LoginAdmin(t.Context(), account.Credentials{Email: root.Email, Password: apitest.Password}, tenancy.Origin{})
 	require.True(t, problem.Is(err, "invalid_credentials"))
-	_, err = s.Console.LoginAdmin(t.Context(), root.Email, fresh, tenancy.Origin{})
+	_, err = s.Console.LoginAdmin(t.Context(), account.Credentials{Email: root.Email, Password: fresh}, tenancy.Origin{})
 	require.NoError(t, err)
 	_, err = s.Console.ResetAdminPassword(t.Context(), audit.System("cli"), "nobody@example.test", "")
 	require.True(t, problem.Is(err, "not_found"))

@@ -60,17 +60,34 @@ func (s *Service) ListAuditEntries(ctx context.Context, f AuditFilter, p Page) (
 	return rows, total, nil
 }
 
+// ListLatestAudit returns the latest entries of all tenants and of the platform.
+func (s *Service) ListLatestAudit(ctx context.Context, limit int) ([]db.AuditEntry, error) {
+	rows, err := db.New(s.pool).ListPlatformAudit(ctx, db.ListPlatformAuditParams{MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list audit entries: %w", err)
+	}
+	return rows, nil
+}
+
+// maxOfActor is the number of an actor's entries that are found: the newest ones. An API key can write millions.
+const maxOfActor = 10_000
+
 // listAuditOfActor is ListAuditEntries for one actor; p has the other filters.
 func listAuditOfActor(ctx context.Context, q *db.Queries, actor string, p db.ListPlatformAuditParams) ([]db.AuditEntry, int64, error) {
 	total, err := q.CountAuditOfActor(ctx, db.CountAuditOfActorParams{
 		Actor: actor, TenantID: p.TenantID, Action: p.Action, ActionLike: p.ActionLike, Entity: p.Entity, FromAt: p.FromAt, ToAt: p.ToAt,
+		Most: maxOfActor,
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("count audit entries of actor: %w", err)
 	}
+	if p.Skip >= total {
+		return nil, total, nil
+	}
+	end := min(p.Skip+int64(p.MaxRows), maxOfActor)
 	rows, err := q.ListAuditOfActor(ctx, db.ListAuditOfActorParams{
 		Actor: actor, TenantID: p.TenantID, Action: p.Action, ActionLike: p.ActionLike, Entity: p.Entity, FromAt: p.FromAt, ToAt: p.ToAt,
-		MaxRows: p.MaxRows, Skip: p.Skip, PageEnd: p.Skip + int64(p.MaxRows),
+		MaxRows: int32(end - p.Skip), Skip: p.Skip, PageEnd: end,
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list audit entries of actor: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/etag"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/console/platform"
@@ -34,6 +35,7 @@ type PlanPatch struct {
 	// Allowances replace the old ones; nil keeps them. Their Tier is ignored.
 	Allowances *[]db.PlanAllowance
 	Reason     string
+	IfMatch    etag.Match
 }
 
 // ListAdminPlans returns a page of all plans, newest first, and the number of all.
@@ -129,6 +131,9 @@ func (s *Service) changePlan(ctx context.Context, c platform.Caller, planID, act
 		}
 		all, err := s.usage.AllowancesTx(ctx, tx)
 		if err != nil {
+			return err
+		}
+		if err := etag.Check(patch.IfMatch, planState{before, allowancesOf(all[before.Tier])}); err != nil {
 			return err
 		}
 		after = before
@@ -227,3 +232,17 @@ func (s *Service) GetAdminPlanDistribution(ctx context.Context) (PlanDistributio
 	}
 	return d, nil
 }
+
+// planState is the state of a plan that its ETag is about. The number of tenants doesn't belong to it.
+type planState struct {
+	Plan       db.Plan
+	Allowances []db.PlanAllowance
+}
+
+// allowancesOf makes no difference between no list and an empty one.
+func allowancesOf(list []db.PlanAllowance) []db.PlanAllowance {
+	return append([]db.PlanAllowance{}, list...)
+}
+
+// ETag returns the validator of the plan.
+func (p Plan) ETag() (string, error) { return etag.Of(planState{p.Plan, allowancesOf(p.Allowances)}) }

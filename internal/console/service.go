@@ -8,9 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/internal/streams/recording"
+	"showfloor/internal/streams/restream"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy/account"
+	"showfloor/internal/tenancy/compliance"
+	"showfloor/internal/tenancy/mail"
 	"showfloor/internal/tenancy/quota"
+	"showfloor/internal/tenancy/secondfactor"
+	"showfloor/internal/tenancy/signin"
 	"showfloor/internal/tenancy/signing"
 	"showfloor/internal/tenancy/usage"
 )
@@ -23,15 +29,21 @@ type Stopper interface {
 // Service holds the use cases. Each exported method makes all of its changes in
 // one transaction.
 type Service struct {
-	pool     *pgxpool.Pool
-	accounts *account.Service
-	streams  *stream.Service
-	stoppers []Stopper
-	quotas   *quota.Service
-	usage    *usage.Service
-	keys     *signing.Keys
-	now      func() time.Time
-	log      *slog.Logger
+	pool       *pgxpool.Pool
+	accounts   *account.Service
+	streams    *stream.Service
+	recordings *recording.Service
+	restreams  *restream.Service
+	stoppers   []Stopper
+	quotas     *quota.Service
+	usage      *usage.Service
+	compliance *compliance.Service
+	keys       *signing.Keys
+	mails      *mail.Service
+	signIns    *signin.Service
+	factors    *secondfactor.Service
+	now        func() time.Time
+	log        *slog.Logger
 }
 
 // Config of a Service.
@@ -39,16 +51,25 @@ type Config struct {
 	Pool *pgxpool.Pool
 	// Accounts hashes passwords. Admins and tenants' users share its limit of
 	// concurrent hashing.
-	Accounts *account.Service
-	Streams  *stream.Service
+	Accounts   *account.Service
+	Streams    *stream.Service
+	Recordings *recording.Service
+	Restreams  *restream.Service
 	// Stoppers are the areas that end a suspended tenant's activities.
 	Stoppers []Stopper
 	// Quotas has the plans, and Usage their allowances.
 	Quotas *quota.Service
 	Usage  *usage.Service
+	// Compliance has the tenants' records.
+	Compliance *compliance.Service
 	// Keys sign and verify admins' tokens.
 	Keys *signing.Keys
-	Log  *slog.Logger
+	// Mails sends admins notices about their second factor; nil for none.
+	Mails *mail.Service
+	// SignIns are the admins' logins, and SecondFactors the codes that logins need.
+	SignIns       *signin.Service
+	SecondFactors *secondfactor.Service
+	Log           *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -59,7 +80,8 @@ func New(c Config) *Service {
 		c.Now = time.Now
 	}
 	return &Service{
-		pool: c.Pool, accounts: c.Accounts, streams: c.Streams, stoppers: c.Stoppers, quotas: c.Quotas, usage: c.Usage,
-		keys: c.Keys, now: c.Now, log: c.Log,
+		pool: c.Pool, accounts: c.Accounts, streams: c.Streams, recordings: c.Recordings, restreams: c.Restreams,
+		stoppers: c.Stoppers, quotas: c.Quotas, usage: c.Usage, compliance: c.Compliance,
+		keys: c.Keys, mails: c.Mails, signIns: c.SignIns, factors: c.SecondFactors, now: c.Now, log: c.Log,
 	}
 }

@@ -2,8 +2,8 @@ package tenancy
 
 import "showfloor/internal/tenancy/audit"
 
-// Origin is where a request comes from, for the audit log and for limits of operations without a caller.
-type Origin struct{ IP, RequestID string }
+// Origin is where a request comes from, for the audit log, for the list of logins, and for limits of operations without a caller.
+type Origin struct{ IP, RequestID, UserAgent string }
 
 // User returns the audit log's actor for a user who has proved its identity in this request.
 func (o Origin) User(userID string) audit.Actor {

@@ -50,6 +50,8 @@ const (
 	WebhooksWrite   Scope = "webhooks:write"
 	BillingRead     Scope = "billing:read"
 	BillingWrite    Scope = "billing:write"
+	SupportRead     Scope = "support:read"
+	SupportWrite    Scope = "support:write"
 )
 
 // Scopes lists the role's scopes, in display order.
@@ -100,5 +102,7 @@ func grants() []grant {
 		{WebhooksWrite, builders},
 		{BillingRead, allRoles},
 		{BillingWrite, leaders},
+		{SupportRead, allRoles},
+		{SupportWrite, builders},
 	}
 }

@@ -24,6 +24,7 @@ const (
 	SigningKey   Prefix = "jwk"
 	Token        Prefix = "jti"
 	Stream       Prefix = "str"
+	StreamKey    Prefix = "skey"
 	Publisher    Prefix = "pub"
 	DVRFile      Prefix = "dvr"
 	Recording    Prefix = "rec"
@@ -72,6 +73,11 @@ const (
 	// RestreamTarget is another platform's address, RestreamRoute the forwarding of a broadcast to it.
 	RestreamTarget Prefix = "rt"
 	RestreamRoute  Prefix = "rr"
+	// Ticket is a support request, TicketMessage one of its messages, TicketAttachment a file of a message.
+	Ticket           Prefix = "tick"
+	TicketMessage    Prefix = "tmsg"
+	TicketAttachment Prefix = "tatt"
+	Announcement     Prefix = "ann"
 )
 
 // Crockford's alphabet in lower case, as TypeID prescribes it.

@@ -18,10 +18,12 @@ const (
 	Forbidden       Kind = "forbidden"       // 403
 	NotFound        Kind = "not_found"       // 404
 	Conflict        Kind = "conflict"        // 409
-	Unprocessable   Kind = "unprocessable"   // 422
-	RateLimited     Kind = "rate_limited"    // 429
-	Unavailable     Kind = "unavailable"     // 503
-	NotImplemented  Kind = "not_implemented" // 501
+	// PreconditionFailed is for an If-Match that isn't the object's state.
+	PreconditionFailed Kind = "precondition_failed" // 412
+	Unprocessable      Kind = "unprocessable"       // 422
+	RateLimited        Kind = "rate_limited"        // 429
+	Unavailable        Kind = "unavailable"         // 503
+	NotImplemented     Kind = "not_implemented"     // 501
 )
 
 // Field is the fault of one input field.
@@ -49,6 +51,8 @@ type Error struct {
 	Fields []Field
 	// RetryAfter is the time until the caller may try again, for RateLimited and Unavailable; 0 if it isn't known.
 	RetryAfter time.Duration
+	// ETag is the validator of the present state, for PreconditionFailed.
+	ETag string
 	// Limit is the plan's limit that caused the refusal; nil for none.
 	Limit *Limit
 }

@@ -271,3 +271,19 @@ func (r *Revenue) setRecurring() {
 		at = before
 	}
 }
+
+// PaidOfTenants returns the amounts of these tenants' invoices that were paid since a time. A tenant without any has no entry.
+func (s *Service) PaidOfTenants(ctx context.Context, tenantIDs []string, since time.Time) (map[string]Amounts, error) {
+	rows, err := db.New(s.config.Pool).SumPaidOfTenants(ctx, db.SumPaidOfTenantsParams{TenantIds: tenantIDs, Since: since})
+	if err != nil {
+		return nil, fmt.Errorf("sum paid invoices: %w", err)
+	}
+	paid := map[string]Amounts{}
+	for _, r := range rows {
+		if paid[r.TenantID] == nil {
+			paid[r.TenantID] = Amounts{}
+		}
+		paid[r.TenantID].add(r.Currency, r.Cents)
+	}
+	return paid, nil
+}

@@ -50,6 +50,10 @@ func (r Role) Scopes() []Scope {
 type Caller struct {
 	AdminID string
 	Role    Role
+	// SignInID is the login to which the token belongs; empty for tokens of earlier releases.
+	SignInID string
+	// TokenVersion is the version of the admin's tokens.
+	TokenVersion int32
 	// IP and RequestID are the request's, for the audit log.
 	IP, RequestID string
 }

@@ -93,7 +93,7 @@ func TestAHungVoice(t *testing.T) {
 func hanging(t *testing.T, pattern string) *Engine {
 	t.Helper()
 	e := shortPieces()
-	e.stall = 5 * time.Second
+	e.stall = 15 * time.Second // a busy machine may starve a process for some seconds
 	script := "#!/bin/sh\ncase \"$*\" in " + pattern + ") exec sleep 1000;; esac\nexec " + e.ffmpeg + " \"$@\"\n"
 	e.ffmpeg = filepath.Join(t.TempDir(), "ffmpeg")
 	require.NoError(t, os.WriteFile(e.ffmpeg, []byte(script), 0o700))

@@ -20,6 +20,8 @@ type Tokens interface {
 	// CheckRoomPlayback is like CheckPlayback, for the tokens of participants of the stream's room.
 	// A session that was opened with such a token ends with it.
 	CheckRoomPlayback(ctx context.Context, token string) (streamID string, expires time.Time, err error)
+	// CheckPicture is like CheckPlayback, for the tokens of admins. They open the stream's picture only.
+	CheckPicture(ctx context.Context, token string) (streamID string, expires time.Time, err error)
 	// SignSession returns the token of a viewer's session, which is a part of playlists' URLs.
 	SignSession(streamID string, viewer uint64, began time.Time) string
 	// CheckSession returns the viewer of a session token for the stream, and when the session
@@ -36,6 +38,7 @@ type visit struct {
 	streamID string
 	expired  bool
 	room     bool // the token is for participants of the stream's room
+	admin    bool // the token is for the platform's admins: the bytes are not the tenant's usage
 	session  session
 	// node is set for a request of another node, which has checked the viewer's tokens.
 	node bool
@@ -64,10 +67,16 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *mediaht
 		streamID, expires, err = s.config.Tokens.CheckRoomPlayback(r.Context(), at.token)
 		room = true
 	}
+	admin := false
+	if err != nil && at.kind == thumbnailFile {
+		streamID, expires, err = s.config.Tokens.CheckPicture(r.Context(), at.token)
+		room, admin = false, true
+	}
 	if err != nil {
 		return nil, mediahttp.Invalid()
 	}
-	v := &visit{w: w, r: r, at: at, streamID: streamID, room: room, expired: !expires.IsZero() && !s.config.Now().Before(expires)}
+	v := &visit{w: w, r: r, at: at, streamID: streamID, room: room, admin: admin}
+	v.expired = !expires.IsZero() && !s.config.Now().Before(expires)
 	if v.room && v.expired {
 		return nil, mediahttp.Expired() // media too: its file names can be guessed
 	}

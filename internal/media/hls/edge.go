@@ -298,9 +298,13 @@ func (e *edge) serve(v *visit, place Place) *mediahttp.Problem {
 	return e.write(v, r, got)
 }
 
-// count adds bytes that were sent to a viewer of a stream. Those that were sent to a CDN are not reported to the stream's node.
+// count adds bytes that were sent to a viewer of a stream. Those that were sent to a CDN are not reported to the stream's node,
+// and those that were sent to an admin are not counted for the stream.
 func (e *edge) count(v *visit, r *remote, n int) {
 	e.bytesOut.Add(uint64(n))
+	if v.admin {
+		return
+	}
 	if e.server.config.CDN(v.r) {
 		e.server.config.Meter.SentToCDN(v.streamID, n)
 		return

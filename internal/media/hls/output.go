@@ -17,21 +17,20 @@ type output struct {
 	m       *muxer
 	timeout time.Duration
 	zip     *mediahttp.Compressor
-	// node is set for an answer to another node, which reports the bytes that it sends to
-	// viewers.
-	node bool
+	// uncounted is set for an answer to another node, which reports the bytes that it sends to viewers, and for an answer to an admin.
+	uncounted bool
 	// cdn is set for an answer to a CDN.
 	cdn bool
 }
 
 func (s *Server) output(v *visit, m *muxer) *output {
-	return &output{w: v.w, r: v.r, m: m, timeout: s.config.WriteTimeout, zip: &s.zip, node: v.node, cdn: s.config.CDN(v.r)}
+	return &output{w: v.w, r: v.r, m: m, timeout: s.config.WriteTimeout, zip: &s.zip, uncounted: v.node || v.admin, cdn: s.config.CDN(v.r)}
 }
 
 // count adds bytes that were sent to a viewer or a CDN.
 func (o *output) count(n int) {
 	switch {
-	case o.node:
+	case o.uncounted:
 	case o.cdn:
 		o.m.stream.AddBytesToCDN(n)
 	default:

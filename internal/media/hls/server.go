@@ -190,7 +190,11 @@ func (s *Server) Open(stream *hub.Stream) {
 	close(s.opened)
 	s.opened = make(chan struct{})
 	done := stream.Hold()
-	reader := stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Renditions: len(f.muxer.renditions) > 0})
+	kind := hub.OutputHLS
+	if stream.LowLatency {
+		kind = hub.OutputLLHLS
+	}
+	reader := stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Renditions: len(f.muxer.renditions) > 0, Kind: kind})
 	s.work.Go(func() {
 		defer done()
 		if err := f.feed(s.ctx, reader); err != nil {

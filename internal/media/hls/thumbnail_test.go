@@ -12,6 +12,7 @@ import (
 	"showfloor/internal/media/cliptest"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/thumbnail"
+	"showfloor/internal/streams/playtoken"
 )
 
 // decodable is a clip with a key picture each second.
@@ -76,6 +77,41 @@ func TestThumbnail(t *testing.T) {
 	eventually(t, "the end", func() bool { return owner.do("GET", path).status == 404 })
 	if a := edge.do("GET", path); a.status != 404 {
 		t.Errorf("after the end, from another node: %d", a.status)
+	}
+}
+
+// TestPicturesForAdmins: their tokens open the picture only, on each node, and the bytes are not counted.
+func TestPicturesForAdmins(t *testing.T) {
+	t.Parallel()
+	c, _ := withThumbnails(Config{})
+	cluster := newCluster(t, 2, c)
+	owner, edge := cluster.nodes[0], cluster.nodes[1]
+	p := owner.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	cluster.place("a", 0)
+	write(t, p, cliptest.Clip(t, decodable))
+	owner.waitPlayable("a/p")
+	signed := playtoken.New(oneKey{})
+	token := signed.SignPicture("a", time.Now().Add(time.Hour))
+	playlist := strings.TrimPrefix(owner.media("a"), "/live/token-a/")
+	_ = owner.meter.Read()
+	for _, node := range cluster.nodes {
+		if a := node.do("GET", "/live/"+token+"/thumbnail.jpg?turn=1"); a.status != 200 || a.header.Get("Content-Type") != "image/jpeg" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		for _, file := range []string{"index.m3u8", playlist} {
+			if a := node.do("GET", "/live/"+token+"/"+file); a.status != 403 {
+				t.Errorf("%s: %d %s", file, a.status, a.body)
+			}
+		}
+	}
+	if a := owner.do("GET", "/live/"+signed.SignPicture("a", time.Now().Add(-time.Second))+"/thumbnail.jpg"); a.status != 403 {
+		t.Errorf("expired: %d %s", a.status, a.body)
+	}
+	if n := sum(owner.meter.Read()).BytesOut; n != 0 {
+		t.Errorf("%d bytes were counted", n)
+	}
+	if n := edge.do("GET", "/live/token-a/thumbnail.jpg"); n.status != 200 || len(n.body) == 0 {
+		t.Errorf("a viewer: %d", n.status)
 	}
 }
 

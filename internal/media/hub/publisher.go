@@ -53,6 +53,7 @@ func (p *Publisher) Discontinuity() {
 	defer p.stream.mu.Unlock()
 	if p.stream.publisher == p {
 		p.stream.epoch++
+		p.stream.inspector.jumps++
 	}
 }
 

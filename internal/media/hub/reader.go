@@ -25,6 +25,7 @@ type Reader struct {
 	bytes    int
 	skipping bool // units were dropped: skip up to a key frame
 	closed   bool
+	taken    rate   // bytes that the output has taken, by their time of arrival
 	dropped  uint64 // pictures that the bounds made the reader lose
 	quiet    Quiet
 	wake     chan struct{} // capacity 1
@@ -161,6 +162,9 @@ func (r *Reader) pop() (u *Unit, ok, end bool) {
 	if r.head == len(r.queue) {
 		r.queue, r.head = r.queue[:0], 0
 	}
+	if r.selection.Kind != "" {
+		r.taken.add(u.Arrived, len(u.Data))
+	}
 	return u, true, false
 }
 
@@ -220,6 +224,9 @@ func (r *Reader) Dropped() uint64 {
 	defer r.mu.Unlock()
 	return r.dropped
 }
+
+// kbps returns the rate of the media that the output has taken.
+func (r *Reader) kbps(now time.Time) int { return r.taken.kbps(now) }
 
 // lose counts a unit that the reader doesn't get. The caller holds mu.
 func (r *Reader) lose(u *Unit) {

@@ -36,6 +36,8 @@ type Stream struct {
 	hub     *Hub
 	account *metering.Account
 	viewers atomic.Int64
+	peers   atomic.Int64  // those of viewers who are in the stream's room
+	players rate          // bytes to HLS players and CDNs
 	sealed  chan struct{} // closed when the stream accepts no more units
 	outputs sync.WaitGroup
 
@@ -48,6 +50,7 @@ type Stream struct {
 	activity  Activity
 	converted Codec // the second codec of the publisher's audio; empty for none
 	meter     meter
+	inspector inspector
 	pattern   pattern
 	pace      pace
 	group     group
@@ -110,6 +113,10 @@ type Selection struct {
 	// Recent makes the reader begin with the newest key picture and the pictures since then,
 	// without audio, if they are at most 2 s and 1 MiB.
 	Recent bool
+	// Kind and Name say for which output the reader is, for Stream.Inspect; an empty kind isn't listed. Name tells outputs of a
+	// kind apart.
+	Kind OutputKind
+	Name string
 }
 
 // SubscribeTo is Subscribe for a part of the stream. The audio codec of a reader never changes
@@ -168,6 +175,7 @@ func (s *Stream) AddWatched(d time.Duration) { s.account.Watched(d) }
 // AddBytesToCDN adds media bytes that were sent to a CDN.
 func (s *Stream) AddBytesToCDN(n int) {
 	s.account.SentToCDN(n)
+	s.players.add(s.hub.config.Now(), n)
 	s.hub.bytesOut.Add(uint64(n))
 }
 
@@ -177,6 +185,7 @@ func (s *Stream) AddRestreamed(n int) { s.account.Restreamed(n) }
 // AddBytesOut adds media bytes that were sent to viewers.
 func (s *Stream) AddBytesOut(n int) {
 	s.account.Sent(n)
+	s.players.add(s.hub.config.Now(), n)
 	s.hub.bytesOut.Add(uint64(n))
 }
 
@@ -232,6 +241,7 @@ func (s *Stream) write(p *Publisher, u *Unit) error {
 	}
 	if !u.Track.Converted {
 		s.meter.add(u)
+		s.inspector.add(u)
 		s.account.Received(len(u.Data))
 		s.hub.bytesIn.Add(uint64(len(u.Data)))
 	}
@@ -256,6 +266,7 @@ func (s *Stream) forget(r *Reader) {
 	for i, x := range s.readers {
 		if x == r {
 			s.readers = append(s.readers[:i], s.readers[i+1:]...)
+			s.inspector.forget(r)
 			return
 		}
 	}

@@ -59,7 +59,7 @@ func newTake(r *Recorder, s *hub.Stream, recordingID string) *take {
 	if recordingID != "" {
 		close(t.bound)
 	}
-	t.reader = s.SubscribeTo(hub.Selection{Sound: hub.AAC})
+	t.reader = s.SubscribeTo(hub.Selection{Sound: hub.AAC, Kind: hub.OutputRecording})
 	return t
 }
 

@@ -51,7 +51,7 @@ func (f *forwarder) connect(now attempt) (accepted bool, err error) {
 		return false, &connectionError{err: err, asked: asked}
 	}
 	c := &connection{forwarder: f, attempt: now, sender: sender, flows: make(chan struct{})}
-	c.reader = f.stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Recent: true})
+	c.reader = f.stream.SubscribeTo(hub.Selection{Sound: hub.AAC, Recent: true, Kind: hub.OutputRestream, Name: f.id})
 	defer c.reader.Close()
 	err = c.run()
 	return c.accepted.Load(), &connectionError{err: err, asked: true, accepted: c.accepted.Load()}

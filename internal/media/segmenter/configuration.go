@@ -103,6 +103,15 @@ func codecOf(t *hub.Track) hub.Codec {
 	return t.Codec
 }
 
+// CodecName returns a track's codec by RFC 6381; "" for one that HLS can't carry.
+func CodecName(t *hub.Track) string {
+	_, name, err := describe(t)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
 // describe returns a track's codec for the initialization section, and its name by RFC 6381.
 //
 //nolint:ireturn // it is mediacommon's own sum of codecs

@@ -64,7 +64,7 @@ func (r *room) showStream() {
 	}
 	if r.screening != nil {
 		now := r.viewers()
-		r.screening.stream.AddViewers(now - r.reported)
+		r.screening.stream.AddPeers(now - r.reported)
 		r.reported = now
 		r.measure()
 	}
@@ -91,7 +91,7 @@ func (r *room) hideStream() {
 		return
 	}
 	r.screening.end()
-	r.screening.stream.AddViewers(-r.reported)
+	r.screening.stream.AddPeers(-r.reported)
 	r.screening, r.reported = nil, 0
 	r.measure()
 }

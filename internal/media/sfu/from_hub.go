@@ -32,7 +32,7 @@ var _ bridge.Screen = (*screening)(nil)
 func (r *room) screen(s *hub.Stream) *screening {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &screening{room: r, stream: s, stop: stop, done: make(chan struct{})}
-	reader := s.SubscribeTo(hub.Selection{Recent: true})
+	reader := s.SubscribeTo(hub.Selection{Recent: true, Kind: hub.OutputWebRTC})
 	go func() {
 		defer close(c.done)
 		defer r.server.recovered("a screening")

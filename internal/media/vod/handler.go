@@ -124,6 +124,9 @@ func (v *visit) playlistCaching(e *entry) string {
 	return "public, max-age=" + strconv.Itoa(int(life/time.Second))
 }
 
+// storyboardFile lists the small pictures of a recording.
+const storyboardFile = "storyboard.vtt"
+
 // serveFile answers with a file of the storage. A playlist that was loaded in time may reference
 // it for as long as the recording plays. While it runs, that is the window of its playlist at most.
 func (s *Server) serveFile(v *visit, e *entry) *mediahttp.Problem {
@@ -141,6 +144,8 @@ func (s *Server) serveFile(v *visit, e *entry) *mediahttp.Problem {
 	}
 	if v.at.kind == assetFile {
 		o.CacheControl = "public, max-age=3600" // it may be made again
+		// Scripts of this server's pages read the storyboard, whose sheets have URLs relative to its own.
+		o.NoRedirect = v.at.file == storyboardFile
 	}
 	if !v.expires.IsZero() {
 		o.Lifetime += max(v.expires.Sub(v.now), 0)

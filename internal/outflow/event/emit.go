@@ -49,7 +49,10 @@ func (l *Log) EmitManyTx(ctx context.Context, tx pgx.Tx, events []Event) error {
 	for _, w := range waiting {
 		emitted[w.ID].counter(ctx).Add(int(w.Deliveries) * stored.Delivery)
 	}
-	postgres.AfterCommit(tx, func() { // also without an endpoint, so that a transaction that isn't from InTx is always noticed
+	postgres.AfterCommit(tx, func() {
+		for i, eventID := range p.Ids {
+			l.publish(p.TenantID, eventID, []byte(p.Payloads[i]))
+		}
 		if len(waiting) > 0 {
 			l.wake()
 		}

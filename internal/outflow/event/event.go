@@ -46,6 +46,9 @@ const (
 	InvoicePaid          = "invoice.paid"
 	InvoicePaymentFailed = "invoice.payment_failed"
 
+	TicketReplied       = "ticket.replied"
+	TicketStatusChanged = "ticket.status_changed"
+
 	SessionCreated             = "session.created"
 	SessionStarted             = "session.started"
 	SessionEnded               = "session.ended"
@@ -103,18 +106,27 @@ func (e Event) counter(ctx context.Context) *stored.Counter {
 type Log struct {
 	now       func() time.Time
 	check     func(payload []byte) error
+	publish   func(tenantID, eventID string, envelope []byte)
 	committed chan struct{}
 }
 
 // NewLog returns a Log that uses the clock now.
 func NewLog(now func() time.Time) *Log {
-	return &Log{now: now, check: func([]byte) error { return nil }, committed: make(chan struct{}, 1)}
+	return &Log{
+		now: now, check: func([]byte) error { return nil }, publish: func(string, string, []byte) {}, committed: make(chan struct{}, 1),
+	}
 }
 
 // Committed receives a value after the commit of events that an endpoint gets, one for all commits
 // since the last value was received. It is for one reader. A commit that gets no answer, and
 // commits of other processes, are not reported.
 func (l *Log) Committed() <-chan struct{} { return l.committed }
+
+// PublishWith calls publish after the commit of each event, in the order of the commits as far as this process sees it. publish must
+// not block. Test events of endpoints aren't published. Call it before the first EmitTx.
+func (l *Log) PublishWith(publish func(tenantID, eventID string, envelope []byte)) {
+	l.publish = publish
+}
 
 // CheckWith makes EmitTx return check's error for an envelope. With it, tests check every
 // event against the API document. Call it before the first EmitTx.

@@ -53,7 +53,11 @@ func (s *Server) connecting(ctx context.Context, e centrifuge.ConnectEvent) (cen
 	if s.ctx.Err() != nil {
 		return centrifuge.ConnectReply{}, centrifuge.DisconnectShutdown
 	}
-	who, err := s.authenticate(ctx, e.Token, roomIn(e.Data))
+	token := e.Token
+	if token == "" {
+		token = arrivalOf(ctx).visitor.PageToken()
+	}
+	who, err := s.authenticate(ctx, token, roomIn(e.Data))
 	if err != nil {
 		s.note("connect", err)
 		return centrifuge.ConnectReply{}, refusal(err)
@@ -70,10 +74,24 @@ func (s *Server) connecting(ctx context.Context, e centrifuge.ConnectEvent) (cen
 	}
 	arrivalOf(ctx).known()
 	return centrifuge.ConnectReply{
-		Context:     context.WithValue(ctx, connKey{}, newConn(e.Token, who, st)),
+		Data:        dataFor(who),
+		Context:     context.WithValue(ctx, connKey{}, newConn(token, who, st, arrivalOf(ctx).visitor)),
 		Credentials: &centrifuge.Credentials{UserID: who.UserID + who.Holder},
 		WriteDelay:  s.writeDelay(who, st), WriteWithTimer: true, MaxMessagesInFrame: allMessages,
 	}, nil
+}
+
+// dataFor is the data of the answer to a connect command: a tenant's credential gets the tenant's id, which names the channel of its
+// events.
+func dataFor(who Identity) []byte {
+	if who.participant() {
+		return nil
+	}
+	raw, err := json.Marshal(map[string]string{"tenantId": who.TenantID})
+	if err != nil {
+		return nil // a string always encodes
+	}
+	return raw
 }
 
 // writeDelay is the time over which publications for a client are merged into one write; 0 for none. In a room with many
@@ -107,8 +125,11 @@ func (s *Server) authenticate(ctx context.Context, token, room string) (Identity
 		return Identity{}, err
 	}
 	who, err := s.gate.Authenticate(ctx, token, room)
-	if p, ok := problem.As(err); ok && p.Kind == problem.Unauthenticated {
+	if p, ok := problem.As(err); ok && p.Kind == problem.Unauthenticated && token != "" {
 		visitor.Guessed(ctx, token)
+	}
+	if err == nil && who.Impersonated {
+		err = visitor.MayImpersonate(ctx)
 	}
 	return who, err
 }

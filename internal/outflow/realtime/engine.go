@@ -30,7 +30,9 @@ const (
 	// historySize and historyTime bound the number and the age of a room's
 	// publications that are kept for reconnecting clients.
 	historySize = 2000
-	historyTime = time.Minute
+	// eventHistorySize is the same number for a tenant's events, which are larger.
+	eventHistorySize = 500
+	historyTime      = time.Minute
 	// historyMetaTime is how long a room without activity keeps its numbering of
 	// publications.
 	historyMetaTime = 6 * time.Hour
@@ -82,8 +84,8 @@ func (s *Server) openEngine() (_ *engine, err error) {
 		return nil, fmt.Errorf("run realtime node: %w", err)
 	}
 	e.sockets = centrifuge.NewWebsocketHandler(node, centrifuge.WebsocketConfig{
-		// Pages of any origin may connect: a client's permissions come from its token, and
-		// cookies have no effect.
+		// Pages of any origin may connect: a client's permissions come from its token. Visitor.PageToken, the only use of a
+		// cookie, is empty for pages of other origins.
 		CheckOrigin:        func(*http.Request) bool { return true },
 		ReadBufferSize:     1 << 10,
 		UseWriteBufferPool: true,
@@ -255,9 +257,7 @@ func (e ear) HandlePublication(
 		e.server.states.note(room, p.Data, e.server.config.Now()) // before a client can react to it
 	}
 	err := e.BrokerEventHandler.HandlePublication(channel, p, at, delta, before)
-	if ok {
-		e.server.delivered(room, p.Data)
-	}
+	e.server.delivered(channel, room, p.Data)
 	return err
 }
 
@@ -265,12 +265,12 @@ func (e ear) HandlePublication(
 // it.
 const lastOfRoom = `{"type":"` + SessionEnded + `"`
 
-// delivered counts a publication, and ends a room after its last one.
-func (s *Server) delivered(room string, data []byte) {
+// delivered counts a publication, and ends a room after its last one. room is empty for a channel that is no room.
+func (s *Server) delivered(channel, room string, data []byte) {
 	if e := s.engine.Load(); e != nil {
-		s.counts.messages.Add(uint64(e.node.Hub().NumSubscribers(channelPrefix + room)))
+		s.counts.messages.Add(uint64(e.node.Hub().NumSubscribers(channel)))
 	}
-	if bytes.HasPrefix(data, []byte(lastOfRoom)) {
+	if room != "" && bytes.HasPrefix(data, []byte(lastOfRoom)) {
 		s.spawn(func() { s.endRoom(room) })
 	}
 }

@@ -31,6 +31,12 @@ type Identity struct {
 	Room, UserID string
 	// Holder names the tenant's user or API key; empty for a participant.
 	Holder string
+	// Rooms and Events report whether a tenant's credential may read the tenant's rooms, and all of its events.
+	Rooms, Events bool
+	// ReadOnly refuses all publications of the connection.
+	ReadOnly bool
+	// Impersonated reports whether an admin acts as the tenant's user. Admins connect from some networks only.
+	Impersonated bool
 	// ExpiresAt is when the token expires; zero if only Authenticate knows it.
 	ExpiresAt time.Time
 }
@@ -70,4 +76,9 @@ type Visitor interface {
 	MayGuess(ctx context.Context, token string) error
 	// Guessed counts a bad token.
 	Guessed(ctx context.Context, token string)
+	// PageToken is the token of a page of the console, whose scripts can't read it; empty for other clients. It is the
+	// credential of a connect command without a token.
+	PageToken() string
+	// MayImpersonate refuses an admin's connection from an address that admins may not use. Its error is a problem.
+	MayImpersonate(ctx context.Context) error
 }

@@ -81,11 +81,24 @@ func (s *Server) RoomChanged(ctx context.Context, room, userID string) {
 func (s *Server) lookAtToken(ctx context.Context, token string, conns []*conn) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	_, err := s.gate.Authenticate(ctx, token, "")
+	who, err := s.gate.Authenticate(ctx, token, "")
 	p, refused := problem.As(err)
 	if !refused || p.Kind == problem.Unavailable || p.Kind == problem.RateLimited {
 		if err != nil {
 			s.note("look at a credential", err)
+			return
+		}
+		for _, c := range conns {
+			if who.Rooms != c.who.Rooms || who.Events != c.who.Events { // a user's role was changed
+				c.client.Disconnect(centrifuge.DisconnectForceReconnect)
+				continue
+			}
+			if !who.Impersonated {
+				continue
+			}
+			if p, refused := problem.As(c.visitor.MayImpersonate(ctx)); refused && p.Kind == problem.Forbidden {
+				c.client.Disconnect(ending(p)) // the admins' networks were changed
+			}
 		}
 		return
 	}

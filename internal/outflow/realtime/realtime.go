@@ -58,6 +58,8 @@ type Publisher interface {
 	// Publish never blocks for long and never fails. A publication that can't be
 	// delivered is dropped.
 	Publish(ctx context.Context, p Publication)
+	// PublishEvent does the same with an event, to the connections of its tenant. envelope is the body of the event's deliveries.
+	PublishEvent(tenantID, eventID string, envelope []byte)
 }
 
 // NoChannel is the Publisher of a server without a realtime channel.
@@ -65,3 +67,6 @@ type NoChannel struct{}
 
 // Publish drops the publication.
 func (NoChannel) Publish(context.Context, Publication) {}
+
+// PublishEvent drops the event.
+func (NoChannel) PublishEvent(string, string, []byte) {}

@@ -10,9 +10,10 @@ import (
 
 // conn is an authenticated connection.
 type conn struct {
-	client *centrifuge.Client
-	token  string
-	who    Identity
+	client  *centrifuge.Client
+	visitor Visitor
+	token   string
+	who     Identity
 
 	commands, publications, hearts *bucket
 
@@ -20,9 +21,9 @@ type conn struct {
 	participant Participant
 }
 
-func newConn(token string, who Identity, st Participant) *conn {
+func newConn(token string, who Identity, st Participant, visitor Visitor) *conn {
 	return &conn{
-		token: token, who: who, participant: st,
+		token: token, who: who, participant: st, visitor: visitor,
 		commands:     newBucket(commandsPerSecond, commandsBurst),
 		publications: newBucket(publicationsPerSecond, publicationsBurst),
 		hearts:       newBucket(heartsPerSecond, heartsBurst),

@@ -48,7 +48,7 @@ func newGate() *gate {
 			"ada": {TenantID: "ten_1", Room: "ses_1", UserID: "ada"},
 			"bo":  {TenantID: "ten_1", Room: "ses_1", UserID: "bo"},
 			"cy":  {TenantID: "ten_1", Room: "ses_2", UserID: "cy"},
-			"key": {TenantID: "ten_1", Holder: "key_1"},
+			"key": {TenantID: "ten_1", Holder: "key_1", Rooms: true, Events: true},
 		},
 		refused: map[string]error{},
 		participants: map[string]realtime.Participant{
@@ -149,6 +149,8 @@ type visitor struct{}
 func (visitor) Network() string                        { return "192.0.2.0/24" }
 func (visitor) MayGuess(context.Context, string) error { return nil }
 func (visitor) Guessed(context.Context, string)        {}
+func (visitor) PageToken() string                      { return "" }
+func (visitor) MayImpersonate(context.Context) error   { return nil }
 
 // newRig makes a server for a test that runs beside others with the same rooms.
 func newRig(t testing.TB, c realtime.Config) *rig {

@@ -26,6 +26,10 @@ func isID(text string) bool {
 
 // subscribe answers a client that subscribes to a room.
 func (s *Server) subscribe(c *conn, e centrifuge.SubscribeEvent, answer centrifuge.SubscribeCallback) {
+	if tenantID, ok := strings.CutPrefix(e.Channel, tenantPrefix); ok {
+		answer(subscribeToEvents(c, tenantID))
+		return
+	}
 	room, ok := strings.CutPrefix(e.Channel, channelPrefix)
 	if !ok || room == "" {
 		answer(centrifuge.SubscribeReply{}, centrifuge.ErrorUnknownChannel)
@@ -60,6 +64,9 @@ func (s *Server) maySubscribe(c *conn, room string) (Participant, error) {
 	}
 	ctx := c.client.Context()
 	if !c.who.participant() {
+		if !c.who.Rooms {
+			return Participant{}, centrifuge.ErrorPermissionDenied
+		}
 		err := s.gate.Admit(ctx, c.who, room)
 		if _, refused := problem.As(err); refused {
 			return Participant{}, centrifuge.ErrorPermissionDenied
@@ -86,6 +93,17 @@ func (s *Server) maySubscribe(c *conn, room string) (Participant, error) {
 		return st, errWaiting()
 	}
 	return st, nil
+}
+
+// subscribeToEvents answers a client that subscribes to the events of a tenant. Only the tenant's own credentials may. The error for
+// another tenant is the same as for one that doesn't exist.
+func subscribeToEvents(c *conn, tenantID string) (centrifuge.SubscribeReply, error) {
+	if c.who.participant() || !c.who.Events || tenantID != c.who.TenantID {
+		return centrifuge.SubscribeReply{}, centrifuge.ErrorPermissionDenied
+	}
+	return centrifuge.SubscribeReply{Options: centrifuge.SubscribeOptions{
+		EnablePositioning: true, EnableRecovery: true, HistoryMetaTTL: historyMetaTime,
+	}}, nil
 }
 
 // member is a participant as presence, join and leave show it.
@@ -115,6 +133,9 @@ func mayAsk(c *conn, channel string) error {
 func (s *Server) presence(c *conn, channel string) (centrifuge.PresenceReply, error) {
 	if err := mayAsk(c, channel); err != nil {
 		return centrifuge.PresenceReply{}, err
+	}
+	if strings.HasPrefix(channel, tenantPrefix) {
+		return centrifuge.PresenceReply{Result: &centrifuge.PresenceResult{}}, nil
 	}
 	e := s.engine.Load()
 	stats, err := e.node.PresenceStats(channel)
@@ -175,6 +196,9 @@ const pinTime = 10 * time.Second
 func (s *Server) publish(c *conn, e centrifuge.PublishEvent) error {
 	if err := mayAsk(c, e.Channel); err != nil {
 		return err
+	}
+	if c.who.ReadOnly || strings.HasPrefix(e.Channel, tenantPrefix) {
+		return clientError(centrifuge.ErrorPermissionDenied, "this connection can only read here")
 	}
 	if c.publications.take(time.Now(), 1) == 0 {
 		return centrifuge.ErrorTooManyRequests

@@ -15,14 +15,19 @@ import (
 )
 
 const (
-	// channelPrefix begins the name of every channel.
+	// channelPrefix begins the name of every room's channel, and tenantPrefix of the channel with all events of a tenant.
 	channelPrefix = "room:"
+	tenantPrefix  = "tenant:"
+	// eventTag is the tag of a publication in a tenant's channel that holds the event's id.
+	eventTag = "eventId"
 	// heartWindow is the time over which hearts are merged.
 	heartWindow = 250 * time.Millisecond
-	// lanes is the number of queues of publications; each room's go through one queue
-	// in order. laneSize is how many publications one queue holds; more are dropped.
-	lanes    = 16
-	laneSize = 4096
+	// lanes is the number of queues of rooms' publications; each room's go through one queue
+	// in order. eventLanes is the number of queues of tenants' events, so that a tenant's events delay no room.
+	// laneSize is how many publications one queue holds; more are dropped.
+	lanes      = 16
+	eventLanes = 4
+	laneSize   = 4096
 	// maxEnginePause is the longest pause between attempts to connect to Redis after
 	// the start.
 	maxEnginePause = 5 * time.Second
@@ -59,7 +64,7 @@ type Server struct {
 	counts   counts
 	pending  pending
 	states   states
-	queues   [lanes]chan *message
+	queues   [lanes + eventLanes]chan *message
 	queueMu  sync.RWMutex
 	closed   bool
 	roomSeed maphash.Seed
@@ -77,10 +82,9 @@ var errNotReached = errors.New("not connected to Redis yet")
 
 // message is an encoded publication.
 type message struct {
-	room string
-	data []byte
-	// kept: the history keeps it for reconnecting clients.
-	kept bool
+	channel string
+	data    []byte
+	options []centrifuge.PublishOption
 }
 
 // counts are event counters for metrics.
@@ -259,13 +263,28 @@ func (s *Server) enqueue(room, kind string, data any, kept bool) {
 		s.config.Log.Error("realtime: a publication is not JSON", "type", kind, "error", err)
 		return
 	}
+	m := &message{channel: channelPrefix + room, data: raw}
+	if kept {
+		m.options = append(m.options, centrifuge.WithHistory(historySize, historyTime))
+	}
+	s.queue(maphash.String(s.roomSeed, room)%lanes, m)
+}
+
+// PublishEvent implements Publisher.
+func (s *Server) PublishEvent(tenantID, eventID string, envelope []byte) {
+	s.queue(lanes+maphash.String(s.roomSeed, tenantID)%eventLanes, &message{tenantPrefix + tenantID, envelope, []centrifuge.PublishOption{
+		centrifuge.WithHistory(eventHistorySize, historyTime), centrifuge.WithTags(map[string]string{eventTag: eventID}),
+	}})
+}
+
+func (s *Server) queue(lane uint64, m *message) {
 	s.queueMu.RLock()
 	defer s.queueMu.RUnlock()
 	if s.closed {
 		return
 	}
 	select {
-	case s.queues[maphash.String(s.roomSeed, room)%lanes] <- &message{room, raw, kept}:
+	case s.queues[lane] <- m:
 	default:
 		s.drop(errors.New("too many wait"))
 	}
@@ -288,11 +307,7 @@ func (s *Server) send(m *message) error {
 	if s.ctx.Err() != nil {
 		return errors.New("the server stops")
 	}
-	var options []centrifuge.PublishOption
-	if m.kept {
-		options = append(options, centrifuge.WithHistory(historySize, historyTime))
-	}
-	if _, err := e.node.Publish(channelPrefix+m.room, m.data, options...); err != nil {
+	if _, err := e.node.Publish(m.channel, m.data, m.options...); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
 	s.counts.publications.Add(1)

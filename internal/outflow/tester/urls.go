@@ -13,6 +13,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/compliance"
 )
 
 // urlEntity is the entity of a capture URL in the audit log.
@@ -73,6 +74,9 @@ func (s *Service) DeleteCaptureURL(ctx context.Context, c tenancy.Caller, token 
 		row, err = q.LockCaptureURL(ctx, db.LockCaptureURLParams{TenantID: c.TenantID, Token: token})
 		if err != nil || row.DeletedAt != nil {
 			return found(err, "capture URL")
+		}
+		if err := compliance.RefuseHeldTx(ctx, tx, c.TenantID); err != nil {
+			return err
 		}
 		row, err = q.DeleteCaptureURL(ctx, db.DeleteCaptureURLParams{TenantID: c.TenantID, ID: row.ID, Now: &now})
 		if err != nil {

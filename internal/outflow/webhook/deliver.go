@@ -132,6 +132,7 @@ func (s *Service) send(ctx context.Context, d db.ListDeliveriesForAttemptRow) (o
 		return outcome{}, time.Time{}, fmt.Errorf("attempt: %w", ctx.Err())
 	}
 	s.config.Observe(observed(o), o.took)
+	s.attempts.note(d.EndpointID, o, s.config.Now())
 	return o, time.Time{}, nil
 }
 

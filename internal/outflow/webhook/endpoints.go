@@ -16,6 +16,7 @@ import (
 	"showfloor/internal/outflow/outbound"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/compliance"
 	"showfloor/internal/tenancy/quota"
 )
 
@@ -111,6 +112,9 @@ func (s *Service) DeleteWebhook(ctx context.Context, c tenancy.Caller, endpointI
 		}
 		if err != nil {
 			return fmt.Errorf("delete webhook endpoint: %w", err)
+		}
+		if err := compliance.RefuseHeldTx(ctx, tx, c.TenantID); err != nil {
+			return err
 		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.delete", Entity: endpointEntity, EntityID: endpointID,

@@ -26,6 +26,7 @@ const keepJobs = time.Hour
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepDeliveries)
 	return errors.Join(
+		s.deleteOldAttempts(ctx),
 		postgres.DeleteInBatches(ctx, "jobs of deliveries", func(maxRows int32) (int64, error) {
 			return s.deleteJobs(ctx, s.config.Now().Add(-keepJobs), maxRows)
 		}),

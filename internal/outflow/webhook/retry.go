@@ -23,10 +23,15 @@ const retryPatience = 5 * time.Minute
 // RetryWebhookDelivery requests another attempt now, in addition to the schedule
 // and regardless of the results of earlier attempts.
 func (s *Service) RetryWebhookDelivery(ctx context.Context, c tenancy.Caller, deliveryID string) (Delivery, error) {
+	return s.retry(ctx, c.Actor(), c.TenantID, deliveryID)
+}
+
+// retry is RetryWebhookDelivery by any actor.
+func (s *Service) retry(ctx context.Context, actor audit.Actor, tenantID, deliveryID string) (Delivery, error) {
 	var d Delivery
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		row, err := q.LockWebhookDelivery(ctx, db.LockWebhookDeliveryParams{TenantID: c.TenantID, ID: deliveryID})
+		row, err := q.LockWebhookDelivery(ctx, db.LockWebhookDeliveryParams{TenantID: tenantID, ID: deliveryID})
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return problem.Missing("delivery")
@@ -44,14 +49,14 @@ func (s *Service) RetryWebhookDelivery(ctx context.Context, c tenancy.Caller, de
 		}
 		row.WebhookDelivery.RetryAt = &now
 		d = newDelivery(row.WebhookDelivery, row.Event, row.Payload)
-		if err := q.RequestRetry(ctx, db.RequestRetryParams{TenantID: c.TenantID, ID: deliveryID, Now: &now}); err != nil {
+		if err := q.RequestRetry(ctx, db.RequestRetryParams{TenantID: tenantID, ID: deliveryID, Now: &now}); err != nil {
 			return fmt.Errorf("request retry: %w", err)
 		}
 		if err := s.insert(ctx, tx, []river.InsertManyParams{{Args: RedeliverArgs{DeliveryID: deliveryID}}}); err != nil {
 			return err
 		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook_delivery.retry", Entity: "webhook_delivery", EntityID: deliveryID,
+			Actor: actor, TenantID: tenantID, Action: "webhook_delivery.retry", Entity: "webhook_delivery", EntityID: deliveryID,
 		})
 	})
 	return d, err

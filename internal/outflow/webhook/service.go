@@ -63,6 +63,7 @@ type Service struct {
 	postpone     *batch.Batcher[postponed, struct{}]
 	batchSlots   chan struct{} // one value for each delivery of DeliverBatch in progress
 	fanOutPauses *fanOutPauses
+	attempts     *attemptCounts
 	lineTime     time.Duration // the constant, except in tests
 }
 
@@ -79,6 +80,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		config: c, limit: newLimiter(), batchSlots: make(chan struct{}, Workers), fanOutPauses: newFanOutPauses(), lineTime: lineTime,
+		attempts: newAttemptCounts(),
 	}
 	s.load, s.recordLone = batch.New(maxBatch, s.loadDeliveries), batch.New(maxBatch, s.recordLoneAttempts)
 	s.postpone = batch.New(maxBatch, s.putOffMany)

@@ -19,6 +19,7 @@ import (
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/compliance"
 )
 
 // Place is the exclusive start or end of a history page: a message or a time. The
@@ -186,6 +187,9 @@ func (s *Service) EditChannelMessage(
 		if m.RedactedAt != nil {
 			return problem.Conflicting("the message is deleted")
 		}
+		if err := compliance.RefuseHeldTx(ctx, tx, m.TenantID); err != nil { // the former text isn't kept
+			return err
+		}
 		mentions := m.Mentions
 		if p.Mentions != nil {
 			mentions = distinct(p.Mentions)
@@ -227,6 +231,9 @@ func (s *Service) DeleteChannelMessage(
 		}
 		if deleted = m; m.RedactedAt != nil {
 			return nil
+		}
+		if err := compliance.RefuseHeldTx(ctx, tx, m.TenantID); err != nil {
+			return err
 		}
 		q := db.New(tx)
 		deleted, err = q.RedactMessage(ctx, db.RedactMessageParams{

@@ -32,10 +32,14 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 // deleteOldMessages deletes messages older than Config.KeepMessages, in channels of every
 // kind. Replies to a deleted message keep its id.
 func (s *Service) deleteOldMessages(ctx context.Context) error {
-	if s.config.KeepMessages == 0 {
-		return nil
+	keep, err := s.config.KeepMessages, error(nil)
+	if s.config.Retention != nil {
+		keep, err = s.config.Retention(ctx)
 	}
-	before := s.config.Now().Add(-s.config.KeepMessages)
+	if err != nil || keep == 0 {
+		return err
+	}
+	before := s.config.Now().Add(-keep)
 	return postgres.DeleteInBatches(ctx, "messages", func(maxRows int32) (int64, error) {
 		return db.New(s.config.Pool).DeleteMessagesBefore(ctx, db.DeleteMessagesBeforeParams{
 			BeforeID: id.Earliest(id.Message, before), Before: before, MaxRows: maxRows,

@@ -50,6 +50,8 @@ type Config struct {
 	Realtime realtime.Publisher
 	// KeepMessages is how long messages are kept; 0 means forever.
 	KeepMessages time.Duration
+	// Retention returns how long messages are kept at present; nil for KeepMessages.
+	Retention func(ctx context.Context) (time.Duration, error)
 	// Now dates audit entries and pins, time.Now by default. It never decides about a
 	// message.
 	Now func() time.Time

@@ -38,7 +38,7 @@ func NewRealtime(accounts *account.Service, sessions *session.Service, chats Cha
 }
 
 // Authenticate implements realtime.Gate. The token is a participant's, a tenant
-// user's or an API key with chat:read. A participant's current state comes from
+// user's or an API key with chat:read or webhooks:read. A participant's current state comes from
 // Participants.
 func (r *Realtime) Authenticate(ctx context.Context, token, room string) (realtime.Identity, error) {
 	if token == "" {
@@ -59,11 +59,16 @@ func (r *Realtime) Authenticate(ctx context.Context, token, room string) (realti
 	if err != nil {
 		return realtime.Identity{}, err
 	}
-	if !c.May(tenancy.ChatRead) {
-		return realtime.Identity{}, problem.New(problem.Forbidden, "forbidden", "this needs the scope %s, which your role or key doesn't have",
-			tenancy.ChatRead)
+	who := realtime.Identity{
+		TenantID: c.TenantID, Holder: c.Holder(), Rooms: c.May(tenancy.ChatRead), Events: c.May(tenancy.WebhooksRead),
 	}
-	return realtime.Identity{TenantID: c.TenantID, Holder: c.UserID + c.APIKeyID}, nil
+	who.Impersonated = c.Impersonation != nil
+	who.ReadOnly = who.Impersonated && c.Impersonation.ReadOnly
+	if !who.Rooms && !who.Events {
+		return realtime.Identity{}, problem.New(problem.Forbidden, "forbidden",
+			"this needs the scope %s (rooms) or %s (all events), which your role or key doesn't have", tenancy.ChatRead, tenancy.WebhooksRead)
+	}
+	return who, nil
 }
 
 // participant is the identity of a ticket's holder, in its room or in a breakout

@@ -24,6 +24,15 @@ func (e Engine) Media(streamID string) (stream.Media, bool) {
 	}, true
 }
 
+// Inspect implements stream.Engine.
+func (e Engine) Inspect(streamID string) (stream.Inspection, bool) {
+	s, ok := e.Hub.Stream(streamID)
+	if !ok {
+		return stream.Inspection{}, false
+	}
+	return inspectionOf(s.Inspect()), true
+}
+
 // Viewers implements stream.Engine.
 func (e Engine) Viewers(tenantID string) int { return e.Hub.Viewers(tenantID) }
 

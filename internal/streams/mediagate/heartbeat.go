@@ -31,6 +31,9 @@ func (r *Reports) beat(ctx context.Context) {
 	if err := r.streams.RecordAudience(ctx, r.audience()); err != nil {
 		r.log.Warn("audience not written", "error", err)
 	}
+	if err := r.streams.RecordHealth(ctx, r.streamIDs()); err != nil {
+		r.log.Warn("health of streams not written", "error", err)
+	}
 	onAir := r.hub.Publishers()
 	ended, err := r.streams.Heartbeat(ctx, slices.AppendSeq([]string{}, maps.Keys(onAir)))
 	if err != nil {
@@ -47,6 +50,15 @@ func (r *Reports) beat(ctx context.Context) {
 		again[publisherID] = true
 	}
 	r.ended = again
+}
+
+// streamIDs lists the streams on this node.
+func (r *Reports) streamIDs() []string {
+	var ids []string
+	for _, s := range r.hub.Streams() {
+		ids = append(ids, s.StreamID)
+	}
+	return ids
 }
 
 // audience counts the players on this node.

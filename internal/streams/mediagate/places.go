@@ -39,11 +39,7 @@ func (r *Reports) Share(ctx context.Context) {
 func (r *Reports) share(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	var ids []string
-	for _, s := range r.hub.Streams() {
-		ids = append(ids, s.StreamID)
-	}
-	if err := r.streams.ShareMedia(ctx, ids); err != nil && ctx.Err() == nil {
+	if err := r.streams.ShareMedia(ctx, r.streamIDs()); err != nil && ctx.Err() == nil {
 		r.log.Warn("media figures of streams not written for other nodes", "error", err)
 	}
 }

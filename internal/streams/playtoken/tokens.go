@@ -5,7 +5,7 @@
 //
 //	version  1 byte, 1
 //	kind     1 byte: 1 a playback URL, 2 a viewer's session, 3 a playback URL for a room,
-//	         4 a playback URL of a recording
+//	         4 a playback URL of a recording, 5 the URL of a live stream's picture for admins
 //	key      4 bytes: the id of the key that signed it
 //	time     5 bytes, seconds since 1970: when a playback URL expires, or a session began
 //	viewer   8 bytes: id of the viewer; 0 in a playback URL that isn't for one viewer
@@ -35,6 +35,7 @@ const (
 	kindSession   = 2
 	kindRoom      = 3
 	kindRecording = 4
+	kindPicture   = 5
 
 	header  = 1 + 1 + 4 + 5 + 8
 	macSize = 16
@@ -104,6 +105,18 @@ func (t *Tokens) CheckRecording(ctx context.Context, text string) (recordingID s
 	return v.resourceID, v.time, err
 }
 
+// SignPicture makes the token of a URL that shows the newest picture of a live stream, and nothing else, until expires, in whole
+// seconds. It is for the platform's admins: their downloads are not the tenant's usage.
+func (t *Tokens) SignPicture(streamID string, expires time.Time) string {
+	return t.sign(token{kind: kindPicture, resourceID: streamID, time: expires})
+}
+
+// CheckPicture is CheckPlayback for tokens of SignPicture.
+func (t *Tokens) CheckPicture(ctx context.Context, text string) (streamID string, expires time.Time, err error) {
+	v, err := t.read(ctx, kindPicture, text)
+	return v.resourceID, v.time, err
+}
+
 // SignSession makes the token of a viewer's session with a stream, which began at a time
 // in whole seconds.
 func (t *Tokens) SignSession(streamID string, viewer uint64, began time.Time) string {
@@ -152,7 +165,7 @@ func (t *Tokens) read(ctx context.Context, kind byte, text string) (token, error
 // with another service's token.
 func HasFormat(text string) bool {
 	b := decode(text)
-	return b != nil && b[1] >= kindPlayback && b[1] <= kindRecording
+	return b != nil && b[1] >= kindPlayback && b[1] <= kindPicture
 }
 
 // decode returns the bytes of a token, which are nil if the text has another format.
@@ -185,6 +198,11 @@ func (l Late) CheckPlayback(ctx context.Context, text string) (streamID string, 
 // CheckRoomPlayback is Tokens.CheckRoomPlayback.
 func (l Late) CheckRoomPlayback(ctx context.Context, text string) (streamID string, expires time.Time, err error) {
 	return l().CheckRoomPlayback(ctx, text)
+}
+
+// CheckPicture is Tokens.CheckPicture.
+func (l Late) CheckPicture(ctx context.Context, text string) (streamID string, expires time.Time, err error) {
+	return l().CheckPicture(ctx, text)
 }
 
 // CheckRecording is Tokens.CheckRecording.

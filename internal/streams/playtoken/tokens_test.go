@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/base/id"
 	"showfloor/internal/streams/playtoken"
 	"showfloor/internal/tenancy/signing"
 )
@@ -99,16 +100,40 @@ func TestTokensOfRecordings(t *testing.T) {
 	}
 }
 
+func TestTokensOfPictures(t *testing.T) {
+	t.Parallel()
+	tokens := playtoken.New(ring{oldKey})
+	text := tokens.SignPicture("str_1", noon)
+	late := playtoken.Late(func() *playtoken.Tokens { return playtoken.New(ring{oldKey, newKey}) })
+	for _, check := range []func(context.Context, string) (string, time.Time, error){tokens.CheckPicture, late.CheckPicture} {
+		streamID, expires, err := check(t.Context(), text)
+		require.NoError(t, err)
+		require.Equal(t, "str_1", streamID)
+		require.Equal(t, noon, expires)
+	}
+	for _, check := range []func(context.Context, string) (string, time.Time, error){
+		tokens.CheckPlayback, tokens.CheckRoomPlayback, tokens.CheckRecording,
+	} {
+		_, _, err := check(t.Context(), text)
+		require.ErrorIs(t, err, playtoken.ErrInvalid, "it opens a picture only")
+	}
+	for _, other := range []string{tokens.SignPlayback("str_1", noon), tokens.SignRoomPlayback("str_1", noon), text[1:], ""} {
+		_, _, err := tokens.CheckPicture(t.Context(), other)
+		require.ErrorIs(t, err, playtoken.ErrInvalid, "%q", other)
+	}
+	require.Empty(t, playtoken.ResourceOf("/live/"+tokens.SignPicture(id.New(id.Stream), noon)+"/thumbnail.jpg"), "no usage of the tenant")
+}
+
 func TestTheFormatOfTokens(t *testing.T) {
 	t.Parallel()
 	tokens := playtoken.New(ring{newKey})
 	for _, ours := range []string{
 		tokens.SignPlayback("str_1", noon), tokens.SignRoomPlayback("str_1", noon), tokens.SignSession("str_1", 1, noon),
-		tokens.SignRecording("rec_1", noon), playtoken.New(ring{otherKey}).SignPlayback("str_1", noon),
+		tokens.SignRecording("rec_1", noon), tokens.SignPicture("str_1", noon), playtoken.New(ring{otherKey}).SignPlayback("str_1", noon),
 	} {
 		require.True(t, playtoken.HasFormat(ours), ours)
 	}
-	for _, foreign := range []string{"", "AQ", "5f4dcc3b5aa765d61d8327deb882cf99", "AQU" + strings.Repeat("A", 60), "eyJhbGciOiJub25lIn0.eyJzdWIiOiI1In0."} {
+	for _, foreign := range []string{"", "AQ", "5f4dcc3b5aa765d61d8327deb882cf99", "AQY" + strings.Repeat("A", 60), "eyJhbGciOiJub25lIn0.eyJzdWIiOiI1In0."} {
 		require.False(t, playtoken.HasFormat(foreign), foreign)
 	}
 }

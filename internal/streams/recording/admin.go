@@ -64,6 +64,19 @@ func (s *Service) ListAdminRecordings(ctx context.Context, f Filter, skip, limit
 	return list, total, nil
 }
 
+// ListNewestOfStream returns a stream's newest recordings, newest first.
+func (s *Service) ListNewestOfStream(ctx context.Context, streamID string, limit int32) ([]AdminView, error) {
+	rows, err := db.New(s.config.Pool).ListAdminStreamRecordings(ctx, db.ListAdminStreamRecordingsParams{StreamID: streamID, MaxRows: limit})
+	if err != nil {
+		return nil, fmt.Errorf("list recordings of stream: %w", err)
+	}
+	list := make([]AdminView, len(rows))
+	for i, r := range rows {
+		list[i] = AdminView{r.Recording, r.TenantName, r.StreamName}
+	}
+	return list, nil
+}
+
 // DeleteAdminRecording deletes a recording of any tenant, as DeleteRecording does, and stores the reason.
 func (s *Service) DeleteAdminRecording(ctx context.Context, actor audit.Actor, recordingID, reason string) (AdminView, error) {
 	return s.changeAsAdmin(ctx, recordingID, func(tx pgx.Tx, r db.Recording) error {

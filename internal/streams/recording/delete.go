@@ -13,6 +13,7 @@ import (
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/media/recordfile"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/compliance"
 )
 
 // deleteTx makes a locked recording DELETED and adds the job that deletes its files. reason is an admin's; nil for none. It
@@ -22,6 +23,9 @@ func (s *Service) deleteTx(ctx context.Context, tx pgx.Tx, r db.Recording, actor
 		return nil
 	}
 	if err := mayDelete(r); err != nil {
+		return err
+	}
+	if err := compliance.RefuseHeldTx(ctx, tx, r.TenantID); err != nil {
 		return err
 	}
 	q, now := db.New(tx), s.config.Now()

@@ -23,6 +23,7 @@ import (
 	"showfloor/internal/media/webvtt"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/compliance"
 	"showfloor/internal/tenancy/usage"
 )
 
@@ -178,6 +179,11 @@ func (s *Service) saveText(ctx context.Context, c tenancy.Caller, in TextInput, 
 		if err := mayHaveText(r, list, in); err != nil {
 			return err
 		}
+		if old := textIn(list, in.Language); old != nil && old.Version != next.Version { // the files of the former one are removed
+			if err := compliance.RefuseHeldTx(ctx, tx, r.TenantID); err != nil {
+				return err
+			}
+		}
 		next.Now = s.config.Now()
 		grown, old := next.SizeBytes, textIn(list, next.Language)
 		var before any
@@ -231,6 +237,9 @@ func (s *Service) DeleteRecordingTextTrack(ctx context.Context, c tenancy.Caller
 		old := textIn(list, lang)
 		if old == nil || r.Status == Deleted {
 			return problem.Missing("text track")
+		}
+		if err := compliance.RefuseHeldTx(ctx, tx, r.TenantID); err != nil {
+			return err
 		}
 		deleted = *old
 		if err := q.DeleteTextTrack(ctx, db.DeleteTextTrackParams{TenantID: r.TenantID, RecordingID: r.ID, Language: lang}); err != nil {

@@ -14,6 +14,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/compliance"
 	"showfloor/internal/tenancy/quota"
 )
 
@@ -82,6 +83,9 @@ func (s *Service) DeleteRestreamTarget(ctx context.Context, c tenancy.Caller, ta
 		}
 		if err != nil {
 			return fmt.Errorf("lock restream target: %w", err)
+		}
+		if err := compliance.RefuseHeldTx(ctx, tx, c.TenantID); err != nil {
+			return err
 		}
 		streams, err := q.ListStreamsOfRestreamTarget(ctx, db.ListStreamsOfRestreamTargetParams{TenantID: c.TenantID, TargetID: targetID})
 		if err != nil {

@@ -28,7 +28,7 @@ type Callback struct {
 
 // connection is the connection's id in our tables.
 func (c Callback) connection() string {
-	return "srs:" + url.QueryEscape(c.ServerID) + ":" + url.QueryEscape(c.ClientID)
+	return srsPrefix + url.QueryEscape(c.ServerID) + ":" + url.QueryEscape(c.ClientID)
 }
 
 // param returns one value of the query.
@@ -142,7 +142,7 @@ func (s *Service) played(ctx context.Context, q *db.Queries, c Callback) (db.Str
 	if err != nil {
 		return row, fmt.Errorf("get stream by key: %w", err)
 	}
-	return row, nil
+	return row, mayUseKey(row)
 }
 
 // DVRFile is a file that an SRS server has written: its working folder, and the file's path, absolute or below that folder.

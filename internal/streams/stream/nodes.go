@@ -48,7 +48,9 @@ func (b *beats) steady(now time.Time) bool {
 // they were ended because the node's heartbeats were missing.
 func (s *Service) Heartbeat(ctx context.Context, publisherIDs []string) (ended []string, err error) {
 	q, now := db.New(s.config.Pool), s.config.Now()
-	if err := q.TouchNode(ctx, db.TouchNodeParams{ID: s.config.Node, Now: now, URL: s.nodeURL()}); err != nil {
+	if err := q.TouchNode(ctx, db.TouchNodeParams{
+		ID: s.config.Node, Now: now, URL: s.nodeURL(), Version: &s.config.Version, StartedAt: &s.config.StartedAt,
+	}); err != nil {
 		return nil, fmt.Errorf("touch node: %w", err)
 	}
 	s.beats.note(now)
@@ -88,6 +90,9 @@ func (s *Service) EndStranded(ctx context.Context) error {
 	}
 	if err := q.DeleteStreamMediaBefore(ctx, now.Add(-keepMedia)); err != nil {
 		return fmt.Errorf("delete old figures of streams: %w", err)
+	}
+	if err := q.DeleteStreamInspectionsBefore(ctx, now.Add(-keepMedia)); err != nil {
+		return fmt.Errorf("delete old measurements of streams: %w", err)
 	}
 	if err := q.DeleteNodesBefore(ctx, now.Add(-keepNodes)); err != nil {
 		return fmt.Errorf("delete old nodes: %w", err)

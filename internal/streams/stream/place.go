@@ -81,7 +81,7 @@ func (s *Service) ShareMedia(ctx context.Context, streamIDs []string) error {
 	if err := db.New(s.config.Pool).ShareStreamMedia(ctx, p); err != nil {
 		return fmt.Errorf("share what streams carry: %w", err)
 	}
-	return nil
+	return s.shareInspections(ctx, p.StreamIds)
 }
 
 // media returns the media figures of the tenant's streams: this node's own, or

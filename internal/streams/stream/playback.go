@@ -47,7 +47,7 @@ func (s *Service) playback(ctx context.Context, st db.Stream, expires time.Time)
 	}
 	token := s.config.Playback.SignPlayback(st.ID, expires)
 	return PlaybackURL{
-		URL: s.playbackURL(token), Thumbnail: s.config.PublicURL + "/live/" + token + "/thumbnail.jpg", LowLatency: st.Mode == LowLatency,
+		URL: s.playbackURL(token), Thumbnail: s.pictureURL(token), LowLatency: st.Mode == LowLatency,
 		ExpiresAt: expires, DVR: dvr,
 	}, nil
 }
@@ -62,6 +62,19 @@ const roomPlayback = 5 * time.Minute
 func (s *Service) RoomPlaybackURL(streamID string) (url string, expires time.Time) {
 	expires = s.sharedExpiry()
 	return s.playbackURL(s.config.Playback.SignRoomPlayback(streamID, expires)), expires
+}
+
+// AdminPictureURL returns the URL of the newest picture of a stream, for the platform's admins; nil off air. It expires in 5 to 10
+// minutes, and all of them get the same one meanwhile. It opens no video, so that an admin is not a viewer.
+func (s *Service) AdminPictureURL(st db.Stream) *string {
+	if !onAir(st) {
+		return nil
+	}
+	return new(s.pictureURL(s.config.Playback.SignPicture(st.ID, s.sharedExpiry())))
+}
+
+func (s *Service) pictureURL(token string) string {
+	return s.config.PublicURL + "/live/" + token + "/thumbnail.jpg"
 }
 
 func (s *Service) playbackURL(token string) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/id"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy/quota"
@@ -37,6 +38,20 @@ type Attempt struct {
 	// the room has checked the host's ticket.
 	Key, StreamID string
 	RemoteIP      string
+}
+
+// hasKey reports whether a stream key identifies the stream.
+func (a Attempt) hasKey() bool { return usesKey(a.Source) }
+
+// usesKey reports whether publishers of a source have a stream key.
+func usesKey(source string) bool { return source != SourceWebRTC && source != SourceSession }
+
+// keyHash is the hash of the stream key; nil without one.
+func (a Attempt) keyHash() []byte {
+	if !a.hasKey() {
+		return nil
+	}
+	return hashKey(a.Key)
 }
 
 // Grant is the stream that an accepted publisher publishes.
@@ -78,6 +93,9 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		if err := mayPublish(row, tenantStatus, now); err != nil {
 			return err
 		}
+		if err := mayUseKey(row); a.hasKey() && err != nil {
+			return err
+		}
 		if err := checkTakeover(ctx, q, a, row); err != nil {
 			return err
 		}
@@ -103,7 +121,7 @@ func (s *Service) connect(ctx context.Context, tx pgx.Tx, a Attempt, row db.Stre
 	q, now := db.New(tx), s.config.Now()
 	_, err := q.CreatePublisher(ctx, db.CreatePublisherParams{
 		ID: a.PublisherID, TenantID: row.TenantID, StreamID: row.ID, Source: a.Source,
-		Node: s.node(a.Source), RemoteIP: a.RemoteIP, Now: now,
+		Node: s.node(a.Source), RemoteIP: a.RemoteIP, KeyHash: a.keyHash(), Now: now,
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return repeated(ctx, q, a, row)
@@ -121,6 +139,7 @@ func (s *Service) connect(ctx context.Context, tx pgx.Tx, a Attempt, row db.Stre
 	row.PublisherID, row.Node = &a.PublisherID, s.node(a.Source)
 	err = q.SetStreamPublisher(ctx, db.SetStreamPublisherParams{
 		TenantID: row.TenantID, ID: row.ID, PublisherID: row.PublisherID, Node: row.Node, Now: now,
+		UsedKey: a.hasKey(), KeyID: id.New(id.StreamKey),
 	})
 	if err != nil {
 		return fmt.Errorf("set publisher: %w", err)
@@ -185,7 +204,7 @@ func (s *Service) notifyPreviousNode(ctx context.Context, q *db.Queries, row db.
 // suspension locks the tenant first too: so either the suspension sees this
 // publisher, or this attempt sees the suspension.
 func lockFor(ctx context.Context, q *db.Queries, a Attempt) (row db.Stream, tenantStatus string, err error) {
-	if a.Source == SourceWebRTC || a.Source == SourceSession {
+	if !a.hasKey() {
 		if err := q.ShareTenantOfStream(ctx, a.StreamID); err != nil {
 			return row, "", fmt.Errorf("lock tenant: %w", err)
 		}

@@ -40,6 +40,14 @@ func mayPublish(s db.Stream, tenantStatus string, now time.Time) error {
 	return nil
 }
 
+// mayUseKey returns an error if an admin has revoked the stream's key.
+func mayUseKey(s db.Stream) error {
+	if s.KeyRevokedAt == nil {
+		return nil
+	}
+	return problem.New(problem.Forbidden, CodeKeyRevoked, "this stream key was revoked; rotate the stream's key to get a new one")
+}
+
 // started sets the stream to LIVE. isNew reports a new broadcast, which is worth
 // an event. After a takeover or within the reconnect window the broadcast
 // continues.

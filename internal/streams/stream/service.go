@@ -24,6 +24,8 @@ type Engine interface {
 	// Media describes a stream's incoming media; false if the stream is not on air on
 	// this node.
 	Media(streamID string) (Media, bool)
+	// Inspect measures a stream; false if it is not on air on this node.
+	Inspect(streamID string) (Inspection, bool)
 	// Viewers is the number of viewers of the tenant's streams on this node.
 	Viewers(tenantID string) int
 	// Seal closes the stream's playlists and disconnects its publisher. It returns
@@ -81,9 +83,14 @@ type Config struct {
 	// Node is this process's name in the rows of its connections.
 	Node string
 	// NodeURL is this node's address for other nodes; "" if it runs alone.
-	NodeURL    string
+	NodeURL string
+	// Version is the program's version, and StartedAt when this process started, for operators.
+	Version    string
+	StartedAt  time.Time
 	Recordings Recordings
 	Restreams  Restreams
+	// MediaServers disconnects publishers on SRS servers; nil if these have no API.
+	MediaServers MediaServers
 	// Products checks the products of shows.
 	Products Products
 	// Playback signs playback URLs.

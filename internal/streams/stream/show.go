@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/timestamp"
 )
 
 // Show holds what viewers' pages need to know of a stream beside its broadcasts.
@@ -58,7 +59,10 @@ func (s Show) equal(o Show) bool {
 
 // audited is a show in the audit log.
 func (s Show) audited() map[string]any {
-	return map[string]any{"scheduledAt": s.ScheduledAt, "posterUrl": s.PosterURL, "productIds": s.ProductIDs, "publicReplay": s.PublicReplay}
+	return map[string]any{
+		"scheduledAt": timestamp.Optional(s.ScheduledAt), "posterUrl": s.PosterURL,
+		"productIds": s.ProductIDs, "publicReplay": s.PublicReplay,
+	}
 }
 
 func same[T comparable](a, b *T) bool {

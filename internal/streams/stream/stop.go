@@ -37,7 +37,8 @@ func (s *Service) ForceStopStream(ctx context.Context, actor audit.Actor, stream
 		}
 		err = audit.WriteTx(ctx, q, now, audit.Entry{
 			Actor: actor, TenantID: row.TenantID, Action: "stream.force_stop", Entity: "stream", EntityID: row.ID,
-			Reason: reason, Before: map[string]any{"status": row.Status},
+			Reason: reason, Before: map[string]any{"status": row.Status, "blockedUntil": row.BlockedUntil},
+			After: map[string]any{"status": statusAfterStop(row), "blockedUntil": now.Add(blockedFor)},
 		})
 		if err != nil {
 			return err
@@ -50,6 +51,14 @@ func (s *Service) ForceStopStream(ctx context.Context, actor audit.Actor, stream
 		postgres.AfterCommit(tx, func() { s.config.Engine.Seal(row.ID) })
 		return nil
 	})
+}
+
+// statusAfterStop is ENDED for a stream on air. One that isn't playable yet keeps its status.
+func statusAfterStop(row db.Stream) string {
+	if onAir(row) {
+		return Ended
+	}
+	return row.Status
 }
 
 // StopTenantTx ends, in the caller's transaction, all broadcasts of the tenant, and
@@ -80,6 +89,9 @@ func (s *Service) halt(ctx context.Context, tx pgx.Tx, row db.Stream, reason str
 	}
 	if err := q.Notify(ctx, db.NotifyParams{Channel: StopsChannel, Payload: row.ID}); err != nil {
 		return fmt.Errorf("tell the nodes: %w", err)
+	}
+	if err := s.disconnectTx(ctx, tx, row); err != nil {
+		return err
 	}
 	if onAir(row) {
 		return s.end(ctx, tx, ended(row, now), reason)

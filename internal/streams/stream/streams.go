@@ -179,6 +179,9 @@ func (s *Service) CreateStream(ctx context.Context, c tenancy.Caller, in Input) 
 		if err != nil {
 			return fmt.Errorf("create stream: %w", err)
 		}
+		if err := issueKey(ctx, q, row, now); err != nil {
+			return err
+		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "stream.create", Entity: "stream", EntityID: row.ID,
 			After: map[string]any{"name": row.Name, "mode": row.Mode},
@@ -267,7 +270,7 @@ func (s *Service) RotateStreamKey(ctx context.Context, c tenancy.Caller, streamI
 	key, hash := newKey()
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		_, err := q.RotateStreamKey(ctx, db.RotateStreamKeyParams{
+		row, err := q.RotateStreamKey(ctx, db.RotateStreamKeyParams{
 			TenantID: c.TenantID, ID: streamID, KeyHash: hash, KeyLast4: key[len(key)-4:], Now: now,
 		})
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -275,6 +278,13 @@ func (s *Service) RotateStreamKey(ctx context.Context, c tenancy.Caller, streamI
 		}
 		if err != nil {
 			return fmt.Errorf("set stream key: %w", err)
+		}
+		if err := issueKey(ctx, q, row, now); err != nil {
+			return err
+		}
+		err = q.DeleteOldestStreamKeys(ctx, db.DeleteOldestStreamKeysParams{TenantID: c.TenantID, StreamID: streamID, Keep: keptKeys})
+		if err != nil {
+			return fmt.Errorf("delete oldest stream keys: %w", err)
 		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "stream.rotate_key", Entity: "stream", EntityID: streamID,

@@ -33,14 +33,13 @@ func (s *Service) AcceptInvite(ctx context.Context, a Acceptance, from tenancy.O
 	}
 	var l Login
 	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
-		l, err = s.takeInvitation(ctx, db.New(tx), a, hash, from)
+		l, err = s.takeInvitation(ctx, tx, a, hash, from)
 		return err
 	})
 	if err != nil {
 		return Login{}, err
 	}
-	l.Token, l.ExpiresAt, err = s.issueToken(ctx, l.User)
-	return l, err
+	return s.withToken(ctx, l)
 }
 
 // checkInvitation refuses a bad token before the password is hashed, which is
@@ -62,10 +61,10 @@ func (s *Service) checkInvitation(ctx context.Context, token string) error {
 // takeInvitation deletes the invitation and creates its user. Of several
 // concurrent calls only one finds the invitation.
 func (s *Service) takeInvitation(
-	ctx context.Context, q *db.Queries, a Acceptance, passwordHash string, from tenancy.Origin,
+	ctx context.Context, tx pgx.Tx, a Acceptance, passwordHash string, from tenancy.Origin,
 ) (Login, error) {
 	var l Login
-	now := s.now()
+	q, now := db.New(tx), s.now()
 	found, err := q.GetInvitationByToken(ctx, hashToken(a.Token))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return l, errInvalidLink()
@@ -97,6 +96,9 @@ func (s *Service) takeInvitation(
 		PasswordHash: passwordHash, Role: invited.Role, Now: now,
 	})
 	if err != nil {
+		return l, err
+	}
+	if l.SignIn, err = s.BeginSignInTx(ctx, tx, l.User, from); err != nil {
 		return l, err
 	}
 	return l, audit.WriteTx(ctx, q, now, audit.Entry{

@@ -108,7 +108,10 @@ func (s *Service) authenticateToken(ctx context.Context, bearer string) (tenancy
 	if err != nil {
 		return tenancy.Caller{}, err
 	}
-	row, err := db.New(s.pool).GetUserForToken(ctx, db.GetUserForTokenParams{TenantID: c.TenantID, ID: c.Subject})
+	if c.Act != nil {
+		return s.authenticateImpersonation(ctx, c)
+	}
+	row, err := db.New(s.pool).GetUserForToken(ctx, db.GetUserForTokenParams{TenantID: c.TenantID, ID: c.Subject, SignInID: c.SignIn})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return tenancy.Caller{}, ErrBadCredential()
 	}
@@ -118,11 +121,18 @@ func (s *Service) authenticateToken(ctx context.Context, bearer string) (tenancy
 	if err := tenancy.CheckTenant(row.TenantStatus); err != nil {
 		return tenancy.Caller{}, err
 	}
-	if row.Status != userActive || row.TokenVersion != c.Version {
-		return tenancy.Caller{}, problem.New(problem.Unauthenticated, "token_revoked", "this token was ended; log in again")
+	if row.Status != userActive || row.TokenVersion != c.Version || c.SignIn != "" && row.LastSeenAt == nil {
+		return tenancy.Caller{}, errTokenRevoked()
+	}
+	if row.LastSeenAt != nil {
+		s.signIns.Seen(ctx, c.SignIn, *row.LastSeenAt)
 	}
 	role := tenancy.Role(row.Role)
-	return tenancy.Caller{TenantID: c.TenantID, UserID: c.Subject, Role: role, Scopes: role.Scopes()}, nil
+	return tenancy.Caller{TenantID: c.TenantID, UserID: c.Subject, SignInID: c.SignIn, Role: role, Scopes: role.Scopes()}, nil
+}
+
+func errTokenRevoked() error {
+	return problem.New(problem.Unauthenticated, "token_revoked", "this token was ended; log in again")
 }
 
 // narrowed returns those of the role's scopes that the key has.

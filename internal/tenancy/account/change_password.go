@@ -16,7 +16,7 @@ import (
 // ChangePassword replaces the caller's password, ends all of the caller's tokens
 // and issues a new one. It requires the current password, so a stolen token isn't
 // enough.
-func (s *Service) ChangePassword(ctx context.Context, c tenancy.Caller, current, next string) (Login, error) {
+func (s *Service) ChangePassword(ctx context.Context, c tenancy.Caller, current, next, userAgent string) (Login, error) {
 	user, err := s.GetCurrentUser(ctx, c)
 	if err != nil {
 		return Login{}, err
@@ -26,7 +26,7 @@ func (s *Service) ChangePassword(ctx context.Context, c tenancy.Caller, current,
 		return Login{}, err
 	}
 	if !ok {
-		return Login{}, problem.New(problem.Invalid, "wrong_password", "the current password is wrong")
+		return Login{}, ErrWrongPassword()
 	}
 	hash, err := s.hasher.hash(ctx, next)
 	if err != nil {
@@ -48,6 +48,10 @@ func (s *Service) ChangePassword(ctx context.Context, c tenancy.Caller, current,
 		if l.Tenant, err = q.GetTenant(ctx, c.TenantID); err != nil {
 			return fmt.Errorf("get tenant: %w", err)
 		}
+		from := tenancy.Origin{IP: c.IP, RequestID: c.RequestID, UserAgent: userAgent}
+		if l.SignIn, err = s.BeginSignInTx(ctx, tx, l.User, from); err != nil {
+			return err
+		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "user.change_password", Entity: entityUser, EntityID: c.UserID,
 		})
@@ -56,6 +60,5 @@ func (s *Service) ChangePassword(ctx context.Context, c tenancy.Caller, current,
 	if err != nil {
 		return Login{}, err
 	}
-	l.Token, l.ExpiresAt, err = s.issueToken(ctx, l.User)
-	return l, err
+	return s.withToken(ctx, l)
 }

@@ -107,6 +107,28 @@ func changedLetter(user db.User, at time.Time, publicURL string) mail.Letter {
 	}
 }
 
+// FactorLetter informs a user or an admin that the second factor was enabled or disabled.
+func FactorLetter(to, name string, enabled bool, at time.Time, resetURL string) mail.Letter {
+	l := mail.Letter{
+		Kind: "second_factor", To: to, Subject: "Your second factor was disabled", Until: at.Add(noticeLife),
+		Opening: []string{
+			fmt.Sprintf("Hello %s,", name),
+			fmt.Sprintf("the second factor of your account was disabled on %s UTC. From now on the password alone logs you in.",
+				at.UTC().Format("2 January 2006 at 15:04")),
+			"If it was you, you don't have to do anything. If it wasn't, set a new password at once.",
+		},
+	}
+	if enabled {
+		l.Subject = "Your second factor was enabled"
+		l.Opening[1] = fmt.Sprintf("a second factor of your account was enabled on %s UTC. From now on each login needs a code of your app.",
+			at.UTC().Format("2 January 2006 at 15:04"))
+	}
+	if resetURL != "" {
+		l.Link = &mail.Link{Label: linkLabel, URL: resetURL}
+	}
+	return l
+}
+
 // pageLink is the URL of a page with its token.
 func (s *Service) pageLink(page, token string) string {
 	return s.publicURL + page + "?token=" + url.QueryEscape(token)

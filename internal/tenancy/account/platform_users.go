@@ -12,6 +12,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/compliance"
 )
 
 // entityUser is the entity of a user in the audit log.
@@ -67,7 +68,10 @@ func (s *Service) DeleteUser(ctx context.Context, actor audit.Actor, userID stri
 		if err := s.checkLeaves(ctx, q, gone.TeamMember); err != nil {
 			return err
 		}
-		if err := deleteMember(ctx, q, gone.TeamMember); err != nil {
+		if err := compliance.RefuseHeldTx(ctx, tx, gone.TenantID); err != nil {
+			return err
+		}
+		if err := s.deleteMember(ctx, tx, gone.TeamMember); err != nil {
 			return err
 		}
 		return audit.WriteTx(ctx, q, s.now(), audit.Entry{

@@ -16,6 +16,8 @@ import (
 	"showfloor/internal/tenancy/mail"
 	"showfloor/internal/tenancy/passwordhash"
 	"showfloor/internal/tenancy/quota"
+	"showfloor/internal/tenancy/secondfactor"
+	"showfloor/internal/tenancy/signin"
 	"showfloor/internal/tenancy/signing"
 )
 
@@ -41,6 +43,12 @@ type Service struct {
 	publicURL string
 	cache     *callerCache
 	hasher    *hasher
+	signIns   *signin.Service
+	factors   *secondfactor.Service
+	// impersonators checks the admins who impersonate users; nil before the console is open.
+	impersonators Impersonators
+	// signupOpen may be nil.
+	signupOpen func(ctx context.Context) (bool, error)
 	// founding runs in the transaction that creates a tenant.
 	founding func(ctx context.Context, tx pgx.Tx, tenantID string) error
 }
@@ -58,6 +66,11 @@ type Config struct {
 	// CodeKeys are keys for hashes of guessable values, such as codes. The first
 	// hashes new values; all are tried when a value is checked.
 	CodeKeys [][]byte
+	// SignIns are the users' logins, and SecondFactors the codes that logins need.
+	SignIns       *signin.Service
+	SecondFactors *secondfactor.Service
+	// SignupOpen reports whether new tenants can sign up; nil means always.
+	SignupOpen func(ctx context.Context) (bool, error)
 	// PublicURL is the beginning of links in mails, without a slash at the end.
 	PublicURL string
 	// PasswordMemory is the memory for hashing one password in KiB; 0 means 19 MiB.
@@ -81,8 +94,8 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		pool: c.Pool, keys: c.Keys, now: c.Now, log: c.Log,
-		mails: c.Mails, jobs: c.Jobs, quotas: c.Quotas, codeKeys: c.CodeKeys, publicURL: c.PublicURL,
-		cache: newCallerCache(c.Now, cacheLife),
+		mails: c.Mails, jobs: c.Jobs, quotas: c.Quotas, signupOpen: c.SignupOpen, codeKeys: c.CodeKeys, publicURL: c.PublicURL,
+		cache: newCallerCache(c.Now, cacheLife), signIns: c.SignIns, factors: c.SecondFactors,
 	}
 	// At most half of the cores that this process may use hash passwords; the others keep serving requests.
 	workers := make([]*passwordhash.Worker, max(1, runtime.GOMAXPROCS(0)/2))

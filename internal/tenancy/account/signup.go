@@ -27,6 +27,9 @@ import (
 // who used up the mails could have the owner of the address confirm the attacker's
 // form.
 func (s *Service) SendCode(ctx context.Context, r Registration, from tenancy.Origin) (email string, err error) {
+	if err := s.requireOpenSignup(ctx); err != nil {
+		return "", err
+	}
 	if err := s.mails.Require(); err != nil {
 		return "", err
 	}
@@ -96,6 +99,9 @@ func (s *Service) postCode(ctx context.Context, tx pgx.Tx, form db.SignupForm, l
 // its OWNER in. Wrong codes are counted per e-mail, also if there is no form for
 // it.
 func (s *Service) VerifyAndRegister(ctx context.Context, email, code string, from tenancy.Origin) (Login, error) {
+	if err := s.requireOpenSignup(ctx); err != nil {
+		return Login{}, err
+	}
 	var l Login
 	var refusal error
 	email = CanonicalEmail(email)
@@ -125,8 +131,7 @@ func (s *Service) VerifyAndRegister(ctx context.Context, email, code string, fro
 	if err = errors.Join(err, refusal); err != nil {
 		return Login{}, err
 	}
-	l.Token, l.ExpiresAt, err = s.issueToken(ctx, l.User)
-	return l, err
+	return s.withToken(ctx, l)
 }
 
 // ResendCodeArgs is the job that mails a new code, if there is a form for the
@@ -147,6 +152,9 @@ func (ResendCodeArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Qu
 // ResendCode requests another mail with a code for a form, at most once per 30
 // seconds and e-mail, also if there is no form. It returns the canonical e-mail.
 func (s *Service) ResendCode(ctx context.Context, email string, from tenancy.Origin) (string, error) {
+	if err := s.requireOpenSignup(ctx); err != nil {
+		return "", err
+	}
 	if err := s.mails.Require(); err != nil {
 		return "", err
 	}

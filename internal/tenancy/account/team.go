@@ -13,6 +13,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/compliance"
 )
 
 // ListTeam pages through the tenant's users and invitations, newest first.
@@ -73,7 +74,10 @@ func (s *Service) RemoveTeamMember(ctx context.Context, c tenancy.Caller, member
 		if row, err = lockMember(ctx, q, c, memberID, ""); err != nil {
 			return err
 		}
-		if err := deleteMember(ctx, q, row); err != nil {
+		if err := compliance.RefuseHeldTx(ctx, tx, c.TenantID); err != nil {
+			return err
+		}
+		if err := s.deleteMember(ctx, tx, row); err != nil {
 			return err
 		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
@@ -85,8 +89,9 @@ func (s *Service) RemoveTeamMember(ctx context.Context, c tenancy.Caller, member
 	return row, err
 }
 
-// deleteMember deletes the user or the invitation.
-func deleteMember(ctx context.Context, q *db.Queries, m db.TeamMember) error {
+// deleteMember deletes the user, with its logins and its second factor, or the invitation.
+func (s *Service) deleteMember(ctx context.Context, tx pgx.Tx, m db.TeamMember) error {
+	q := db.New(tx)
 	if m.Status == userInvited {
 		if err := q.DeleteInvitation(ctx, db.DeleteInvitationParams{TenantID: m.TenantID, ID: m.ID}); err != nil {
 			return fmt.Errorf("delete invitation: %w", err)
@@ -96,7 +101,7 @@ func deleteMember(ctx context.Context, q *db.Queries, m db.TeamMember) error {
 	if err := q.DeleteUser(ctx, db.DeleteUserParams{TenantID: m.TenantID, ID: m.ID}); err != nil {
 		return fmt.Errorf("delete user: %w", err)
 	}
-	return nil
+	return errors.Join(s.signIns.ForgetTx(ctx, tx, m.ID), s.factors.ForgetTx(ctx, tx, m.ID))
 }
 
 // lockMember locks the tenant, so that two owners can't remove each other

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
-	"showfloor/internal/base/id"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/signin"
 	"showfloor/internal/tenancy/signing"
 )
 
@@ -23,7 +24,20 @@ type claims struct {
 	Role     tenancy.Role `json:"role"`
 	Version  int32        `json:"ver"`
 	Type     string       `json:"typ"`
+	// SignIn is the login to which the token belongs. Tokens of earlier releases and of admins who impersonate have none.
+	SignIn string `json:"sid,omitempty"`
+	// Act is the admin who acts with the token (RFC 8693, section 4.1); nil for none.
+	Act *actClaim `json:"act,omitempty"`
+	// ReadOnly is set for an admin who impersonates a user of a suspended tenant.
+	ReadOnly bool `json:"ro,omitempty"`
 	jwt.RegisteredClaims
+}
+
+// actClaim is an admin with the login with which the admin made the token.
+type actClaim struct {
+	Subject string `json:"sub"`
+	SignIn  string `json:"sid,omitempty"`
+	Version int32  `json:"ver"`
 }
 
 // parseToken verifies a tenant user's token.
@@ -38,16 +52,27 @@ func (s *Service) parseToken(ctx context.Context, token string) (claims, error) 
 	return c, nil
 }
 
-// issueToken makes a user's token.
-func (s *Service) issueToken(ctx context.Context, u db.User) (token string, expiresAt time.Time, err error) {
-	now := s.now()
-	expiresAt = now.Add(UserTokenLife)
+// BeginSignInTx stores a login of a user whose row the caller's transaction has locked or just written. After the commit, IssueToken
+// makes its token. Every login of a user begins here.
+func (s *Service) BeginSignInTx(ctx context.Context, tx pgx.Tx, u db.User, from tenancy.Origin) (db.SignIn, error) {
+	return s.signIns.BeginTx(ctx, tx, signin.Holder{ID: u.ID, TokenVersion: u.TokenVersion}, from, UserTokenLife)
+}
+
+// IssueToken makes the token of a user's login.
+func (s *Service) IssueToken(ctx context.Context, u db.User, in db.SignIn) (token string, expiresAt time.Time, err error) {
 	token, err = s.keys.Sign(ctx, claims{
-		TenantID: u.TenantID, Role: tenancy.Role(u.Role), Version: u.TokenVersion, Type: tokenType,
+		TenantID: u.TenantID, Role: tenancy.Role(u.Role), Version: u.TokenVersion, Type: tokenType, SignIn: in.ID,
 		RegisteredClaims: jwt.RegisteredClaims{
-			Subject: u.ID, ID: id.New(id.Token),
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expiresAt),
+			Subject: u.ID, ID: in.ID,
+			IssuedAt: jwt.NewNumericDate(in.CreatedAt), ExpiresAt: jwt.NewNumericDate(in.ExpiresAt),
 		},
 	})
-	return token, expiresAt, err
+	return token, in.ExpiresAt, err
+}
+
+// withToken adds the token of the login.
+func (s *Service) withToken(ctx context.Context, l Login) (Login, error) {
+	var err error
+	l.Token, l.ExpiresAt, err = s.IssueToken(ctx, l.User, l.SignIn)
+	return l, err
 }

@@ -11,6 +11,7 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/stored"
+	"showfloor/internal/base/timestamp"
 )
 
 // Actor is the originator of a change, with its address.
@@ -18,6 +19,8 @@ type Actor struct {
 	// Type is user, api_key, participant, admin or system.
 	Type string
 	ID   string
+	// ImpersonatorID is the admin who acts in the actor's name; empty for none.
+	ImpersonatorID string
 	// IP and RequestID are empty when no request is behind the change.
 	IP, RequestID string
 }
@@ -58,7 +61,7 @@ func WriteTx(ctx context.Context, q *db.Queries, now time.Time, e Entry) error {
 	}
 	err = q.CreateAuditEntry(ctx, db.CreateAuditEntryParams{
 		ID: id.New(id.Audit), At: now,
-		ActorType: e.Actor.Type, ActorID: e.Actor.ID,
+		ActorType: e.Actor.Type, ActorID: e.Actor.ID, ImpersonatorID: optional(e.Actor.ImpersonatorID),
 		TenantID: optional(e.TenantID), Action: e.Action, Entity: e.Entity, EntityID: e.EntityID,
 		Reason: optional(e.Reason), IP: optional(e.Actor.IP), RequestID: optional(e.Actor.RequestID),
 		Before: before, After: after,
@@ -74,11 +77,32 @@ func view(v any) (json.RawMessage, error) {
 	if v == nil {
 		return nil, nil
 	}
+	if values, ok := v.(map[string]any); ok {
+		v = withAPITimes(values)
+	}
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode audit view: %w", err)
 	}
 	return b, nil
+}
+
+// withAPITimes copies a view, with points in time as the API writes them: the API shows views as they are stored.
+func withAPITimes(values map[string]any) map[string]any {
+	shown := make(map[string]any, len(values))
+	for name, v := range values {
+		switch v := v.(type) {
+		case time.Time:
+			shown[name] = timestamp.From(v)
+		case *time.Time:
+			shown[name] = timestamp.Optional(v)
+		case map[string]any:
+			shown[name] = withAPITimes(v)
+		default:
+			shown[name] = v
+		}
+	}
+	return shown
 }
 
 func optional(s string) *string {

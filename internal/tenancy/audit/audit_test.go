@@ -54,6 +54,12 @@ func TestEntriesCommitWithTheirChangeAndStay(t *testing.T) {
 	require.Equal(t, "192.0.2.1", *rows[1].IP)
 	require.JSONEq(t, `{"name":"Launch"}`, string(rows[1].After))
 
+	at := time.Date(2026, 5, 4, 12, 0, 0, 870e6, time.UTC)
+	entry.After = map[string]any{"endsAt": at, "none": (*time.Time)(nil), "plan": map[string]any{"trialEndsAt": &at}}
+	require.NoError(t, write(entry, nil))
+	rows = list()
+	require.JSONEq(t, `{"endsAt":"2026-05-04T12:00:00.870Z","none":null,"plan":{"trialEndsAt":"2026-05-04T12:00:00.870Z"}}`, string(rows[0].After))
+
 	_, err := pool.Exec(t.Context(), "UPDATE audit_entries SET actor_id = 'nobody'")
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), "DELETE FROM audit_entries")

@@ -34,6 +34,11 @@ func totals(t *testing.T, pool *pgxpool.Pool) (entries, summed, zeros int) {
 		SELECT (SELECT count(*) FROM audit_entries e WHERE e.at < u.until), (SELECT sum(d.entries) FROM audit_days d),
 			(SELECT count(*) FROM audit_days d WHERE d.entries = 0)
 		FROM summed_until u WHERE u.name = 'audit'`).Scan(&entries, &summed, &zeros))
+	var differ int
+	require.NoError(t, pool.QueryRow(t.Context(), `
+		WITH days AS (SELECT day, actor_type, action, entity, sum(entries)::bigint FROM audit_days GROUP BY 1, 2, 3, 4)
+		SELECT count(*) FROM ((TABLE days EXCEPT TABLE audit_platform_days) UNION ALL (TABLE audit_platform_days EXCEPT TABLE days)) d`).Scan(&differ))
+	require.Zero(t, differ, "the sums of all tenants")
 	return entries, summed, zeros
 }
 

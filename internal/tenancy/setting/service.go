@@ -24,6 +24,8 @@ type Config struct {
 	Pool *pgxpool.Pool
 	// PlatformFee is the default of PlatformFeePct.
 	PlatformFee Rate
+	// KeepAudit and KeepMessages are the defaults of the retention; 0 is forever.
+	KeepAudit, KeepMessages time.Duration
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -31,6 +33,7 @@ type Config struct {
 // Service holds the use cases. An exported method makes all its changes in one
 // transaction.
 type Service struct {
+	config   Config
 	pool     *pgxpool.Pool
 	now      func() time.Time
 	settings []definition
@@ -39,6 +42,8 @@ type Service struct {
 	// cached are the values of all settings, good until an instant.
 	cached map[string]json.RawMessage
 	until  time.Time
+	// networks are those of AdminNetworks, parsed from the cached values.
+	networks parsedNetworks
 	// changes counts the changes by this server, so that values that were read before a
 	// change aren't cached.
 	changes int
@@ -49,7 +54,7 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{pool: c.Pool, now: c.Now, settings: definitions(c)}
+	return &Service{config: c, pool: c.Pool, now: c.Now, settings: definitions(c)}
 }
 
 // values returns all settings, a few seconds old at most. Don't change the map.

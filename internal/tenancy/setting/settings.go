@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/etag"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy/audit"
@@ -25,8 +26,8 @@ type View struct {
 	UpdatedBy *string
 }
 
-// ListAdminSettings lists all settings by key.
-func (s *Service) ListAdminSettings(ctx context.Context) ([]View, error) {
+// ListAdminSettings lists the settings of a kind by key.
+func (s *Service) ListAdminSettings(ctx context.Context, kind Kind) ([]View, error) {
 	rows, err := db.New(s.pool).ListSettings(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list settings: %w", err)
@@ -35,23 +36,50 @@ func (s *Service) ListAdminSettings(ctx context.Context) ([]View, error) {
 	for _, r := range rows {
 		set[r.Key] = r
 	}
-	views := make([]View, len(s.settings))
-	for i, d := range s.settings {
-		views[i] = d.view(set[d.key])
+	var views []View
+	for _, d := range s.settings {
+		if d.kind == kind {
+			views = append(views, d.view(set[d.key]))
+		}
 	}
 	return views, nil
 }
 
-// UpdateAdminSetting sets a value, or restores the default. The current value has no
-// effect.
-func (s *Service) UpdateAdminSetting(ctx context.Context, by audit.Actor, key string, value json.RawMessage, reason string) (View, error) {
-	d, ok := s.find(key)
+// GetAdminSetting returns a setting of a kind.
+func (s *Service) GetAdminSetting(ctx context.Context, kind Kind, key string) (View, error) {
+	d, ok := s.find(kind, key)
 	if !ok {
 		return View{}, problem.Missing("setting")
 	}
-	value, err := d.read(value)
+	row, err := db.New(s.pool).GetSetting(ctx, key)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return View{}, fmt.Errorf("get setting %s: %w", key, err)
+	}
+	return d.view(row), nil
+}
+
+// Change is a new value of a setting.
+type Change struct {
+	Value   json.RawMessage
+	Reason  string
+	IfMatch etag.Match
+}
+
+// UpdateAdminSetting sets a value, or restores the default. The current value has no
+// effect.
+func (s *Service) UpdateAdminSetting(ctx context.Context, by audit.Actor, kind Kind, key string, c Change) (View, error) {
+	d, ok := s.find(kind, key)
+	if !ok {
+		return View{}, problem.Missing("setting")
+	}
+	value, err := d.read(c.Value)
 	if err != nil {
 		return View{}, problem.BadField("value", "%s", err.Error())
+	}
+	if d.guard != nil {
+		if err := d.guard(value, by); err != nil {
+			return View{}, err
+		}
 	}
 	var after View
 	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
@@ -65,6 +93,9 @@ func (s *Service) UpdateAdminSetting(ctx context.Context, by audit.Actor, key st
 			return fmt.Errorf("get setting %s: %w", key, err)
 		}
 		before := d.view(row)
+		if err := etag.Check(c.IfMatch, before); err != nil {
+			return err
+		}
 		if after = before; bytes.Equal(before.Value, value) {
 			return nil
 		}
@@ -73,7 +104,7 @@ func (s *Service) UpdateAdminSetting(ctx context.Context, by audit.Actor, key st
 		}
 		after = d.view(row)
 		return audit.WriteTx(ctx, q, now, audit.Entry{
-			Actor: by, Action: "setting.update", Entity: "setting", EntityID: key, Reason: reason,
+			Actor: by, Action: "setting.update", Entity: "setting", EntityID: key, Reason: c.Reason,
 			Before: map[string]any{"value": before.Value}, After: map[string]any{"value": after.Value},
 		})
 	})
@@ -90,9 +121,9 @@ func write(ctx context.Context, q *db.Queries, d definition, value json.RawMessa
 	return q.PutSetting(ctx, db.PutSettingParams{Key: d.key, Value: value, UpdatedBy: by.ID, Now: now})
 }
 
-func (s *Service) find(key string) (definition, bool) {
+func (s *Service) find(kind Kind, key string) (definition, bool) {
 	for _, d := range s.settings {
-		if d.key == key {
+		if d.kind == kind && d.key == key {
 			return d, true
 		}
 	}
@@ -103,7 +134,16 @@ func (s *Service) find(key string) (definition, bool) {
 func (d definition) view(row db.Setting) View {
 	v := View{Key: d.key, Description: d.description, Value: d.fallback, Default: d.fallback}
 	if row.Key != "" {
-		v.Value, v.UpdatedAt, v.UpdatedBy = row.Value, &row.UpdatedAt, &row.UpdatedBy
+		v.Value, v.UpdatedAt, v.UpdatedBy = compact(row.Value), &row.UpdatedAt, &row.UpdatedBy
 	}
 	return v
+}
+
+// compact removes the spaces that the database puts into a value, so that it equals the value that was set.
+func compact(value json.RawMessage) json.RawMessage {
+	var out bytes.Buffer
+	if err := json.Compact(&out, value); err != nil {
+		return value
+	}
+	return out.Bytes()
 }

@@ -19,6 +19,8 @@ import (
 const (
 	Figures = "figures"
 	Audit   = "audit"
+	// Activity are the sums of the platform's reports.
+	Activity = "activity"
 )
 
 // settleTime is how long after the end of an hour its sums are written. A transaction writes rows with the time at which it began,

@@ -14,7 +14,6 @@ package apitest
 import (
 	"cmp"
 	"context"
-	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -88,12 +87,14 @@ type Options struct {
 	// IngestSecret authenticates SRS servers; if it is empty, only callers on this
 	// machine are accepted.
 	IngestSecret string
+	// SRSAPI is the list of addresses of SRS servers' APIs, as in SRS_API_URL; none by default.
+	SRSAPI string
 	// RecorderSecret is the key of an outside recorder's signatures, and RecorderURL its URL; none by default.
 	RecorderSecret, RecorderURL string
 	// The same of an outside transcoder and packager.
 	TranscoderSecret, TranscoderURL string
 	PackagerSecret, PackagerURL     string
-	// Files is the store of recorded files; one without files by default.
+	// Files is the store of files; an empty folder by default.
 	Files areas.Files
 	// Clips makes the files of clips; none by default.
 	Clips recording.ClipMaker
@@ -258,6 +259,12 @@ func (o Options) withDefaults(t testing.TB) Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Files == nil {
+		files, err := blob.Open(t.Context(), blob.Config{Dir: t.TempDir(), Log: o.Log})
+		must(t, err)
+		t.Cleanup(func() { must(t, files.Close()) })
+		o.Files = files
+	}
 	return o
 }
 
@@ -298,6 +305,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		Settings: areas.Settings{
 			PublicURL: PublicURL, IngestURL: "rtmp://ingest.example.test/live", NodeURL: o.NodeURL, SFUURL: o.SFUURL,
 			TenantWatchers: 100, Broadcasts: 2,
+			SRSAPI:      srsServers(t, o.SRSAPI),
 			RecorderURL: o.RecorderURL, RecorderSecret: o.RecorderSecret, TranscoderURL: o.TranscoderURL, TranscoderSecret: o.TranscoderSecret,
 			PackagerURL: o.PackagerURL, PackagerSecret: o.PackagerSecret,
 			RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PlatformFee: o.PlatformFee, Push: o.Push,
@@ -306,9 +314,9 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 			Mailbox: !o.Production, Schedule: o.Schedule, AllowPrivate: !o.Production, RestreamPrivate: !o.Production,
 		},
 		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node, Engine: mediagate.Engine{Hub: s.Hub},
-		Files: cmp.Or[areas.Files](o.Files, noFiles{}), RecordingClips: o.Clips, RestreamProber: prober,
+		Files: o.Files, RecordingClips: o.Clips, RestreamProber: prober,
 		Renditions: o.Renditions, TranscodeWorkers: 1, Packages: o.Packages,
-		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noFiles{}),
+		RecordingTexts: cmp.Or[recording.TextStore](o.Texts, noTexts{}),
 		Processor:      s.Sandbox.Client, BillingNow: func() time.Time { return s.Sandbox.Now().Add(o.BillingSkew) }, Realtime: &s.published,
 		SummaryModel: o.SummaryModel, SpeechModel: o.SpeechModel,
 		CheckEvent:     eventCheck(t),
@@ -321,22 +329,11 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	return playlist
 }
 
-// noFiles is a store that has no files, so that there is nothing to delete.
-type noFiles struct{}
-
-// DeletePrefix implements recording.Files.
-func (noFiles) DeletePrefix(context.Context, string) error { return nil }
-
-// Stat implements areas.Files.
-func (noFiles) Stat(context.Context, string) (blob.Info, error) { return blob.Info{}, blob.ErrNotFound }
-
-// List implements areas.Files.
-func (noFiles) List(context.Context, string) iter.Seq2[blob.Info, error] {
-	return func(func(blob.Info, error) bool) {}
-}
+// noTexts is a store that keeps no texts.
+type noTexts struct{}
 
 // StoreText implements recording.TextStore.
-func (noFiles) StoreText(context.Context, recording.Media, string, *webvtt.File) (int64, error) {
+func (noTexts) StoreText(context.Context, recording.Media, string, *webvtt.File) (int64, error) {
 	return 0, nil
 }
 

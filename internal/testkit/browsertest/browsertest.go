@@ -85,13 +85,13 @@ func NewWithDevices(t testing.TB) context.Context {
 	t.Helper()
 
 	return chromiums.devices.open(t, []chromedp.ExecAllocatorOption{
-		chromedp.Flag("use-fake-device-for-media-stream", true),
+		// Browsers without a graphics card encode and draw each picture with the processor.
+		chromedp.Flag("use-fake-device-for-media-stream", "fps=10"),
 		chromedp.Flag("use-fake-ui-for-media-stream", true),
 		chromedp.Flag("allow-loopback-in-peer-connection", true),
 		chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
-		// The first two are chromedp's. The third makes the browser announce its addresses
-		// instead of mDNS names, which nothing resolves here.
-		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,WebRtcHideLocalIpsWithMdns"),
+		// The browser announces its addresses instead of mDNS names, which nothing resolves here.
+		chromedp.Flag("disable-features", unused+",WebRtcHideLocalIpsWithMdns"),
 	})
 }
 
@@ -162,7 +162,7 @@ func (c *chromium) start(t testing.TB, flags []chromedp.ExecAllocatorOption) con
 	}
 
 	// The browser outlives the test that starts it.
-	alloc, cancelAlloc := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(baseFlags(executable(t)), flags...)...)
+	alloc, cancelAlloc := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(baseFlags(Executable(t)), flags...)...)
 	ctx, cancel := chromedp.NewContext(alloc)
 	start(t, ctx)
 	c.ctx, c.close = ctx, func() { cancel(); cancelAlloc() }
@@ -188,6 +188,10 @@ func (c *chromium) stop() error {
 	return nil
 }
 
+// unused are features that are disabled: two by chromedp, and the two pages of the address bar's popup, which each window loads in
+// processes of their own. They use a fifth of the processor time of a short test.
+const unused = "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup"
+
 // baseFlags are those that work as root and in a closed network, where background
 // requests would fail for minutes.
 func baseFlags(path string) []chromedp.ExecAllocatorOption {
@@ -195,6 +199,7 @@ func baseFlags(path string) []chromedp.ExecAllocatorOption {
 		chromedp.ExecPath(path),
 		chromedp.NoSandbox,
 		chromedp.DisableGPU,
+		chromedp.Flag("disable-features", unused),
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
@@ -203,8 +208,8 @@ func baseFlags(path string) []chromedp.ExecAllocatorOption {
 	)
 }
 
-// executable returns the path of the installed Chromium; CHROMIUM_BIN overrides.
-func executable(t testing.TB) string {
+// Executable returns the path of the installed Chromium; CHROMIUM_BIN overrides.
+func Executable(t testing.TB) string {
 	t.Helper()
 
 	for _, name := range []string{os.Getenv("CHROMIUM_BIN"), "chromium", "chromium-browser", "google-chrome"} {
@@ -232,7 +237,7 @@ func Run(t testing.TB, ctx context.Context, actions ...chromedp.Action[chromedp.
 	t.Helper()
 
 	if err := run(ctx, waitTimeout, actions...); err != nil {
-		Screenshot(t, ctx, filepath.Join("failed", t.Name()))
+		screenshot(t, ctx, filepath.Join("failed", t.Name()))
 		t.Fatalf("browser: %v", err)
 	}
 }
@@ -256,7 +261,7 @@ func WaitFor(t testing.TB, ctx context.Context, expression string) {
 	err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression,
 		chromedp.WithPollingInterval(pollEvery), chromedp.WithPollingTimeout(waitTimeout)))
 	if err != nil {
-		Screenshot(t, ctx, filepath.Join("failed", t.Name()))
+		screenshot(t, ctx, filepath.Join("failed", t.Name()))
 		t.Fatalf("page: waiting for %s: %v", expression, err)
 	}
 }
@@ -293,9 +298,19 @@ func Look(t testing.TB, ctx context.Context, width, height int64, dark bool) {
 	}
 }
 
-// Screenshot writes what the tab shows to build/screenshots/<name>.png in the
-// module's root folder, for people to look at.
+// Pictures reports whether this run makes screenshots: SHOWFLOOR_SCREENSHOTS is set. They take half of the time of some tests.
+func Pictures() bool { return os.Getenv("SHOWFLOOR_SCREENSHOTS") != "" }
+
+// Screenshot writes the shown page to build/screenshots/<name>.png in the module's root folder, for people to look at, if Pictures.
 func Screenshot(t testing.TB, ctx context.Context, name string) {
+	t.Helper()
+
+	if Pictures() {
+		screenshot(t, ctx, name)
+	}
+}
+
+func screenshot(t testing.TB, ctx context.Context, name string) {
 	t.Helper()
 
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)

@@ -19,6 +19,7 @@ type Log struct {
 	mu         sync.Mutex
 	complaints []string
 	requests   []string
+	frames     []string
 }
 
 // Watch starts to record. Call it before the page is opened.
@@ -40,6 +41,8 @@ func Watch(t testing.TB, ctx context.Context) *Log {
 			}
 		case *network.EventRequestWillBeSent:
 			l.request(e.Request.URL)
+		case *network.EventWebSocketFrameReceived:
+			l.frame(string(e.Response.PayloadData))
 		}
 	})
 	if err != nil {
@@ -73,6 +76,20 @@ func (l *Log) Outside(origin string) []string {
 	}
 
 	return outside
+}
+
+// Received reports whether a message that came on a WebSocket contains the text.
+func (l *Log) Received(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return slices.ContainsFunc(l.frames, func(frame string) bool { return strings.Contains(frame, text) })
+}
+
+func (l *Log) frame(data string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frames = append(l.frames, data)
 }
 
 func (l *Log) complain(text string) {

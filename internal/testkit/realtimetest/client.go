@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +46,8 @@ type Event struct {
 	// Type and Data of a publication.
 	Type string
 	Data map[string]any
+	// EventID of a publication in a tenant's channel.
+	EventID string
 	// Offset of a publication in its room; 0 if the publication isn't kept.
 	Offset uint64
 	// Recovered reports whether a subscription has missed no publications.
@@ -75,6 +78,8 @@ type Options struct {
 	// GetToken returns the first and each later token, if it is set.
 	GetToken func() (string, error)
 	Protobuf bool
+	// Header of the handshake.
+	Header http.Header
 	// OnPublication is called for each publication, if it is set; then publications
 	// are not recorded.
 	OnPublication func()
@@ -92,7 +97,7 @@ func New(t testing.TB, url string, o Options) *Client {
 		dial = (&net.Dialer{}).DialContext
 	}
 	config := centrifuge.Config{
-		Token: o.Token, Name: "test",
+		Token: o.Token, Name: "test", Header: o.Header,
 		HandshakeTimeout: patience, WriteTimeout: patience, ReadTimeout: patience,
 		MinReconnectDelay: time.Millisecond, MaxReconnectDelay: 50 * time.Millisecond,
 		NetDialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -146,7 +151,18 @@ func Watch(t testing.TB, url, token, room string) (*Client, *centrifuge.Subscrip
 // Hear begins to subscribe to a room.
 func (c *Client) Hear(t testing.TB, room string) *centrifuge.Subscription {
 	t.Helper()
-	s, err := c.NewSubscription("room:"+room, centrifuge.SubscriptionConfig{
+	return c.hear(t, "room:"+room)
+}
+
+// HearEvents begins to subscribe to a tenant's events.
+func (c *Client) HearEvents(t testing.TB, tenantID string) *centrifuge.Subscription {
+	t.Helper()
+	return c.hear(t, "tenant:"+tenantID)
+}
+
+func (c *Client) hear(t testing.TB, channel string) *centrifuge.Subscription {
+	t.Helper()
+	s, err := c.NewSubscription(channel, centrifuge.SubscriptionConfig{
 		JoinLeave: true, MinResubscribeDelay: time.Millisecond, MaxResubscribeDelay: 50 * time.Millisecond,
 	})
 	if err != nil {
@@ -162,13 +178,13 @@ func (c *Client) Hear(t testing.TB, room string) *centrifuge.Subscription {
 			return
 		}
 		var p struct {
-			Type string
-			Data map[string]any
+			Type, Event string
+			Data        map[string]any
 		}
 		if err := json.Unmarshal(e.Data, &p); err != nil {
 			t.Errorf("a publication is no JSON: %s", e.Data)
 		}
-		c.add(Event{Kind: Published, Type: p.Type, Data: p.Data, Offset: e.Offset})
+		c.add(Event{Kind: Published, Type: p.Type + p.Event, Data: p.Data, Offset: e.Offset, EventID: e.Tags["eventId"]})
 	})
 	s.OnJoin(func(e centrifuge.JoinEvent) { c.add(Event{Kind: Joined, User: e.User, Info: string(e.ChanInfo)}) })
 	s.OnLeave(func(e centrifuge.LeaveEvent) { c.add(Event{Kind: Left, User: e.User, Info: string(e.ChanInfo)}) })

@@ -86,9 +86,9 @@ func Decode(text []byte) (any, error) {
 	return value, nil
 }
 
-// DecodeBody reads the body of an answer: a text as a string, all else as JSON.
+// DecodeBody reads the body of an answer: a text or a file as a string, all else as JSON.
 func DecodeBody(contentType string, body []byte) (any, error) {
-	if strings.HasPrefix(contentType, "text/") {
+	if strings.HasPrefix(contentType, "text/") || contentType == "application/octet-stream" {
 		return string(body), nil
 	}
 	return Decode(body)

@@ -1,0 +1,163 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/audit"
+)
+
+// ImpersonationLife is the life of an impersonating admin's token.
+const ImpersonationLife = 30 * time.Minute
+
+// Impersonator is an admin with the login that makes a token.
+type Impersonator struct {
+	AdminID, SignInID string
+	TokenVersion      int32
+}
+
+// Impersonators checks impersonating admins.
+type Impersonators interface {
+	// CheckImpersonator returns an error if the admin may not impersonate any more, or if the login has ended.
+	CheckImpersonator(ctx context.Context, who Impersonator) error
+}
+
+// AllowImpersonation sets the check of impersonating admins. Before, all their tokens are refused. Call it before the first request.
+func (s *Service) AllowImpersonation(by Impersonators) { s.impersonators = by }
+
+// Impersonated is a new token of an admin who acts in a tenant's name. User is nil for a first-party app.
+type Impersonated struct {
+	Token     string
+	ExpiresAt time.Time
+	Tenant    db.Tenant
+	User      *db.User
+	ReadOnly  bool
+}
+
+// ImpersonateTx chooses the user in whose name an admin acts, and writes the audit entry. userID is nil for the oldest active OWNER. A
+// tenant without users acts itself. After the commit, IssueImpersonation makes the token.
+func (s *Service) ImpersonateTx(
+	ctx context.Context, tx pgx.Tx, actor audit.Actor, tenantID string, userID *string, reason string,
+) (Impersonated, error) {
+	var out Impersonated
+	var err error
+	q := db.New(tx)
+	if out.Tenant, err = q.LockTenant(ctx, tenantID); errors.Is(err, pgx.ErrNoRows) {
+		return out, problem.Missing("tenant")
+	}
+	if err != nil {
+		return out, fmt.Errorf("lock tenant: %w", err)
+	}
+	out.ReadOnly = tenancy.CheckTenant(out.Tenant.Status) != nil
+	if out.User, err = impersonatedUser(ctx, q, tenantID, userID); err != nil {
+		return out, err
+	}
+	after := map[string]any{"userId": nil, "readOnly": out.ReadOnly}
+	if out.User != nil {
+		after["userId"] = out.User.ID
+	}
+	return out, audit.WriteTx(ctx, q, s.now(), audit.Entry{
+		Actor: actor, TenantID: tenantID, Action: "tenant.impersonate", Entity: "tenant", EntityID: tenantID, Reason: reason, After: after,
+	})
+}
+
+// impersonatedUser returns the user with the id, or the oldest active OWNER; nil for a tenant without users.
+func impersonatedUser(ctx context.Context, q *db.Queries, tenantID string, userID *string) (*db.User, error) {
+	if userID != nil {
+		user, err := q.GetUser(ctx, db.GetUserParams{TenantID: tenantID, ID: *userID})
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return nil, problem.Missing("user")
+		case err != nil:
+			return nil, fmt.Errorf("get user: %w", err)
+		case user.Status != userActive:
+			return nil, problem.Conflicting("this user cannot log in; choose an active one")
+		}
+		return &user, nil
+	}
+	owners, err := q.ListActiveOwners(ctx, tenantID)
+	if err != nil {
+		return nil, fmt.Errorf("list owners: %w", err)
+	}
+	if len(owners) > 0 {
+		return &owners[0], nil
+	}
+	users, err := q.CountPlatformUsers(ctx, &tenantID)
+	if err != nil {
+		return nil, fmt.Errorf("count users: %w", err)
+	}
+	if users > 0 {
+		return nil, problem.Conflicting("this tenant has no active OWNER; choose a user with userId")
+	}
+	return nil, nil //nolint:nilnil // a first-party app has no users
+}
+
+// IssueImpersonation makes the token. It belongs to no login, so it isn't in the user's list, and it can't be renewed.
+func (s *Service) IssueImpersonation(ctx context.Context, by Impersonator, out Impersonated) (Impersonated, error) {
+	now := s.now()
+	out.ExpiresAt = now.Add(ImpersonationLife)
+	c := claims{
+		TenantID: out.Tenant.ID, Role: tenancy.Admin, Type: tokenType, ReadOnly: out.ReadOnly,
+		Act: &actClaim{Subject: by.AdminID, SignIn: by.SignInID, Version: by.TokenVersion},
+		RegisteredClaims: jwt.RegisteredClaims{
+			Subject: out.Tenant.ID, ID: id.New(id.Token), IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(out.ExpiresAt),
+		},
+	}
+	if out.User != nil {
+		c.Subject, c.Role, c.Version = out.User.ID, tenancy.Role(out.User.Role), out.User.TokenVersion
+	}
+	var err error
+	out.Token, err = s.keys.Sign(ctx, c)
+	return out, err
+}
+
+// authenticateImpersonation returns the caller of an impersonating admin's token.
+func (s *Service) authenticateImpersonation(ctx context.Context, c claims) (tenancy.Caller, error) {
+	if s.impersonators == nil {
+		return tenancy.Caller{}, ErrBadCredential()
+	}
+	by := Impersonator{AdminID: c.Act.Subject, SignInID: c.Act.SignIn, TokenVersion: c.Act.Version}
+	if err := s.impersonators.CheckImpersonator(ctx, by); err != nil {
+		return tenancy.Caller{}, err
+	}
+	caller := tenancy.Caller{TenantID: c.TenantID, Role: c.Role, Impersonation: &tenancy.Impersonation{
+		AdminID: c.Act.Subject, ReadOnly: c.ReadOnly, ExpiresAt: c.ExpiresAt.Time,
+	}}
+	q := db.New(s.pool)
+	var status string
+	if c.Subject == c.TenantID {
+		tenant, err := q.GetTenant(ctx, c.TenantID)
+		if err != nil {
+			return tenancy.Caller{}, fmt.Errorf("get tenant: %w", err)
+		}
+		status = tenant.Status
+	} else {
+		row, err := q.GetUserForToken(ctx, db.GetUserForTokenParams{TenantID: c.TenantID, ID: c.Subject})
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return tenancy.Caller{}, ErrBadCredential()
+		case err != nil:
+			return tenancy.Caller{}, fmt.Errorf("get user: %w", err)
+		case row.Status != userActive || row.TokenVersion != c.Version:
+			return tenancy.Caller{}, errTokenRevoked()
+		}
+		status, caller.UserID, caller.Role = row.TenantStatus, c.Subject, tenancy.Role(row.Role)
+	}
+	// A read-only token was made to look at a suspended tenant.
+	if !c.ReadOnly {
+		if err := tenancy.CheckTenant(status); err != nil {
+			return tenancy.Caller{}, err
+		}
+	}
+	caller.Scopes = caller.Role.Scopes()
+	return caller, nil
+}
