@@ -167,6 +167,17 @@ function open(request: Request): void {
   player.open(request);
 }
 
+// A frame of this server's, such as in the console, has the picture alone.
+document.documentElement.classList.toggle('framed', framedByOwnPage());
+
+function framedByOwnPage(): boolean {
+  try {
+    return window.parent !== window && window.parent.location.origin === location.origin;
+  } catch {
+    return false; // a website of the tenant, which gets the brand and the chapters
+  }
+}
+
 const initial = requested();
 showBrand(initial.brand);
 if (initial.title) document.title = initial.title;

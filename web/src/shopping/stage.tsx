@@ -8,6 +8,8 @@ import type { Playback, PlaybackState } from './playback.js';
 import { t } from './texts/index.js';
 
 const surroundMs = 1000; // between two pictures of the blurred surroundings
+const surroundWidth = 32;
+const surroundHeight = 18;
 
 /** The state of the video, for the parts over it. */
 export interface Screen {
@@ -55,7 +57,7 @@ export function Stage({ name, poster, plays, children, onVideo }: {
 
   return (
     <div class="stage" data-shape={shape}>
-      {from ? <img class="poster-blur" src={from} alt="" referrerpolicy="no-referrer" /> : null}
+      {from && !started ? <img class="poster-blur" src={from} alt="" referrerpolicy="no-referrer" /> : null}
       <Surroundings video={video} shown={started && (shape === 'landscape' || desk)} />
       {from && !started ? <img class="poster" src={from} alt="" referrerpolicy="no-referrer" /> : null}
       <video
@@ -76,14 +78,22 @@ export function Stage({ name, poster, plays, children, onVideo }: {
   );
 }
 
-/** A small blurred copy of the video, drawn once a second. */
+/**
+ * A small dark copy of the video, drawn and blurred once a second. A filter of the style sheet would be computed with each picture of the
+ * video, which takes more than the video on devices without a graphics card.
+ */
 function Surroundings({ video, shown }: { video: { current: HTMLVideoElement | null }; shown: boolean }): VNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     if (!shown) return undefined;
     const draw = (): void => {
       const context = canvas.current?.getContext('2d');
-      if (context && video.current && video.current.readyState > 1 && document.visibilityState === 'visible') context.drawImage(video.current, 0, 0, 32, 18);
+      if (!context || !video.current || video.current.readyState <= 1 || document.visibilityState !== 'visible') return;
+      context.filter = 'blur(1px)'; // not in older Safari, where the size alone blurs
+      context.drawImage(video.current, -1, -1, surroundWidth + 2, surroundHeight + 2);
+      context.filter = 'none';
+      context.fillStyle = 'rgb(0 0 0 / 40%)';
+      context.fillRect(0, 0, surroundWidth, surroundHeight);
     };
     draw();
     const timer = setInterval(draw, surroundMs);
@@ -91,5 +101,5 @@ function Surroundings({ video, shown }: { video: { current: HTMLVideoElement | n
     return () => clearInterval(timer);
   }, [shown]);
 
-  return <canvas ref={canvas} class="surroundings" width={32} height={18} hidden={!shown} aria-hidden="true" />;
+  return <canvas ref={canvas} class="surroundings" width={surroundWidth} height={surroundHeight} hidden={!shown} aria-hidden="true" />;
 }

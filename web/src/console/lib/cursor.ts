@@ -1,0 +1,47 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+
+interface Answer<R> { data?: R[]; error?: unknown; response: Response }
+interface Loaded { state: { data?: { pages: unknown[] } } }
+
+const pageSize = 200;
+const restPages = 100;
+
+// The rows of a list with a cursor: 200 at first, and 200 more for each fetchNextPage. The first page is loaded again each everyMs. `rest`
+// fetches the rows after the loaded ones, at most 20,000, and keeps them out of the list. It isn't complete if there are more.
+export function useCursorList<R>(
+  key: unknown[], get: (query: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<Answer<R>>, everyMs?: number,
+) {
+  const getPage = async (cursor: string, signal: AbortSignal) => {
+    const { data, error, response } = await get({ limit: pageSize, ...(cursor && { cursor }) }, signal);
+    if (!data) throw error ?? new TypeError(`status ${response.status}`);
+    return { rows: data, next: nextCursor(response) };
+  };
+  const list = useInfiniteQuery({
+    queryKey: key,
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) => getPage(pageParam, signal),
+    getNextPageParam: ({ next }) => next,
+    // More pages are not loaded again and again: events and changes do it.
+    ...(everyMs && { refetchInterval: (query: Loaded) => ((query.state.data?.pages.length ?? 0) > 1 ? false : everyMs) }),
+  });
+  const { data } = list;
+  const rows = useMemo(() => data?.pages.flatMap((page) => page.rows), [data]);
+  const rest = async () => {
+    const found: R[] = [];
+    let next = data?.pages.at(-1)?.next;
+    for (let pages = 0; next && pages < restPages; pages += 1) {
+      const page = await getPage(next, new AbortController().signal);
+      found.push(...page.rows);
+      next = page.next;
+    }
+    return { rows: found, complete: !next };
+  };
+  return { ...list, rows, rest };
+}
+
+// The cursor of a list's next page; undefined on the last one.
+export function nextCursor(response: Response): string | undefined {
+  const url = /<([^>]*)>\s*;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+  return url ? new URL(url, location.origin).searchParams.get('cursor') ?? undefined : undefined;
+}

@@ -1,0 +1,12 @@
+import { encode } from 'uqr';
+
+// A QR code, always dark on white, since many cameras don't read the inverse.
+export function QrCode({ text, label }: { text: string; label: string }) {
+  const { data, size } = encode(text, { ecc: 'M', border: 2 });
+  const path = data.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ''))).join('');
+  return (
+    <svg className="qr" role="img" aria-label={label} viewBox={`0 0 ${size} ${size}`} width={200} height={200} shapeRendering="crispEdges">
+      <rect width={size} height={size} fill="#fff" /><path d={path} fill="#000" />
+    </svg>
+  );
+}

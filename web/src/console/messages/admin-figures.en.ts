@@ -1,0 +1,15 @@
+export const adminFiguresEn = {
+  dashboard: 'Dashboard', tenants: 'Tenants', newIn30: '{now} new in 30 days, {before} in the 30 before', users: 'Active users',
+  liveStreams: 'Streams on air', viewers: 'Viewers', liveSessions: 'Live sessions and calls', participants: '{n} participants',
+  recordings: 'Recordings', openTickets: 'Tickets to work on', failedDeliveries: 'Failed deliveries, 24 h', recurring: 'Revenue a month',
+  signUps: 'New tenants a day', allTenants: 'Tenants in all', growth: 'Growth, last 30 days', revenue: 'Recurring revenue by month',
+  revenueIn: 'Revenue a month, {currency}', notWired: 'Billing is not connected. Set the key of the payment processor to see revenue.',
+  noRevenue: 'No revenue is booked yet.', planShares: 'Tenants by plan', activity: 'Activity on the platform', area: 'Area',
+  nowActive: 'Now', day: '24 hours', week: '7 days', month: '30 days', recent: 'Recent changes', allChanges: 'All changes',
+  action: 'Action', actor: 'Actor', entity: 'Entity', at: 'Time', noChanges: 'Changes by tenants and admins appear here.',
+  reports: 'Reports', report: 'Report', period: 'Period', lastDays: 'Last {n} days', tenantGrowth: 'Tenant growth',
+  streamActivity: 'Stream activity', topTenants: 'Top tenants', date: 'Day', cancelled: 'Cancelled',
+  suspendedTenants: 'Suspended', broadcasts: 'Broadcasts', minutesLive: 'Minutes on air', minutesWatched: 'Minutes watched',
+  peakViewers: 'Most viewers at once', peakStreams: 'Most streams at once', streams: 'Streams', rank: 'Rank', tenant: 'Tenant',
+  egress: 'Sent', participantMinutes: 'Minutes in sessions', paid: 'Paid', noTop: 'No tenant had viewers in the last 30 days.',
+};

@@ -1,0 +1,18 @@
+export const adminReportsEn = {
+  planMix: 'Plan mix', byTenant: 'Activity by tenant', usage: 'Usage this month', billing: 'Billing', tenantsTotal: 'Tenants in all',
+  tenantsBy: 'Tenants by plan, without cancelled ones', watchedBy: 'Minutes watched by plan, last 30 days', share: 'Share of the tenants',
+  noWatched: 'No viewer watched in the last 30 days.', recurring: 'Revenue a month', yearly: 'Revenue a year',
+  minutesLive: 'Minutes on air, 30 days', minutesWatched: 'Minutes watched, 30 days', tenant: 'Tenant', lastActive: 'Last active',
+  byTenantText: 'Counts of the last 30 days (UTC), today included. The newest tenant is first.', noTenants: 'There are no tenants yet.',
+  usageText: 'Since {from} (UTC). The list has the 100 tenants with the most data sent. Tenants with a subscription are billed by its own months, so their figures differ from these.',
+  noUsage: 'No tenant has used anything this month. Usage appears here after a broadcast, a session or a recording.',
+  meter: 'Meter', allMeters: 'All meters', used: 'Used', included: 'Included', reached: 'Of the included', noLimit: 'No limit',
+  mostOf: 'The most of these tenants: {meter}', ofIncluded: 'of {n}', stateAt: 'Figures of {time}. Months are calendar months in UTC.',
+  subscriptions: 'Subscriptions', subscriptionsBy: 'Subscriptions by status', noSubscriptions: 'No tenant has a subscription yet.',
+  trialsEnding: 'Trials that end within 7 days', canceling: 'End with their period', churn: 'Ended in 30 days',
+  churnNote: 'of the subscriptions that were paid 30 days ago', failedPayments: 'Failed payments, 30 days',
+  amounts: 'Amounts by currency', currency: 'Currency',
+  paid: 'Paid this month', refunded: 'Refunded this month', open: 'Open', overdue: 'Overdue', invoicesOf: '{n} invoices',
+  noAmounts: 'No amount is booked yet. Amounts appear here after the first payment or invoice.', report: 'Report on billing',
+  refundedNote: '{amount} refunded',
+};

@@ -1,0 +1,18 @@
+export const adminStreamsEn = {
+  live: 'On air now', liveEmpty: 'No stream is on air. Streams appear here as soon as their encoders connect.', tenantID: 'Tenant’s id',
+  streams: 'Streams', streamsEmpty: 'No stream matches. Change the filters.', viewers: 'Viewers', since: 'On air since {time}',
+  tenant: 'Tenant', started: 'Started', ended: 'Ended', forceStop: 'Stop the stream',
+  forceStopText: 'The encoder is disconnected and the broadcast ends at once for all viewers. The key is refused for 5 minutes. The reason is in the audit log.',
+  picture: 'Picture', noPicture: 'No picture arrives', pictureOf: 'Newest picture of {name}', inspect: 'Inspect', details: 'Details', mode: 'Latency', source: 'Arrives by',
+  node: 'Server', address: 'Encoder’s address', recorded: 'Recorded', yes: 'Yes', no: 'No', reconnect: 'Waits for an encoder',
+  seconds: '{n} s', blockedUntil: 'Key refused until', health: 'Health', inspector: 'Inspector', measured: 'Measured {time}',
+  bitrate: 'Bitrate of the last hour, kbit/s', frames: 'Pictures a second of the last hour', audience: 'Viewers of the last hour',
+  videoKbps: 'Video, kbit/s', audioKbps: 'Audio, kbit/s', fps: 'Pictures a second',
+  noHistory: 'Nothing was measured in the last hour on air.', tracks: 'Tracks', noTracks: 'No media arrives.', kind: 'Kind',
+  codec: 'Codec', format: 'Format', kbps: 'kbit/s', outputs: 'Outputs', noOutputs: 'No player is connected.',
+  readers: 'Readers', dropped: 'Dropped', keyFrames: 'Key frames, average', jitter: 'Arrival jitter', offset: 'Sound to picture',
+  jumps: 'Jumps of the clock', keys: 'Stream keys', noKeys: 'The stream has no keys.', key: 'Key', lastUsed: 'Last used',
+  revoke: 'Revoke',
+  revokeText: 'Publishing with this key is refused. An encoder that publishes with it is disconnected and the broadcast ends. The tenant gets a new key by rotating it.',
+  recordings: 'Recordings', length: 'Length', audit: 'Changes',
+};

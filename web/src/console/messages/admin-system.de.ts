@@ -1,0 +1,25 @@
+import type { adminSystemEn } from './admin-system.en.js';
+
+export const adminSystemDe: Record<keyof typeof adminSystemEn, string> = {
+  webhooks: 'Webhooks', success: 'Erfolgreiche Versuche, 24 h', median: 'Mittlere Antwortzeit', p95: '95 % innerhalb von',
+  deliveries: 'Zustellungen, 24 h', failedOf: '{failed} fehlgeschlagen, {retrying} werden wiederholt', endpoints: 'Adressen',
+  disabledOf: '{n} abgeschaltet', oldestDue: 'Ein Versuch ist seit {time} überfällig. Prüfen Sie die Aufgaben.',
+  failing: 'Meiste Fehlschläge, 24 h', noFailing: 'Keine Adresse hatte in den letzten 24 Stunden Fehlschläge.',
+  noEndpoints: 'Kein Mandant hat eine Webhook-Adresse.', endpoint: 'Adresse', tenant: 'Mandant', tenantID: 'Id des Mandanten',
+  failures: 'Fehlschläge', lastError: 'Letzter Fehler', lastSuccess: 'Letzter Erfolg', failingSince: 'Fehlschläge seit',
+  endpointDeliveries: 'Zustellungen einer Adresse', noDeliveries: 'Es gibt noch keine Zustellungen.', event: 'Ereignis',
+  attempts: 'Versuche', answer: 'Antwort', nextAttempt: 'Nächster Versuch', retryNow: 'Wiederholen',
+  retryText: 'Das Ereignis wird sofort erneut mit derselben Id an die Adresse gesendet.', jobs: 'Aufgaben', kind: 'Art',
+  runs: 'Hintergrundaufgaben', latest: 'Letzte Zustellungen', list: 'Liste',
+  noRuns: 'Keine Aufgabe passt.', due: 'Fällig', took: 'Dauer', error: 'Fehler', node: 'Server', health: 'Zustand der Server',
+  checks: 'Teile', part: 'Teil', engine: 'Läuft auf', message: 'Meldung', servers: 'Server', version: 'Version', seen: 'Letzte Meldung',
+  startedAt: 'Gestartet', load: 'Streams, Räume, Zuschauer', database: 'Datenbank', size: 'Größe', connections: 'Verbindungen',
+  migration: 'Migration', table: 'Tabelle', rows: 'Zeilen', dead: 'Tote Zeilen', indexes: 'Indizes', vacuum: 'Letztes Aufräumen',
+  settings: 'Einstellungen', platform: 'Plattform', system: 'Server', default: 'Standard: {value}',
+  changedBy: 'Geändert {time}', change: 'Ändern', value: 'Wert', on: 'An', off: 'Aus', none: 'Keine', resetDefault: 'Standard verwenden',
+  reasonLog: 'Grund für das Protokoll', effect: 'Gilt auf jedem Server innerhalb von 5 Sekunden.',
+  calls: 'Aufrufe', clientErrors: 'Abgelehnt',
+  serverErrors: 'Fehlgeschlagen', activeTenants: 'Aufrufende Mandanten', activeKeys: 'Benutzte Schlüssel', newKeys: 'Neue Schlüssel',
+  newWebhooks: 'Neue Adressen', period: 'Zeitraum', lastDays: 'Letzte {n} Tage', operations: 'Operationen', operation: 'Operation',
+  callers: 'Mandanten mit den meisten Aufrufen', keys: 'API-Schlüssel', lastCall: 'Letzter Aufruf', noCalls: 'Es gab keine Aufrufe.',
+};

@@ -1,0 +1,20 @@
+// The API's enums, in upper case.
+export const adminWordsEn = {
+  TRIAL: 'Trial', ACTIVE: 'Active', PAST_DUE: 'Payment overdue', SUSPENDED: 'Suspended', CANCELLED: 'Cancelled', CANCELED: 'Cancelled',
+  FREE: 'Free', STARTER: 'Starter', PRO: 'Pro', ENTERPRISE: 'Enterprise', IDLE: 'Never on air', LIVE: 'On air',
+  RECONNECTING: 'Reconnecting', ENDED: 'Ended', OFFLINE: 'Offline', GOOD: 'Good', STALLED: 'Stalled', REJECTED: 'Refused',
+  LOW_LATENCY: 'Low latency', STANDARD: 'Standard', RTMP: 'RTMP', WEBRTC: 'WebRTC', SRS: 'SRS', SESSION: 'Session', HLS: 'HLS',
+  LL_HLS: 'Low-latency HLS', RESTREAM: 'Restream', RECORDING: 'Recording', PROCESSING: 'Processing', READY: 'Ready', FAILED: 'Failed',
+  DELETED: 'Deleted', VIDEO: 'Video', AUDIO: 'Audio', ROTATED: 'Rotated', REVOKED: 'Revoked', EXPIRED: 'Expired', OPEN: 'Open',
+  PENDING: 'Pending', RESOLVED: 'Resolved', CLOSED: 'Closed', LOW: 'Low', NORMAL: 'Normal', MEDIUM: 'Medium', HIGH: 'High',
+  URGENT: 'Urgent', DRAFT: 'Draft', PUBLISHED: 'Published', ARCHIVED: 'Archived', INFO: 'Information', WARNING: 'Warning',
+  CRITICAL: 'Critical', UNVERIFIED: 'Unverified', VERIFIED: 'Verified', DELIVERED: 'Delivered', RETRYING: 'Retrying',
+  DISABLED: 'Disabled', SCHEDULED: 'Scheduled', QUEUED: 'Queued', RUNNING: 'Running', COMPLETED: 'Completed', OK: 'Works',
+  FAILING: 'Failing', API: 'API', INGEST: 'Ingest', SFU: 'SFU', WORKER: 'Worker', TRIALING: 'Trial', PAUSED: 'Paused',
+  INCOMPLETE: 'Incomplete', UNPAID: 'Unpaid', STREAMS: 'Broadcasts', SESSIONS: 'Sessions', CALLS: 'Calls', CHAT: 'Chat messages',
+  RECORDINGS: 'Recordings', ORDERS: 'Paid orders', AUCTIONS: 'Auctions', RESTREAMS: 'Restreams', PUSHES: 'Push notifications',
+  DELIVERIES: 'Webhook deliveries', WAITING: 'Waiting', USER: 'User', API_KEY: 'API key', PARTICIPANT: 'Participant', ADMIN: 'Admin',
+  SYSTEM: 'Server', INVITED: 'Invited', DEACTIVATED: 'Deactivated', OWNER: 'Owner', DEVELOPER: 'Developer', VIEWER: 'Viewer',
+  SUPER_ADMIN: 'Super admin', SUPPORT: 'Support', BILLING: 'Billing', MONTH: 'Month', YEAR: 'Year',
+  TENANT: 'Tenant', PAID: 'Paid', UNCOLLECTIBLE: 'Uncollectible', VOID: 'Void', INACTIVE: 'Not offered',
+};

@@ -1,0 +1,1 @@
+export const changesEn = { field: 'Field', before: 'Before', after: 'After' };

@@ -1,0 +1,17 @@
+export const hooksEn = {
+  attemptsTitle: 'Attempts of {event}', at: 'Time', answer: 'Answer', took: 'Took', milliseconds: '{n} ms', noAttempts: 'There was no attempt yet.', nextAttempt: 'Next attempt: {at}', payload: 'Body',
+  response: 'Answer of your server', details: 'Details', edit: 'Edit', editTitle: 'Edit the endpoint', rotateSecret: 'Replace the secret',
+  rotateText: 'The endpoint gets a new signing secret. For 24 hours events are signed with both, so that your server can change over.',
+  newSecret: 'The new signing secret', secretOnce: 'The secret is shown only now. The previous one works until {at}.', disable: 'Pause', enable: 'Resume',
+  disableText: 'Due deliveries fail. Events during the pause are not sent; after resuming, use “Deliver missed events”.', enabled: 'The endpoint is active', disabled: 'The endpoint is paused',
+  recover: 'Deliver missed events', recoverText: 'Delivers failed and missed events since this time, the oldest first.', since: 'Since', recovered: '{n} events are delivered again',
+  recoveredMore: '{n} events are delivered again. There are more: repeat it.', failingSince: 'Failing since {at}', previousUntil: 'The previous secret works until {at}.',
+  subscribed: 'Events: {events}', allEvents: 'all', pending: 'Waiting', delivered: 'Delivered', retrying: 'Trying again', failed: 'Failed', active: 'Active', statusDisabled: 'Paused',
+  tester: 'Webhook tester', testerText: 'A capture address keeps the last 200 requests for up to 7 days; the plan limits their size.',
+  newCapture: 'New capture address', noCaptureUrls: 'There are no capture addresses yet. Create one, and register it as a webhook endpoint.', address: 'Address',
+  captured: 'Requests', lastCaptured: 'Last request', removeCapture: 'The address and its requests are deleted.', remove: 'Delete', removed: 'The address is deleted',
+  captures: 'Requests', noCaptures: 'There are no requests yet. Send one to the address: it appears here within seconds.', method: 'Method', path: 'Path', size: 'Size', from: 'From',
+  headers: 'Headers', body: 'Body', bodyBinary: 'The body isn’t text. It is shown in Base64.', noBody: 'The request has no body.', replay: 'Replay',
+  replayText: 'The method, headers and body are sent once, including Authorization and Cookie.', replayAction: 'Send', replayed: 'Answer {status} after {ms} ms',
+  replayFailed: 'The address could not be reached: {error}', allCaptures: 'All capture addresses', show: 'Show', value: 'Value', created: 'The capture address is ready',
+};

@@ -1,0 +1,16 @@
+export const paymentsEn = {
+  payments: 'Payments', intro: 'Buyers pay on the payment processor’s pages, and the money goes to your own account there. Before the first sale, the processor needs to know your business and its bank account.',
+  notBegun: 'Not begun', incomplete: 'Details missing', checking: 'In review', restricted: 'Restricted', ready: 'Ready',
+  notBegunText: 'Set up your account at the processor. It takes a few minutes; have the bank account and the papers of your business at hand.',
+  incompleteText: 'Your account exists, but the processor still needs details. Continue where you left off.',
+  checkingText: 'The processor has your details and checks them. Until then, nothing can be paid. If the review takes long, open the processor’s page: it may ask for more.',
+  restrictedText: 'The processor accepts no payments for you at present, although it did before. Open its page to see which details it needs.',
+  readyText: 'Checkouts, orders and auctions can be paid.',
+  begin: 'Set up payments', proceed: 'Continue the setup', lookAgain: 'Open the processor’s page', change: 'Change your details', opens: 'The processor’s page opens here and leads back to this one.',
+  leadersOnly: 'An owner or admin of your organisation sets this up.', account: 'Account at the processor',
+  stepAccount: 'Account created', stepDetails: 'Details submitted', stepCharges: 'Payments accepted', stepDone: 'done', stepOpen: 'open',
+  back: 'You are back from the processor. The state below updates by itself.', expired: 'The link to the processor’s page was used already or has expired. Continue with the button below.',
+  badLink: 'The processor’s answer has no usable link. Try again later.', nextCatalog: 'Go to the catalog', state: 'State',
+  noteNotBegun: 'Buyers can’t pay yet: payments are not set up.', noteIncomplete: 'Buyers can’t pay yet: the processor still needs details.',
+  noteChecking: 'Buyers can’t pay yet: the processor checks your details.', noteRestricted: 'Buyers can’t pay at present: the processor has restricted your account.', noteLink: 'Payments',
+};

@@ -1,0 +1,17 @@
+export const roomsEn = {
+  sessions: 'Sessions and calls', newSession: 'New session', noSessions: 'No session matches. A session is a room for a conference, a webinar or an interactive livestream.', type: 'Type',
+  conference: 'Conference', webinar: 'Webinar', livestream: 'Livestream', call: 'Call', waiting: 'Waiting', live: 'Live', ended: 'Ended', cancelled: 'Cancelled',
+  people: 'In the room', host: 'Host', hostID: 'Your id of the host', waitingRoom: 'People wait until they are admitted', transcription: 'Keep a transcript and write a summary',
+  announceRecording: 'Announce that the session is recorded', capacity: 'Seats', capacityHint: 'The highest number of the plan if empty', started: 'Started',
+  end: 'End the session', endText: 'All participants are disconnected, breakout rooms close, and a recording stops. The session can’t be started again.',
+  lock: 'Lock', unlock: 'Unlock', locked: 'Locked: no new people can enter', participants: 'Participants', noParticipants: 'There are no participants yet. Create a link and send it to them.',
+  muteAll: 'Mute all', muteAllText: 'All microphones except the host’s are muted. Participants can unmute themselves.', mute: 'Mute', kick: 'Remove', kickText: '“{name}” is disconnected at once and can’t come back until a new invitation.',
+  admit: 'Admit', promote: 'Make cohost', demote: 'Make guest', spotlight: 'Put in the spotlight', unspotlight: 'End the spotlight', inSpotlight: 'In the spotlight', handUp: 'Hand raised', lowerHand: 'Lower the hand',
+  moderateName: 'Moderate {name}', roleHost: 'Host', roleCohost: 'Cohost', roleGuest: 'Guest', roleViewer: 'Viewer',
+  stateInvited: 'Invited', stateWaiting: 'Waits', stateJoined: 'In the room', stateLeft: 'Left', stateKicked: 'Removed', joined: 'Entered',
+  links: 'Links', linksText: 'A link opens the room for one person for 6 hours. Give it only to that person.', hostLink: 'Link for the host', guestLink: 'Link for a guest', guestID: 'Your id of the guest', guestName: 'Name shown to others',
+  linkReady: 'The link for {name}', openRoom: 'Open the room', copyLink: 'Copy the link', recordings: 'Recordings', noRecordings: 'Nothing was recorded yet. Start a recording while the session is live.',
+  startRecording: 'Start a recording', stopRecording: 'Stop the recording', recording: 'Recording', processing: 'In preparation', ready: 'Ready', failed: 'Failed', watch: 'Watch', incomplete: 'Not complete: {reason}',
+  summary: 'Summary', noSummary: 'There is no summary. It is written 10 to 30 seconds after the end if the session keeps a transcript.', decisions: 'Decisions', actionItems: 'Actions', highlights: 'Highlights',
+  transcript: 'Transcript', noTranscript: 'There are no lines. They appear when people speak in a session that keeps a transcript.', people2: '{count} of {capacity}',
+};

@@ -1,0 +1,15 @@
+export const securityEn = {
+  title: 'Security', secondFactor: 'Second factor', offText: 'Your login needs only the password. With a second factor it also needs a code from an app on your phone.',
+  onText: 'Each login needs a code from your authenticator app. Turned on: {at}.', codesLeft: 'Recovery codes left: {n}.',
+  fewCodes: 'Few recovery codes are left. Make new ones before you need them.', enable: 'Set up', enableTitle: 'Set up the second factor',
+  passwordFirst: 'Enter your password to begin.', next: 'Next', scan: 'Scan this code with your authenticator app.', qr: 'QR code for the authenticator app',
+  byHand: 'Or enter this key in the app:', firstCode: 'Code from the app', confirm: 'Turn on', validUntil: 'The key is valid until {at}.',
+  codesTitle: 'Your recovery codes', codesText: 'Each code replaces the app for one login. They are shown only now: keep them in a safe place.',
+  download: 'Download', renew: 'New recovery codes', renewText: 'The present recovery codes become invalid. You get 10 new ones.', disable: 'Turn off',
+  disableText: 'Your login then needs only the password. The recovery codes become invalid, and you get a mail about it.',
+  proofCode: 'Code from the app, or a recovery code', enabled: 'The second factor is on', disabled: 'The second factor is off',
+  logins: 'Where you are signed in', thisOne: 'This one', browser: 'Browser', ip: 'Address', since: 'Signed in', lastSeen: 'Last seen', end: 'End',
+  endText: 'This login is signed out within 2 seconds.', endThis: 'You are signed out here.', endOthers: 'End all others',
+  endOthersText: 'All your other logins are signed out within 2 seconds. This one stays.', ended: 'The login is ended', endedOthers: 'The other logins are ended',
+  noLogins: 'There are no logins.', noUser: 'Only users have a second factor and logins.', codesKept: 'I have kept the codes',
+};

@@ -1,0 +1,5 @@
+import { catalogue } from '../lib/i18n.js';
+import { securityDe } from './security.de.js';
+import { securityEn } from './security.en.js';
+
+export const useSecurity = catalogue(securityEn, securityDe);

@@ -1,0 +1,26 @@
+import type { sellingEn } from './selling.en.js';
+
+export const sellingDe: Record<keyof typeof sellingEn, string> = {
+  catalog: 'Katalog', orders: 'Bestellungen', discounts: 'Rabatte', newProduct: 'Neues Produkt', editProduct: 'Produkt bearbeiten', edit: 'Bearbeiten',
+  noProducts: 'Kein Produkt ist aufgeführt. Legen Sie eines an, importieren Sie eine CSV-Datei, oder löschen Sie die Filter.', sku: 'Artikelnummer', price: 'Preis', stock: 'Bestand', currency: 'Währung',
+  state: 'Stand', activeProduct: 'Im Verkauf', archivedProduct: 'Archiviert', activeOnly: 'Nur Produkte im Verkauf', find: 'Name oder Artikelnummer', description: 'Beschreibung',
+  imageUrl: 'Adresse des Bildes', lowStockAt: 'Knapper Bestand ab', compareAt: 'Listenpreis', skuHint: 'Ihre eigene Nummer des Produkts. Sie lässt sich später nicht ändern.',
+  stockHint: '-1: der Bestand wird nicht gezählt', archive: 'Archivieren', restore: 'Wieder verkaufen', fieldOf: '{field}: {name}',
+  archiveText: '„{name}“ kann nicht mehr gekauft oder versteigert werden. Laufende Bestellungen und Auktionen gehen weiter. Bestellungen behalten das Produkt, und Sie können es wieder verkaufen.',
+  badPrice: 'Geben Sie einen Betrag wie {example} ein', badStock: 'Geben Sie eine ganze Zahl oder -1 ein', badLowStock: 'Geben Sie eine ganze Zahl ab 0 ein', badSku: 'Die Artikelnummer fehlt', badName: 'Der Name fehlt', updated: 'Letzte Änderung',
+  importCsv: 'CSV-Import', importTitle: 'Produkte importieren', importText: 'Die Datei braucht die Spalten Artikelnummer, Name und Preis. Spalten für Währung, Bestand, Beschreibung, Bild, knappen Bestand und Listenpreis sind freiwillig. Ein Produkt mit bekannter Artikelnummer wird geändert.',
+  file: 'CSV-Datei', chooseFile: 'Datei wählen', importRows: '{count} Zeilen importieren', importing: '{done} von {total} Zeilen', row: 'Zeile', result: 'Ergebnis', imported: 'Importiert',
+  importDone: '{imported} importiert, {failed} abgelehnt', importStopped: 'Der Import ist angehalten: {imported} von {total} Zeilen sind importiert', noColumn: 'Der Datei fehlt die Spalte „{name}“.', noRows: 'Die Datei hat keine Zeilen.', exportReport: 'Bericht exportieren',
+  noOrders: 'Keine Bestellung passt. Bestellungen erscheinen hier, sobald jemand zur Kasse geht.', buyer: 'Käufer', buyerID: 'Ihre Id des Käufers', streamID: 'Id des Streams', total: 'Summe', order: 'Bestellung',
+  items: 'Positionen', quantity: 'Stück', unitPrice: 'Stückpreis', sum: 'Betrag', subtotal: 'Zwischensumme', discount: 'Rabatt', fee: 'Gebühr der Plattform', refundedSum: 'Erstattet', payment: 'Zahlung', product: 'Produkt',
+  PENDING: 'Wartet auf Zahlung', REVIEW: 'Zu prüfen', PAID: 'Bezahlt', FULFILLED: 'Übergeben', EXPIRED: 'Abgelaufen', PARTIALLY_REFUNDED: 'Teils erstattet', REFUNDED: 'Erstattet',
+  timeline: 'Verlauf', ordered: 'Bestellt', paid: 'Bezahlt', handedOver: 'Übergeben', expires: 'Zahlungsseite läuft ab', refundOf: 'Erstattung von {amount}', refundPENDING: 'läuft', refundSUCCEEDED: 'erledigt', refundFAILED: 'fehlgeschlagen',
+  disputeWARNING_NEEDS_RESPONSE: 'Anfrage, wartet auf Antwort', disputeWARNING_UNDER_REVIEW: 'Anfrage wird geprüft', disputeWARNING_CLOSED: 'Anfrage geschlossen',
+  disputeNEEDS_RESPONSE: 'wartet auf Antwort', disputeUNDER_REVIEW: 'wird geprüft', disputeWON: 'gewonnen', disputeLOST: 'verloren',
+  dispute: 'Zahlungsstreit über {amount}', refund: 'Erstatten', refundAmount: '{amount} erstatten', refundText: '{amount} gehen an den Käufer zurück. Das lässt sich nicht rückgängig machen. Der Bestand ändert sich nicht.', refundPart: 'Betrag', left: '{amount} lassen sich erstatten.',
+  badAmount: 'Geben Sie einen Betrag von {least} bis {amount} ein', refundDone: 'Die Erstattung ist gesendet', fulfil: 'Als übergeben markieren', fulfilText: 'Die Bestellung gilt als an den Käufer übergeben. Das lässt sich nicht rückgängig machen.',
+  reviewText: 'Bezahlt wurden {paid} statt {expected}. Mit der Übergabe nehmen Sie die Zahlung an, mit einer Erstattung geben Sie sie zurück.', inStream: 'Im Stream gekauft', outside: 'Außerhalb eines Streams', openStream: 'Stream öffnen',
+  payPage: 'Zahlungsseite', paymentID: 'Zahlungs-Id des Dienstleisters', nothingPaid: 'Noch nicht bezahlt', code: 'Code', orderID: 'Id der Bestellung', optionalReason: 'Grund (für Ihre Unterlagen)',
+  newDiscount: 'Neuer Rabatt', noDiscounts: 'Es gibt noch keine Rabattcodes. Käufer geben einen Code an der Kasse ein.', off: 'Nachlass', percent: 'Prozent', amount: 'Betrag', kind: 'Art', amountHint: 'In der Währung des Warenkorbs. 5,00 sind 500 in einer Währung ohne Cent, etwa JPY.', redemptions: 'Benutzt',
+  maxRedemptions: 'Nutzungen insgesamt', maxPerCustomer: 'Nutzungen je Käufer', noLimit: 'Ohne Grenze, wenn leer', startsAt: 'Gültig ab', endsAt: 'Gültig bis', endless: 'Ohne Ende', stateOn: 'An', stateOff: 'Aus', stateOver: 'Vorbei', stateSoon: 'Noch nicht',
+};

@@ -1,0 +1,15 @@
+export const shopPageEn = {
+  title: 'Shopping page', intro: 'On this page viewers watch a stream, chat, buy its products and bid in its auctions. It has your brand.',
+  stream: 'Stream', streamHint: 'The stream whose page is shown here.', noStreams: 'There are no streams yet. Each stream has a shopping page.', toStreams: 'Go to the streams',
+  brand: 'Brand', preview: 'Preview', showPreview: 'Show the preview', previewText: 'The preview enters the show as a viewer, and counts as one while the stream is on air.',
+  previewRole: 'Your role can’t make a viewer’s token, which the preview needs.', phone: 'Phone', desk: 'Desktop', width: 'Width',
+  link: 'Link', linkText: 'Each customer needs a token of their own behind this address: it says whose cart, bids and orders are shown. Your server makes it, and it is valid for 6 hours.',
+  copyLink: 'Copy the address', serverCall: 'Your server asks for a token like this:', copyCall: 'Copy the call',
+  testLink: 'Make a test link', testText: 'A test link is for one viewer. It needs no server of yours.', testUntil: 'For one viewer, until {time}.', copyTest: 'Copy the test link', openTest: 'Open in a new tab',
+  embed: 'In your own website', embedText: 'Put this element where the show should be. Your website’s address must be on the list of those that may embed your pages.',
+  copyCode: 'Copy the code', code: 'Embed code', tokenUrl: 'Address of your website that answers a token', tokenUrlHint: 'It answers {"token": "…"} for the customer who is logged in. Replays without a token need none.',
+  cart: 'Cart', cartPage: 'The show’s cart and payment page', cartShop: 'Your shop’s own cart', shows: 'Content', live: 'Live show', replay: 'Replay: {name}',
+  noOrigins: 'No website may embed your pages yet. Add yours to the brand below, such as https://shop.example.', allowed: 'Allowed: {list}',
+  replays: 'Replays', noReplays: 'There is no replay yet. Recordings of this stream appear here as soon as they are ready.', openToAll: 'Without a token', tokenNeeded: 'With a token', copyReplay: 'Copy the link of {name}',
+  replaysText: 'Replays without a token can be watched by anyone with the link. Which ones these are is a setting of the stream.',
+};
