@@ -92,15 +92,14 @@ func (s *server) streams(b *testing.B, n int, recorded bool) (keys []string, tok
 // register registers a tenant on the plan ENTERPRISE, because the benchmarks exceed the limits of FREE, and returns its owner's token.
 func (s *server) register(b *testing.B) (token string) {
 	b.Helper()
-	var account, admin struct {
+	var account struct {
 		Token  string              `json:"token"`
 		Tenant struct{ ID string } `json:"tenant"`
 	}
 	s.post(b, "/v1/auth/register", "", map[string]string{
 		"tenantName": "Bench", "name": "Bench", "email": "bench@example.com", "password": "correct horse battery",
 	}, &account)
-	s.post(b, "/v1/admin/auth/login", "", map[string]string{"email": "admin@localhost", "password": benchAdminPassword}, &admin)
-	s.call(b, http.MethodPatch, "/v1/admin/tenants/"+account.Tenant.ID+"/plan", admin.Token, map[string]string{"plan": "ENTERPRISE"}, &struct{}{},
+	s.call(b, http.MethodPatch, "/v1/admin/tenants/"+account.Tenant.ID+"/plan", s.adminToken(b), map[string]string{"plan": "ENTERPRISE"}, &struct{}{},
 		http.StatusOK)
 	return account.Token
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,25 +15,26 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/areas"
 	"showfloor/internal/console/platform"
+	"showfloor/internal/console/seed"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/tenancy/audit"
 )
 
 const (
-	// defaultListRows is the number of rows of the tenant in each table, unless rowsEnv says otherwise.
-	defaultListRows = 100_000
-	rowsEnv         = "SHOWFLOOR_BENCH_ROWS"
 	// listRequests is the number of requests for each operation.
 	listRequests = 60
-	// manyRows is the number of rows per request above which sequential scans count: a small table may be read whole.
-	manyRows = 1000
+	// manyRows is the number of rows per request above which a sequential scan fails the benchmark. A table with one or two rows for
+	// each tenant may be read whole: for a count over all of them PostgreSQL prefers that to an index.
+	manyRows = 2 * listTenants
 )
 
-// listCase is a request for a list, a search or figures. {last} stands for the number of the last page of 20 rows.
+// listCase is a request for a list, a search or figures. {last} stands for a page far behind.
 type listCase struct{ name, path string }
 
-func listCases(one string) []listCase {
+// listCases are the requests.
+func listCases(rows *seed.Seed) []listCase {
 	return []listCase{
 		{"analytics-week", "/v1/me/analytics"},
 		{"analytics-hours", "/v1/me/analytics?interval=hour&from={month}"},
@@ -42,16 +42,16 @@ func listCases(one string) []listCase {
 		{"overview", "/v1/me/overview"},
 		{"usage", "/v1/me/billing/usage"},
 		{"streams", "/v1/me/streams"},
-		{"stream-chat", "/v1/streams/str_" + one + "/chat"},
+		{"stream-chat", "/v1/streams/" + rows.ID("str", 2) + "/chat"},
 		{"sessions", "/v1/me/sessions?limit=200"},
 		{"sessions-type", "/v1/me/sessions?type=webinar"},
-		{"participants", "/v1/me/sessions/sess_" + one + "/participants"},
+		{"participants", "/v1/me/sessions/" + rows.ID("sess", 2) + "/participants"},
 		{"channels", "/v1/me/channels"},
 		{"channels-user", "/v1/me/channels?userId=ada"},
 		{"channels-user-none", "/v1/me/channels?userId=nobody"},
-		{"channel-members", "/v1/me/channels/chan_" + one + "/members"},
-		{"channel-messages", "/v1/me/channels/chan_" + one + "/messages"},
-		{"channel-moderation", "/v1/me/channels/chan_" + one + "/moderation"},
+		{"channel-members", "/v1/me/channels/" + rows.ID("chan", 2) + "/members"},
+		{"channel-messages", "/v1/me/channels/" + rows.ID("chan", 2) + "/messages"},
+		{"channel-moderation", "/v1/me/channels/" + rows.ID("chan", 2) + "/moderation"},
 		{"team", "/v1/me/team"},
 		{"api-keys", "/v1/me/api-keys"},
 		{"products", "/v1/me/catalog/products"},
@@ -61,26 +61,26 @@ func listCases(one string) []listCase {
 		{"discounts", "/v1/me/commerce/discounts"},
 		{"auctions", "/v1/me/commerce/auctions"},
 		{"auctions-live", "/v1/me/commerce/auctions?status=LIVE"},
-		{"auction", "/v1/me/commerce/auctions/auc_" + one},
+		{"auction", "/v1/me/commerce/auctions/" + rows.ID("auc", 2)},
 		{"orders", "/v1/me/commerce/orders"},
 		{"orders-status", "/v1/me/commerce/orders?status=REFUNDED"},
-		{"orders-stream-customer", "/v1/me/commerce/orders?streamId=str_" + one + "&customerExternalId=customer-0&status=REFUNDED"},
+		{"orders-stream-customer", "/v1/me/commerce/orders?streamId=" + rows.ID("str", 2) + "&customerExternalId=customer-0&status=REFUNDED"},
 		{"orders-customer-none", "/v1/me/commerce/orders?customerExternalId=nobody"},
 		{"webhooks", "/v1/me/webhooks"},
-		{"deliveries", "/v1/me/webhooks/wh_" + one + "/deliveries"},
-		{"deliveries-failed", "/v1/me/webhooks/wh_" + one + "/deliveries?status=failed"},
-		{"deliveries-none", "/v1/me/webhooks/wh_" + one + "/deliveries?status=retrying"},
-		{"deliveries-event", "/v1/me/webhooks/wh_" + one + "/deliveries?event=auction.won"},
-		{"deliveries-until", "/v1/me/webhooks/wh_" + one + "/deliveries?until={month}"},
+		{"deliveries", "/v1/me/webhooks/" + rows.ID("wh", 2) + "/deliveries"},
+		{"deliveries-failed", "/v1/me/webhooks/" + rows.ID("wh", 2) + "/deliveries?status=failed"},
+		{"deliveries-none", "/v1/me/webhooks/" + rows.ID("wh", 2) + "/deliveries?status=retrying"},
+		{"deliveries-event", "/v1/me/webhooks/" + rows.ID("wh", 2) + "/deliveries?event=auction.won"},
+		{"deliveries-until", "/v1/me/webhooks/" + rows.ID("wh", 2) + "/deliveries?until={month}"},
 		{"events", "/v1/me/events"},
 		{"events-oldest", "/v1/me/events?order=asc"},
 		{"events-name", "/v1/me/events?event=auction.won"},
-		{"events-subject", "/v1/me/events?subject=prod_7&event=auction.won"},
+		{"events-subject", "/v1/me/events?subject=prod_" + rows.Set() + "7&event=auction.won"},
 		{"admin-tenants", "/v1/admin/tenants"},
 		{"admin-tenants-last", "/v1/admin/tenants?page={last}"},
 		{"admin-tenants-status", "/v1/admin/tenants?status=ACTIVE&plan=FREE&page=900"},
 		{"admin-tenants-none", "/v1/admin/tenants?q=teapot"},
-		{"admin-tenants-mail", "/v1/admin/tenants?q=user-77777@acme"},
+		{"admin-tenants-mail", "/v1/admin/tenants?q=user-77777@"},
 		{"admin-tenant", "/v1/admin/tenants/{tenant}"},
 		{"admin-users", "/v1/admin/users"},
 		{"admin-users-last", "/v1/admin/users?page={last}"},
@@ -93,42 +93,57 @@ func listCases(one string) []listCase {
 		{"admin-audit-action", "/v1/admin/audit?action=stream.*"},
 		{"admin-audit-actor", "/v1/admin/audit?actor=key_7"},
 		{"admin-audit-type", "/v1/admin/audit?actor=user&entity=product&from={month}"},
-		{"admin-audit-entity", "/v1/admin/audit?entity=str_" + one},
+		{"admin-audit-entity", "/v1/admin/audit?entity=" + rows.ID("str", 2)},
 		{"admin-usage", "/v1/admin/operations/usage"},
+		{"audit-none", "/v1/me/audit?action=nothing"},
+		{"admin-kpis", "/v1/admin/dashboard/kpis"},
+		{"admin-growth", "/v1/admin/dashboard/growth"},
+		{"admin-recent", "/v1/admin/dashboard/recent-activity"},
+		{"admin-activity", "/v1/admin/platform-activity/overview"},
+		{"admin-activity-tenants", "/v1/admin/platform-activity/by-tenant?pageSize=100"},
+		{"admin-growth-year", "/v1/admin/reports/tenant-growth?days=365"},
+		{"admin-streams-year", "/v1/admin/reports/stream-activity?days=365"},
+		{"admin-top-tenants", "/v1/admin/reports/top-tenants?limit=100"},
+		{"admin-developers", "/v1/admin/dev-activity/overview"},
+		{"admin-webhooks", "/v1/admin/webhooks/summary"},
+		{"admin-endpoints", "/v1/admin/webhooks/endpoints?pageSize=100"},
+		{"admin-endpoint-deliveries", "/v1/admin/webhooks/endpoints/" + rows.ID("wh", 2) + "/deliveries?page=400"},
+		{"admin-deliveries", "/v1/admin/operations/webhook-deliveries?limit=100"},
+		{"admin-deliveries-failed", "/v1/admin/operations/webhook-deliveries?status=failed"},
+		{"admin-deliveries-none", "/v1/admin/operations/webhook-deliveries?status=retrying"},
+		{"admin-deliveries-delivered", "/v1/admin/operations/webhook-deliveries?status=delivered"},
+		{"admin-runs", "/v1/admin/operations/scheduler-runs"},
+		{"admin-database", "/v1/admin/system/database/stats"},
 	}
 }
 
-// BenchmarkLists measures every list, search and figure over the tables that grow, with 100,000 rows (or as many as
-// SHOWFLOOR_BENCH_ROWS says) of one tenant in each table. The baseline reads 50 orders by their primary keys on the same
-// pool. A sequential scan over more than 1,000 rows fails the benchmark.
+// BenchmarkLists measures every list, search and figure on a large platform: 10,000 tenants with 100,000 streams (or as many as
+// SHOWFLOOR_BENCH_ROWS says), 5 times as many deliveries and 10 times as many entries of the audit log. Half of the rows belong to the
+// tenant that asks. The baseline reads 50 orders by their primary keys on the same pool. A sequential scan over more than
+// 20,000 rows fails the benchmark. SHOWFLOOR_BENCH_PLANS names a file that gets the plans.
 func BenchmarkLists(b *testing.B) {
-	rows := defaultListRows
-	if text := os.Getenv(rowsEnv); text != "" {
-		var err error
-		rows, err = strconv.Atoi(text)
-		require.NoError(b, err)
-	}
-	a := newServices(b, hub.New(hub.Config{}))
-	a.seed(b, rows)
-	require.NoError(b, a.Analytics.SumFigures(b.Context()))
-	require.NoError(b, a.Analytics.AddRowCounts(b.Context()))
-	require.NoError(b, a.AuditDays.CountDays(b.Context()))
-	_, err := a.pool.Exec(b.Context(), `VACUUM ANALYZE figure_hours, sales_hours, audit_days, row_counts, row_count_changes`)
-	require.NoError(b, err)
+	counts := listCounts(b)
+	traced := &statements{}
+	a := newServicesOn(b, tracedPool(b, traced), hub.New(hub.Config{}), time.Now, areas.Settings{})
+	rows := a.seed(b, counts)
+	plans := plansFile(b)
 	e := router(b, a)
 	ours := "http://" + serveHTTP(b, e)
 	admin := a.adminToken(b, ours)
-	paths := strings.NewReplacer("{tenant}", a.caller.TenantID, "{last}", strconv.Itoa(rows/20),
+	paths := strings.NewReplacer("{tenant}", a.caller.TenantID, "{last}", strconv.Itoa(counts.Tenants/20),
 		"{month}", time.Now().AddDate(0, 0, -30).UTC().Format(time.RFC3339), "{year}", time.Now().AddDate(0, 0, -365).UTC().Format(time.RFC3339))
-	bare := quantile(times(b, "http://"+serveHTTP(b, bareOrders(b, a))+"/", "", listRequests), .5)
+	bare := quantile(times(b, "http://"+serveHTTP(b, bareOrders(b, a, rows))+"/", "", listRequests), .5)
 	var scans []string
-	for _, c := range listCases(a.firstID(b)) {
+	for _, c := range listCases(rows) {
 		b.Run(c.name, func(b *testing.B) {
 			token, path := a.owner.Token, paths.Replace(c.path)
 			if strings.HasPrefix(path, "/v1/admin/") {
 				token = admin
 			}
 			times(b, ours+path, token, 8) // more than five, after which PostgreSQL may choose a generic plan
+			if plans != nil {
+				printPlans(b, plans, a.pool, c.name, traced.record(func() { times(b, ours+path, token, 1) }))
+			}
 			before := a.tableReads(b)
 			var took []time.Duration
 			for b.Loop() {
@@ -191,10 +206,12 @@ func (a *services) adminToken(b *testing.B, base string) string {
 }
 
 // bareOrders serves 50 orders by their primary keys: no authentication, no checks.
-func bareOrders(b *testing.B, a *services) http.Handler {
+func bareOrders(b *testing.B, a *services, rows *seed.Seed) http.Handler {
 	b.Helper()
 	var ids []string
-	require.NoError(b, a.pool.QueryRow(b.Context(), `SELECT array_agg('ord_' || id) FROM bench_ids WHERE i <= 50`).Scan(&ids))
+	for row := range 50 {
+		ids = append(ids, rows.ID("ord", row+1))
+	}
 	e := echo.New()
 	e.GET("/", func(c echo.Context) error {
 		rows, err := a.pool.Query(c.Request().Context(), `SELECT id, status, customer_external_id, total_cents, currency, created_at

@@ -33,9 +33,7 @@ func prunedTables() []string {
 func BenchmarkPruning(b *testing.B) {
 	now := time.Now()
 	a := newServicesAt(b, hub.New(hub.Config{}), func() time.Time { return now })
-	_, err := a.pool.Exec(b.Context(), seedFunctions)
-	require.NoError(b, err)
-	_, err = a.pool.Exec(b.Context(), `INSERT INTO webhook_endpoints (id, tenant_id, url, events, secret, created_at, updated_at)
+	_, err := a.pool.Exec(b.Context(), `INSERT INTO webhook_endpoints (id, tenant_id, url, events, secret, created_at, updated_at)
 		VALUES ('wh_1', $1, 'https://acme.example', '{}', '', now(), now())`, a.caller.TenantID)
 	require.NoError(b, err)
 	var sizes []map[string]tableSize

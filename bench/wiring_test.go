@@ -69,7 +69,13 @@ func newServicesAt(b *testing.B, h *hub.Hub, now func() time.Time) *services {
 // newServicesWith is newServicesAt with the addresses of the SFU and of the push providers.
 func newServicesWith(b *testing.B, h *hub.Hub, now func() time.Time, set areas.Settings) *services {
 	b.Helper()
-	a := &services{pool: durable(b)}
+	return newServicesOn(b, durable(b), h, now, set)
+}
+
+// newServicesOn is newServicesWith on a pool.
+func newServicesOn(b *testing.B, pool *pgxpool.Pool, h *hub.Hub, now func() time.Time, set areas.Settings) *services {
+	b.Helper()
+	a := &services{pool: pool}
 	box, err := secret.NewBox(make([]byte, secret.KeySize))
 	require.NoError(b, err)
 	a.Areas, err = areas.Open(b.Context(), areas.Config{
