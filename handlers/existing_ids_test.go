@@ -107,6 +107,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"joinChannel": ch.ID, "leaveChannel": ch.ID, "listChannelModeration": ch.ID,
 		"timeoutChannelMember": moderated.ID, "banChannelMember": moderated.ID, "muteChannelMember": moderated.ID, "setChannelSlowmode": moderated.ID,
 		"getRecording": made.ID, "updateRecording": made.ID, "getRecordingPlaybackUrl": made.ID, "deleteRecording": made.ID, "createRecordingClip": made.ID,
+		"listRecordingTranscodes": made.ID, "listRecordingPackages": made.ID,
 		"createTranscode": made.ID, "getTranscode": transcode.ID, "cancelTranscode": transcode.ID,
 		"createPackage": encoded.ID, "getPackage": pkg.ID, "cancelPackage": pkg.ID,
 		"listRecordingTextTracks": made.ID, "putRecordingTextTrack": made.ID + "/en", "deleteRecordingTextTrack": made.ID + "/en",

@@ -16,6 +16,7 @@ import (
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/outflow/event"
+	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/testkit/apitest"
@@ -78,6 +79,7 @@ func TestListsPage(t *testing.T) {
 			VALUES ($1, $2, $1, 'PAID', 'USD', 1, 0, 1, 1, 0, 0, 0, $3, $3, '[]', $3, $3)`, id.New(id.Invoice), owner.TenantID, time.Now())
 		require.NoError(t, err, i)
 	}
+	taped := mediaJobs(t, s, owner, shop, n)
 	other.Stream(t, nil)
 	other.Webhook(t, "http://127.0.0.1:1/")
 	other.Product(t, nil)
@@ -85,23 +87,25 @@ func TestListsPage(t *testing.T) {
 
 	lists := map[string]string{
 		"listStreams": "/v1/me/streams", "listApiKeys": "/v1/me/api-keys", "listWebhooks": "/v1/me/webhooks", "listTeam": "/v1/me/team",
-		"listOrders":            "/v1/me/commerce/orders",
-		"listDiscounts":         "/v1/me/commerce/discounts",
-		"listProducts":          "/v1/me/catalog/products",
-		"listWebhookDeliveries": "/v1/me/webhooks/" + hook.ID + "/deliveries",
-		"listRecordings":        "/v1/me/recordings",
-		"listStreamRecordings":  "/v1/me/streams/" + shop + "/recordings",
-		"listSessionRecordings": sessionsPath + "/" + meeting.ID + "/recordings",
-		"listAuctions":          auctionsPath,
-		"listSessions":          sessionsPath,
-		"listChannels":          channelsPath,
-		"listChannelModeration": channelsPath + "/" + shop + "/moderation",
-		"listRestreamTargets":   targetsPath,
-		"listRestreamRoutes":    restreamPath + shop,
-		"listPushNotifications": pushPath + "notifications",
-		"listBillingInvoices":   "/v1/me/billing/invoices",
-		"listTickets":           "/v1/me/tickets",
-		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
+		"listOrders":              "/v1/me/commerce/orders",
+		"listDiscounts":           "/v1/me/commerce/discounts",
+		"listProducts":            "/v1/me/catalog/products",
+		"listWebhookDeliveries":   "/v1/me/webhooks/" + hook.ID + "/deliveries",
+		"listRecordings":          "/v1/me/recordings",
+		"listStreamRecordings":    "/v1/me/streams/" + shop + "/recordings",
+		"listRecordingTranscodes": "/v1/me/recordings/" + taped + "/transcodes",
+		"listRecordingPackages":   "/v1/me/recordings/" + taped + "/packages",
+		"listSessionRecordings":   sessionsPath + "/" + meeting.ID + "/recordings",
+		"listAuctions":            auctionsPath,
+		"listSessions":            sessionsPath,
+		"listChannels":            channelsPath,
+		"listChannelModeration":   channelsPath + "/" + shop + "/moderation",
+		"listRestreamTargets":     targetsPath,
+		"listRestreamRoutes":      restreamPath + shop,
+		"listPushNotifications":   pushPath + "notifications",
+		"listBillingInvoices":     "/v1/me/billing/invoices",
+		"listTickets":             "/v1/me/tickets",
+		"listCaptures":            "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}
 	// These lists have tests of their own that follow the pages: members and participants have no ids and another order, and
 	// there are more than n events. Lines of
@@ -132,6 +136,30 @@ func TestListsPage(t *testing.T) {
 			require.Len(t, follow(t, owner, path, 50), count)
 		})
 	}
+}
+
+// mediaJobs stores n transcodes and n packages of the newest recording of a stream.
+func mediaJobs(t *testing.T, s *apitest.Server, owner *apitest.Caller, streamID string, n int) (recordingID string) {
+	t.Helper()
+	var taped []api.Recording
+	owner.Call(t, "GET", "/v1/me/streams/"+streamID+"/recordings?limit=1", nil).Into(t, 200, &taped)
+	for range n {
+		encoded, packed := id.New(id.Transcode), id.New(id.Package)
+		for _, job := range []struct {
+			id, kind string
+			source   *string
+			spec     string
+		}{
+			{encoded, mediajob.Transcode, nil, `{"container": "MP4", "renditions": []}`},
+			{packed, mediajob.Package, &encoded, `{"formats": ["HLS"], "segmentSec": 6}`},
+		} {
+			_, err := s.Pool.Exec(t.Context(), `INSERT INTO media_jobs (id, tenant_id, kind, recording_id, source_id, outside, status, spec,
+				due_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, false, 'CANCELED', $6, now(), now(), now())`,
+				job.id, owner.TenantID, job.kind, taped[0].ID, job.source, job.spec)
+			require.NoError(t, err)
+		}
+	}
+	return taped[0].ID
 }
 
 func cmp(a, b string) int {

@@ -5,6 +5,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/packaging"
@@ -22,6 +23,25 @@ func (s *Server) CreatePackage(ctx context.Context, r api.CreatePackageRequestOb
 		return nil, err
 	}
 	return api.CreatePackage201JSONResponse(toPackage(v)), nil
+}
+
+// ListRecordingPackages lists the packages of a recording.
+func (s *Server) ListRecordingPackages(
+	ctx context.Context, r api.ListRecordingPackagesRequestObject,
+) (api.ListRecordingPackagesResponseObject, error) {
+	size := pageSize(r.Params.Limit)
+	cursor, err := after(r.Params.Cursor, id.Package)
+	if err != nil {
+		return nil, err
+	}
+	views, err := s.areas.Packages.ListPackages(ctx, request.Caller(ctx), r.ID, cursor, size+1)
+	if err != nil {
+		return nil, err
+	}
+	views, link := page(ctx, s, views, size, func(v packaging.View) string { return v.ID })
+	return api.ListRecordingPackages200JSONResponse{
+		Body: each(views, toPackage), Headers: api.ListRecordingPackages200ResponseHeaders{Link: link},
+	}, nil
 }
 
 // GetPackage returns a job.

@@ -6,6 +6,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
 	"showfloor/internal/base/timestamp"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/transcode"
@@ -23,6 +24,25 @@ func (s *Server) CreateTranscode(ctx context.Context, r api.CreateTranscodeReque
 		return nil, err
 	}
 	return api.CreateTranscode201JSONResponse(toTranscode(v)), nil
+}
+
+// ListRecordingTranscodes lists the transcodes of a recording.
+func (s *Server) ListRecordingTranscodes(
+	ctx context.Context, r api.ListRecordingTranscodesRequestObject,
+) (api.ListRecordingTranscodesResponseObject, error) {
+	size := pageSize(r.Params.Limit)
+	cursor, err := after(r.Params.Cursor, id.Transcode)
+	if err != nil {
+		return nil, err
+	}
+	views, err := s.areas.Transcodes.ListTranscodes(ctx, request.Caller(ctx), r.ID, cursor, size+1)
+	if err != nil {
+		return nil, err
+	}
+	views, link := page(ctx, s, views, size, func(v transcode.View) string { return v.ID })
+	return api.ListRecordingTranscodes200JSONResponse{
+		Body: each(views, toTranscode), Headers: api.ListRecordingTranscodes200ResponseHeaders{Link: link},
+	}, nil
 }
 
 // GetTranscode returns a job.

@@ -56,6 +56,7 @@ func TestTranscodesOfARecording(t *testing.T) {
 		require.Equal(t, []any{128, api.RenditionVideoCodecH264, true}, []any{r.AudioKbps, r.VideoCodec, r.Fps.IsNull()})
 		require.Positive(t, r.VideoKbps)
 	}
+	first := made
 	require.Equal(t, "720p 480p 360p", strings.Join(names, " "), "none is larger than the source")
 
 	var small api.Transcode
@@ -74,6 +75,15 @@ func TestTranscodesOfARecording(t *testing.T) {
 	var again api.Transcode
 	owner.Call(t, "GET", "/v1/me/transcodes/"+made.ID, nil).Into(t, 200, &again)
 	require.Equal(t, made, again)
+	_, err := s.Pool.Exec(t.Context(), `UPDATE media_jobs SET status = 'COMPLETED', outputs = '[{"name": "hi", "videoCodec": "HEVC"}]' WHERE id = $1`, made.ID)
+	require.NoError(t, err)
+	var listed []api.Transcode
+	owner.Call(t, "GET", at+"s", nil).Into(t, 200, &listed)
+	require.Len(t, listed, 2)
+	require.Equal(t, []string{made.ID, first.ID}, []string{listed[0].ID, listed[1].ID}, "newest first, of this recording only")
+	require.True(t, strings.HasSuffix(listed[0].Outputs[0].URL, "/"+made.ID+"/hi.ts"), listed[0].Outputs[0].URL)
+	require.Empty(t, listed[1].Outputs)
+	owner.Call(t, "GET", "/v1/me/recordings/"+rec.ID+"/packages", nil).Into(t, 200, &[]api.Package{})
 	var audited int
 	require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM audit_entries WHERE action = 'transcode.create' AND entity_id = $1",
 		made.ID).Scan(&audited))
@@ -85,7 +95,7 @@ func TestTranscodesOfARecording(t *testing.T) {
 	other.Call(t, "POST", "/v1/me/transcodes/"+made.ID+"/cancel", nil).Problem(t, 404, "not_found")
 	running := record(t, s, owner, true)
 	owner.Call(t, "POST", "/v1/me/recordings/"+running.ID+"/transcode", nil).Problem(t, 409, "conflict")
-	_, err := s.Pool.Exec(t.Context(), "UPDATE recordings SET playlist_url = 'https://recorder.example/index.m3u8' WHERE id = $1", rec.ID)
+	_, err = s.Pool.Exec(t.Context(), "UPDATE recordings SET playlist_url = 'https://recorder.example/index.m3u8' WHERE id = $1", rec.ID)
 	require.NoError(t, err)
 	owner.Call(t, "POST", at, nil).Problem(t, 409, "conflict")
 }

@@ -15,6 +15,12 @@ SELECT count(*) FROM media_jobs WHERE tenant_id = @tenant_id AND kind = @kind AN
 -- name: GetMediaJob :one
 SELECT * FROM media_jobs WHERE tenant_id = @tenant_id AND kind = @kind AND id = @id;
 
+-- name: ListMediaJobsOfRecording :many
+SELECT * FROM media_jobs
+WHERE tenant_id = @tenant_id AND recording_id = @recording_id AND kind = @kind
+    AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
+ORDER BY id DESC LIMIT @max_rows;
+
 -- name: LockMediaJobOfTenant :one
 SELECT * FROM media_jobs WHERE tenant_id = @tenant_id AND kind = @kind AND id = @id FOR UPDATE;
 

@@ -3140,6 +3140,13 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
 	CreateRecordingClip(ctx context.Context, id ID, body CreateRecordingClipJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListRecordingPackages List a recording's packages
+	//
+	// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the manifests' URLs again.
+	//
+	// Corresponds with GET /v1/me/recordings/{id}/packages (the `ListRecordingPackages` operationId).
+	ListRecordingPackages(ctx context.Context, id ID, params *ListRecordingPackagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetRecordingPlaybackURL Get a URL to watch a recording
 	//
 	// Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
@@ -3222,6 +3229,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 	CreateTranscode(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRecordingTranscodes List a recording's transcodes
+	//
+	// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the files' URLs again.
+	//
+	// Corresponds with GET /v1/me/recordings/{id}/transcodes (the `ListRecordingTranscodes` operationId).
+	ListRecordingTranscodes(ctx context.Context, id ID, params *ListRecordingTranscodesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetParticipantReplay Read a replay as a participant
 	//
@@ -10957,6 +10971,23 @@ func (c *Client) CreateRecordingClip(ctx context.Context, id ID, body CreateReco
 	return c.Client.Do(req)
 }
 
+// ListRecordingPackages List a recording's packages
+//
+// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the manifests' URLs again.
+//
+// Corresponds with GET /v1/me/recordings/{id}/packages (the `ListRecordingPackages` operationId).
+func (c *Client) ListRecordingPackages(ctx context.Context, id ID, params *ListRecordingPackagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRecordingPackagesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetRecordingPlaybackURL Get a URL to watch a recording
 //
 // Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
@@ -11100,6 +11131,23 @@ func (c *Client) CreateTranscodeWithBody(ctx context.Context, id ID, contentType
 // Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 func (c *Client) CreateTranscode(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateTranscodeRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRecordingTranscodes List a recording's transcodes
+//
+// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the files' URLs again.
+//
+// Corresponds with GET /v1/me/recordings/{id}/transcodes (the `ListRecordingTranscodes` operationId).
+func (c *Client) ListRecordingTranscodes(ctx context.Context, id ID, params *ListRecordingTranscodesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRecordingTranscodesRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -24147,6 +24195,79 @@ func NewCreateRecordingClipRequestWithBody(server string, id ID, contentType str
 	return req, nil
 }
 
+// NewListRecordingPackagesRequest constructs an http.Request for the ListRecordingPackages method
+func NewListRecordingPackagesRequest(server string, id ID, params *ListRecordingPackagesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/packages", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetRecordingPlaybackURLRequest constructs an http.Request for the GetRecordingPlaybackURL method
 func NewGetRecordingPlaybackURLRequest(server string, id ID) (*http.Request, error) {
 	var err error
@@ -24353,6 +24474,79 @@ func NewCreateTranscodeRequestWithBody(server string, id ID, contentType string,
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListRecordingTranscodesRequest constructs an http.Request for the ListRecordingTranscodes method
+func NewListRecordingTranscodesRequest(server string, id ID, params *ListRecordingTranscodesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s/transcodes", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -33356,6 +33550,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/recordings/{id}/clips (the `CreateRecordingClip` operationId).
 	CreateRecordingClipWithResponse(ctx context.Context, id ID, body CreateRecordingClipJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRecordingClipResponse, error)
 
+	// ListRecordingPackagesWithResponse List a recording's packages
+	//
+	// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the manifests' URLs again.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/recordings/{id}/packages (the `ListRecordingPackages` operationId).
+	ListRecordingPackagesWithResponse(ctx context.Context, id ID, params *ListRecordingPackagesParams, reqEditors ...RequestEditorFn) (*ListRecordingPackagesResponse, error)
+
 	// GetRecordingPlaybackURLWithResponse Get a URL to watch a recording
 	//
 	// Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
@@ -33444,6 +33647,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/recordings/{id}/transcode (the `CreateTranscode` operationId).
 	CreateTranscodeWithResponse(ctx context.Context, id ID, body CreateTranscodeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTranscodeResponse, error)
+
+	// ListRecordingTranscodesWithResponse List a recording's transcodes
+	//
+	// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the files' URLs again.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/recordings/{id}/transcodes (the `ListRecordingTranscodes` operationId).
+	ListRecordingTranscodesWithResponse(ctx context.Context, id ID, params *ListRecordingTranscodesParams, reqEditors ...RequestEditorFn) (*ListRecordingTranscodesResponse, error)
 
 	// GetParticipantReplayWithResponse Read a replay as a participant
 	//
@@ -45238,6 +45450,61 @@ func (r CreateRecordingClipResponse) ContentType() string {
 	return ""
 }
 
+// ListRecordingPackagesResponse200Headers the declared response headers of an HTTP 200 response for ListRecordingPackages
+type ListRecordingPackagesResponse200Headers struct {
+	Link *string
+}
+
+type ListRecordingPackagesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PackageList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRecordingPackagesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRecordingPackagesResponse) GetJSON200() *PackageList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRecordingPackagesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRecordingPackagesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRecordingPackagesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRecordingPackagesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRecordingPackagesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetRecordingPlaybackURLResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -45472,6 +45739,61 @@ func (r CreateTranscodeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateTranscodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListRecordingTranscodesResponse200Headers the declared response headers of an HTTP 200 response for ListRecordingTranscodes
+type ListRecordingTranscodesResponse200Headers struct {
+	Link *string
+}
+
+type ListRecordingTranscodesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TranscodeList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRecordingTranscodesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRecordingTranscodesResponse) GetJSON200() *TranscodeList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRecordingTranscodesResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRecordingTranscodesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRecordingTranscodesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRecordingTranscodesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRecordingTranscodesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -56610,6 +56932,21 @@ func (c *ClientWithResponses) CreateRecordingClipWithResponse(ctx context.Contex
 	return ParseCreateRecordingClipResponse(rsp)
 }
 
+// ListRecordingPackagesWithResponse List a recording's packages
+//
+// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the manifests' URLs again.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/recordings/{id}/packages (the `ListRecordingPackages` operationId).
+func (c *ClientWithResponses) ListRecordingPackagesWithResponse(ctx context.Context, id ID, params *ListRecordingPackagesParams, reqEditors ...RequestEditorFn) (*ListRecordingPackagesResponse, error) {
+	rsp, err := c.ListRecordingPackages(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRecordingPackagesResponse(rsp)
+}
+
 // GetRecordingPlaybackURLWithResponse Get a URL to watch a recording
 //
 // Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
@@ -56739,6 +57076,21 @@ func (c *ClientWithResponses) CreateTranscodeWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseCreateTranscodeResponse(rsp)
+}
+
+// ListRecordingTranscodesWithResponse List a recording's transcodes
+//
+// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the files' URLs again.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/recordings/{id}/transcodes (the `ListRecordingTranscodes` operationId).
+func (c *ClientWithResponses) ListRecordingTranscodesWithResponse(ctx context.Context, id ID, params *ListRecordingTranscodesParams, reqEditors ...RequestEditorFn) (*ListRecordingTranscodesResponse, error) {
+	rsp, err := c.ListRecordingTranscodes(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRecordingTranscodesResponse(rsp)
 }
 
 // GetParticipantReplayWithResponse Read a replay as a participant
@@ -66811,6 +67163,52 @@ func ParseCreateRecordingClipResponse(rsp *http.Response) (*CreateRecordingClipR
 	return response, nil
 }
 
+// ParseListRecordingPackagesResponse parses an HTTP response from a ListRecordingPackagesWithResponse call
+func ParseListRecordingPackagesResponse(rsp *http.Response) (*ListRecordingPackagesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRecordingPackagesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PackageList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRecordingPackagesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetRecordingPlaybackURLResponse parses an HTTP response from a GetRecordingPlaybackURLWithResponse call
 func ParseGetRecordingPlaybackURLResponse(rsp *http.Response) (*GetRecordingPlaybackURLResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -66971,6 +67369,52 @@ func ParseCreateTranscodeResponse(rsp *http.Response) (*CreateTranscodeResponse,
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseListRecordingTranscodesResponse parses an HTTP response from a ListRecordingTranscodesWithResponse call
+func ParseListRecordingTranscodesResponse(rsp *http.Response) (*ListRecordingTranscodesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRecordingTranscodesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TranscodeList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRecordingTranscodesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil

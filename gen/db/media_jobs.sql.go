@@ -344,6 +344,69 @@ func (q *Queries) ListMediaJobsOfNode(ctx context.Context, node string) ([]ListM
 	return items, nil
 }
 
+const ListMediaJobsOfRecording = `-- name: ListMediaJobsOfRecording :many
+SELECT id, tenant_id, kind, recording_id, source_id, outside, status, progress, spec, outputs, size_bytes, error, node, seen_at, claimed_at, attempt, due_at, started_at, finished_at, created_at, updated_at FROM media_jobs
+WHERE tenant_id = $1 AND recording_id = $2 AND kind = $3
+    AND ($4::text IS NULL OR id < $4::text)
+ORDER BY id DESC LIMIT $5
+`
+
+type ListMediaJobsOfRecordingParams struct {
+	TenantID    string
+	RecordingID string
+	Kind        string
+	Cursor      *string
+	MaxRows     int32
+}
+
+func (q *Queries) ListMediaJobsOfRecording(ctx context.Context, arg ListMediaJobsOfRecordingParams) ([]MediaJob, error) {
+	rows, err := q.db.Query(ctx, ListMediaJobsOfRecording,
+		arg.TenantID,
+		arg.RecordingID,
+		arg.Kind,
+		arg.Cursor,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []MediaJob{}
+	for rows.Next() {
+		var i MediaJob
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Kind,
+			&i.RecordingID,
+			&i.SourceID,
+			&i.Outside,
+			&i.Status,
+			&i.Progress,
+			&i.Spec,
+			&i.Outputs,
+			&i.SizeBytes,
+			&i.Error,
+			&i.Node,
+			&i.SeenAt,
+			&i.ClaimedAt,
+			&i.Attempt,
+			&i.DueAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListSilentMediaJobs = `-- name: ListSilentMediaJobs :many
 SELECT id FROM media_jobs
 WHERE outside AND status IN ('QUEUED', 'RUNNING') AND coalesce(seen_at, created_at) < $1::timestamptz ORDER BY id

@@ -4277,6 +4277,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/recordings/{id}/packages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List a recording's packages
+         * @description Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the manifests' URLs again.
+         */
+        get: operations["listRecordingPackages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/recordings/{id}/playback-url": {
         parameters: {
             query?: never;
@@ -4383,6 +4406,29 @@ export interface paths {
          *     are QUEUED or RUNNING.
          */
         post: operations["createTranscode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/recordings/{id}/transcodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List a recording's transcodes
+         * @description Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the files' URLs again.
+         */
+        get: operations["listRecordingTranscodes"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -11775,6 +11821,8 @@ export interface components {
              */
             url: string;
         };
+        /** @description Packages, newest first. */
+        PackageList: components["schemas"]["Package"][];
         /** @description One manifest over the packaged renditions. */
         PackageOutput: {
             format: components["schemas"]["PackageFormat"];
@@ -17977,6 +18025,8 @@ export interface components {
              */
             width: number;
         };
+        /** @description Transcodes, newest first. */
+        TranscodeList: components["schemas"]["Transcode"][];
         /** @description A finished file. */
         TranscodeOutput: {
             /**
@@ -18926,6 +18976,7 @@ export type PackageFormat = components['schemas']['PackageFormat'];
 export type PackageInput = components['schemas']['PackageInput'];
 export type PackageJobEvent = components['schemas']['PackageJobEvent'];
 export type PackageJobOutput = components['schemas']['PackageJobOutput'];
+export type PackageList = components['schemas']['PackageList'];
 export type PackageOutput = components['schemas']['PackageOutput'];
 export type Participant = components['schemas']['Participant'];
 export type ParticipantList = components['schemas']['ParticipantList'];
@@ -19278,6 +19329,7 @@ export type TranscodeContainer = components['schemas']['TranscodeContainer'];
 export type TranscodeInput = components['schemas']['TranscodeInput'];
 export type TranscodeJobEvent = components['schemas']['TranscodeJobEvent'];
 export type TranscodeJobOutput = components['schemas']['TranscodeJobOutput'];
+export type TranscodeList = components['schemas']['TranscodeList'];
 export type TranscodeOutput = components['schemas']['TranscodeOutput'];
 export type TranscriptLine = components['schemas']['TranscriptLine'];
 export type TranscriptLineList = components['schemas']['TranscriptLineList'];
@@ -24869,6 +24921,36 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listRecordingPackages: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description An opaque cursor from the `Link` header of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The jobs, newest first. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackageList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getRecordingPlaybackUrl: {
         parameters: {
             query?: never;
@@ -25003,6 +25085,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Transcode"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRecordingTranscodes: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description An opaque cursor from the `Link` header of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The jobs, newest first. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TranscodeList"];
                 };
             };
             default: components["responses"]["Problem"];

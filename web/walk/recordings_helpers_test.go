@@ -150,9 +150,12 @@ func (a *archive) clock(n int) string {
 // playing is the video in the page's player.
 const playing = `document.querySelector("iframe.preview")?.contentDocument?.querySelector("video")`
 
-// jobIDs are those of the page's address.
-func (a *archive) jobIDs() []string {
-	a.t.Helper()
+// transcodeIDs are those of a recording's transcodes, newest first.
+func transcodeIDs(t *testing.T, owner *apitest.Caller, recordingID string) (ids []string) {
+	t.Helper()
+	for _, job := range get[[]api.Transcode](t, owner, "/v1/me/recordings/"+recordingID+"/transcodes") {
+		ids = append(ids, job.ID)
+	}
 
-	return strings.Split(browsertest.Value[string](a.t, a.tab, `new URLSearchParams(location.search).get("jobs") ?? ""`), ",")
+	return ids
 }

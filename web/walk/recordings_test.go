@@ -11,6 +11,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 	"showfloor/internal/testkit/browsertest"
 )
 
@@ -189,11 +190,11 @@ func TestTenantTranscodesARecording(t *testing.T) {
 	page := "/recordings/" + rec.ID
 
 	c.signsIn(owner, page)
-	c.sees("No transcode is known here yet")
+	c.sees("There is no transcode yet")
 	c.clicks("new-transcode")
 	c.clicks("submit")
 	c.sees("The job waits for a free worker")
-	first := c.jobIDs()[0]
+	first := transcodeIDs(t, owner, rec.ID)[0]
 	require.Equal(t, rec.ID, get[api.Transcode](t, owner, "/v1/me/transcodes/"+first).RecordingID)
 	c.changes("UPDATE media_jobs SET status = 'RUNNING', progress = 40, started_at = now() WHERE id = $1", first)
 	c.sees("40 %")
@@ -217,12 +218,11 @@ func TestTenantTranscodesARecording(t *testing.T) {
 	c.clicks("Remove rendition 2")
 	c.clicks("submit")
 	browsertest.WaitFor(t, c.tab, `document.querySelectorAll("[data-testid=transcode]").length === 2`)
-	second := c.jobIDs()[1]
+	second := transcodeIDs(t, owner, rec.ID)[0]
 	c.changes(doneTranscode, second)
 	c.sees("1280 × 720, H264, 2,731 kbit/s · 5 MB")
-	c.packages(second)
+	c.packages(owner, rec.ID)
 
-	// The audit log has the jobs, also without the page's address.
 	c.opens("/console" + page)
 	c.sees("the disk failed <b>")
 	require.Equal(t, 2, browsertest.Value[int](t, c.tab, `document.querySelectorAll("[data-testid=transcode]").length`))
@@ -231,9 +231,12 @@ func TestTenantTranscodesARecording(t *testing.T) {
 	c.complains(refusedFirst, "400")
 }
 
-// packages makes two packages of a transcode: one is completed, the other one fails.
-func (a *archive) packages(transcodeID string) {
+// packages makes two packages of a recording's transcode: one is completed, the other one fails.
+func (a *archive) packages(owner *apitest.Caller, recordingID string) {
 	a.t.Helper()
+	newest := func() string {
+		return get[[]api.Package](a.t, owner, "/v1/me/recordings/"+recordingID+"/packages")[0].ID
+	}
 	a.clicks("Package")
 	a.evaluates(`document.querySelectorAll("[role=dialog] input[type=checkbox]").forEach((box) => box.click())`)
 	a.clicks("submit")
@@ -242,16 +245,14 @@ func (a *archive) packages(transcodeID string) {
 	a.looks("recording-package-new")
 	a.clicks("submit")
 	a.sees("Package: HLS")
-	made := a.jobIDs()
 	a.changes(`UPDATE media_jobs SET status = 'COMPLETED', progress = 100, finished_at = now(),
 		outputs = '[{"format":"HLS","file":"master.m3u8","sizeBytes":4000000}]'
-		WHERE source_id = '`+transcodeID+`' AND id = $1`, made[len(made)-1])
+		WHERE id = $1`, newest())
 	a.sees("Copy the HLS URL")
 	a.clicks("Package")
 	a.clicks("submit")
 	a.sees("Package: HLS, DASH")
-	made = a.jobIDs()
-	a.changes("UPDATE media_jobs SET status = 'FAILED', error = 'the disk failed <b>', finished_at = now() WHERE id = $1", made[len(made)-1])
+	a.changes("UPDATE media_jobs SET status = 'FAILED', error = 'the disk failed <b>', finished_at = now() WHERE id = $1", newest())
 	a.sees("The job failed: the disk failed <b>")
 }
 
@@ -283,7 +284,7 @@ func TestColleaguesSeeARecordingInGerman(t *testing.T) {
 	c.sees("Wird aufbereitet")
 	c.lacks("Löschen", "Neue Umrechnung", "Datei hochladen", "Ausschnitt anlegen")
 	c.opens("/console/recordings/" + rec.ID)
-	c.sees("Bewahren Sie sie auf")
+	c.sees("Es gibt noch keine Umrechnung")
 	c.clicks("new-transcode")
 	c.evaluates(`document.querySelector("input[type=radio][value=own]").click()`)
 	c.looks("recording-transcode-new-de")

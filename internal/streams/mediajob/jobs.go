@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -79,6 +80,34 @@ func (s *Service) checkUnfinished(ctx context.Context, q *db.Queries, tenantID, 
 func (s *Service) Get(ctx context.Context, c tenancy.Caller, kind, jobID string) (db.MediaJob, error) {
 	row, err := db.New(s.config.Pool).GetMediaJob(ctx, db.GetMediaJobParams{TenantID: c.TenantID, Kind: kind, ID: jobID})
 	return row, found(err, kind, "get job")
+}
+
+// List pages through the jobs of a kind of a recording of the caller's tenant, newest first. cursor is the id after which the page
+// starts, nil for the first page.
+func (s *Service) List(ctx context.Context, c tenancy.Caller, kind, recordingID string, cursor *string, limit int) ([]db.MediaJob, error) {
+	rows, err := db.New(s.config.Pool).ListMediaJobsOfRecording(ctx, db.ListMediaJobsOfRecordingParams{
+		TenantID: c.TenantID, RecordingID: recordingID, Kind: kind, Cursor: cursor, MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list %ss of a recording: %w", kind, err)
+	}
+	return rows, nil
+}
+
+// SignedFolder returns the URL of the folder with the files of a recording's jobs, and when it expires. It is "" if no job is COMPLETED,
+// and if the files were deleted with the recording. sign signs the folder of a recording.
+func SignedFolder(
+	ctx context.Context, sign func(context.Context, string) (string, time.Time, error), jobs ...db.MediaJob,
+) (folder string, expires time.Time, err error) {
+	at := slices.IndexFunc(jobs, func(job db.MediaJob) bool { return job.Status == Completed })
+	if at < 0 {
+		return "", time.Time{}, nil
+	}
+	folder, expires, err = sign(ctx, jobs[at].RecordingID)
+	if problem.Is(err, "not_found") {
+		return "", time.Time{}, nil
+	}
+	return folder, expires, err
 }
 
 // Find returns a job for a worker.

@@ -11,7 +11,6 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/postgres"
-	"showfloor/internal/base/problem"
 	"showfloor/internal/media/recordfile"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/tenancy"
@@ -64,6 +63,19 @@ func (s *Service) CreatePackage(ctx context.Context, c tenancy.Caller, transcode
 	return s.view(ctx, row)
 }
 
+// ListPackages pages through the packages of a recording of the caller's tenant, newest first, also of a deleted one. cursor is the id
+// after which the page starts, nil for the first page.
+func (s *Service) ListPackages(ctx context.Context, c tenancy.Caller, recordingID string, cursor *string, limit int) ([]View, error) {
+	if _, err := s.config.Recordings.GetRow(ctx, c, recordingID); err != nil {
+		return nil, err
+	}
+	rows, err := s.config.Jobs.List(ctx, c, mediajob.Package, recordingID, cursor, limit)
+	if err != nil {
+		return nil, err
+	}
+	return s.views(ctx, rows...)
+}
+
 // GetPackage returns a package of the caller's tenant.
 func (s *Service) GetPackage(ctx context.Context, c tenancy.Caller, packageID string) (View, error) {
 	row, err := s.config.Jobs.Get(ctx, c, mediajob.Package, packageID)
@@ -84,26 +96,35 @@ func (s *Service) CancelPackage(ctx context.Context, c tenancy.Caller, packageID
 
 // view adds what the API shows.
 func (s *Service) view(ctx context.Context, job db.MediaJob) (View, error) {
-	v := View{MediaJob: job}
-	if err := json.Unmarshal(job.Spec, &v.Spec); err != nil {
-		return v, fmt.Errorf("decode the spec: %w", err)
-	}
-	if job.Status != mediajob.Completed {
-		return v, nil
-	}
-	var outputs []Output
-	if err := json.Unmarshal(job.Outputs, &outputs); err != nil {
-		return v, fmt.Errorf("decode outputs: %w", err)
-	}
-	folder, expires, err := s.config.Recordings.SignFolder(ctx, job.RecordingID)
-	if problem.Is(err, "not_found") {
-		return v, nil // the files were deleted with the recording
-	}
+	list, err := s.views(ctx, job)
 	if err != nil {
-		return v, err
+		return View{}, err
 	}
-	for _, o := range outputs {
-		v.Files = append(v.Files, File{o, folder + recordfile.Package(job.ID, o.File), expires})
+	return list[0], nil
+}
+
+// views adds what the API shows to jobs of one recording.
+func (s *Service) views(ctx context.Context, jobs ...db.MediaJob) ([]View, error) {
+	folder, expires, err := mediajob.SignedFolder(ctx, s.config.Recordings.SignFolder, jobs...)
+	if err != nil {
+		return nil, err
 	}
-	return v, nil
+	list := make([]View, 0, len(jobs))
+	for _, job := range jobs {
+		v := View{MediaJob: job}
+		if err := json.Unmarshal(job.Spec, &v.Spec); err != nil {
+			return nil, fmt.Errorf("decode the spec: %w", err)
+		}
+		if job.Status == mediajob.Completed && folder != "" {
+			var outputs []Output
+			if err := json.Unmarshal(job.Outputs, &outputs); err != nil {
+				return nil, fmt.Errorf("decode outputs: %w", err)
+			}
+			for _, o := range outputs {
+				v.Files = append(v.Files, File{o, folder + recordfile.Package(job.ID, o.File), expires})
+			}
+		}
+		list = append(list, v)
+	}
+	return list, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/gen/db"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/streams/transcode"
@@ -32,6 +33,8 @@ type Transcodes interface {
 
 // Recordings have the files.
 type Recordings interface {
+	// GetRow returns the problem not_found for another tenant's recording.
+	GetRow(ctx context.Context, c tenancy.Caller, recordingID string) (db.Recording, error)
 	LockSourceTx(ctx context.Context, tx pgx.Tx, c tenancy.Caller, recordingID string) (height int, err error)
 	StoredMedia(ctx context.Context, recordingID string) (recording.Media, error)
 	SignFolder(ctx context.Context, recordingID string) (url string, expires time.Time, err error)

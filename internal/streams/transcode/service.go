@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/gen/db"
 	"showfloor/internal/streams/mediajob"
 	"showfloor/internal/streams/recording"
 	"showfloor/internal/tenancy"
@@ -17,6 +18,8 @@ import (
 
 // Recordings are the sources.
 type Recordings interface {
+	// GetRow returns the problem not_found for another tenant's recording.
+	GetRow(ctx context.Context, c tenancy.Caller, recordingID string) (db.Recording, error)
 	LockSourceTx(ctx context.Context, tx pgx.Tx, c tenancy.Caller, recordingID string) (height int, err error)
 	StoredMedia(ctx context.Context, recordingID string) (recording.Media, error)
 	ProjectTx(ctx context.Context, tx pgx.Tx, recordingID string) (string, error)

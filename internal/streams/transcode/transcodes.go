@@ -71,6 +71,19 @@ func (s *Service) CreateTranscode(ctx context.Context, c tenancy.Caller, recordi
 	return s.view(ctx, row)
 }
 
+// ListTranscodes pages through the transcodes of a recording of the caller's tenant, newest first, also of a deleted one. cursor is the
+// id after which the page starts, nil for the first page.
+func (s *Service) ListTranscodes(ctx context.Context, c tenancy.Caller, recordingID string, cursor *string, limit int) ([]View, error) {
+	if _, err := s.config.Recordings.GetRow(ctx, c, recordingID); err != nil {
+		return nil, err
+	}
+	rows, err := s.config.Jobs.List(ctx, c, mediajob.Transcode, recordingID, cursor, limit)
+	if err != nil {
+		return nil, err
+	}
+	return s.views(ctx, rows...)
+}
+
 // GetTranscode returns a transcode of the caller's tenant.
 func (s *Service) GetTranscode(ctx context.Context, c tenancy.Caller, transcodeID string) (View, error) {
 	row, err := s.config.Jobs.Get(ctx, c, mediajob.Transcode, transcodeID)
@@ -131,22 +144,34 @@ func toSource(job db.MediaJob) (Source, error) {
 
 // view adds what the API shows.
 func (s *Service) view(ctx context.Context, job db.MediaJob) (View, error) {
-	spec, outputs, err := decode(job)
-	v := View{MediaJob: job, Spec: spec}
-	if err != nil || job.Status != mediajob.Completed {
-		return v, err
-	}
-	folder, expires, err := s.config.Recordings.SignFolder(ctx, job.RecordingID)
-	if problem.Is(err, "not_found") {
-		return v, nil // the files were deleted with the recording
-	}
+	list, err := s.views(ctx, job)
 	if err != nil {
-		return v, err
+		return View{}, err
 	}
-	for _, o := range outputs {
-		v.Files = append(v.Files, File{o, folder + FileName(job.ID, o.Name, spec.Container), expires})
+	return list[0], nil
+}
+
+// views adds what the API shows to jobs of one recording.
+func (s *Service) views(ctx context.Context, jobs ...db.MediaJob) ([]View, error) {
+	folder, expires, err := mediajob.SignedFolder(ctx, s.config.Recordings.SignFolder, jobs...)
+	if err != nil {
+		return nil, err
 	}
-	return v, nil
+	list := make([]View, 0, len(jobs))
+	for _, job := range jobs {
+		spec, outputs, err := decode(job)
+		if err != nil {
+			return nil, err
+		}
+		v := View{MediaJob: job, Spec: spec}
+		if job.Status == mediajob.Completed && folder != "" {
+			for _, o := range outputs {
+				v.Files = append(v.Files, File{o, folder + FileName(job.ID, o.Name, spec.Container), expires})
+			}
+		}
+		list = append(list, v)
+	}
+	return list, nil
 }
 
 // decode decodes what a transcode makes, and its stored files.

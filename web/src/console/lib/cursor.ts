@@ -2,15 +2,16 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 
 interface Answer<R> { data?: R[]; error?: unknown; response: Response }
-interface Loaded { state: { data?: { pages: unknown[] } } }
+interface Loaded<R> { state: { data?: { pages: { rows: R[] }[] } } }
 
 const pageSize = 200;
 const restPages = 100;
 
-// The rows of a list with a cursor: 200 at first, and 200 more for each fetchNextPage. The first page is loaded again each everyMs. `rest`
+// The rows of a list with a cursor: 200 at first, and 200 more for each fetchNextPage. A single page is loaded again each everyMs, which
+// may depend on its rows. `rest`
 // fetches the rows after the loaded ones, at most 20,000, and keeps them out of the list. It isn't complete if there are more.
 export function useCursorList<R>(
-  key: unknown[], get: (query: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<Answer<R>>, everyMs?: number,
+  key: unknown[], get: (query: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<Answer<R>>, everyMs?: number | ((rows: R[]) => number),
 ) {
   const getPage = async (cursor: string, signal: AbortSignal) => {
     const { data, error, response } = await get({ limit: pageSize, ...(cursor && { cursor }) }, signal);
@@ -23,7 +24,10 @@ export function useCursorList<R>(
     queryFn: ({ pageParam, signal }) => getPage(pageParam, signal),
     getNextPageParam: ({ next }) => next,
     // More pages are not loaded again and again: events and changes do it.
-    ...(everyMs && { refetchInterval: (query: Loaded) => ((query.state.data?.pages.length ?? 0) > 1 ? false : everyMs) }),
+    ...(everyMs && { refetchInterval: ({ state: { data: loaded } }: Loaded<R>) => {
+      if ((loaded?.pages.length ?? 0) > 1) return false;
+      return typeof everyMs === 'number' ? everyMs : everyMs(loaded?.pages[0]?.rows ?? []);
+    } }),
   });
   const { data } = list;
   const rows = useMemo(() => data?.pages.flatMap((page) => page.rows), [data]);

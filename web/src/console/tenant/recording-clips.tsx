@@ -42,10 +42,15 @@ function ClipList({ recording, streamID, makes }: { recording: Recording; stream
   const list = useCursorList<Recording>(['recordings', streamID], (query, signal) => (
     client.GET('/v1/me/streams/{id}/recordings', { params: { path: { id: streamID }, query }, signal })
   ), 10_000);
-  const clips = list.rows?.filter(({ clipOf }) => clipOf?.recordingId === recording.id);
+  const isClip = ({ clipOf }: Recording) => clipOf?.recordingId === recording.id;
+  const clips = list.rows?.filter(isClip);
   const complete = list.rows?.some(({ createdAt }) => createdAt <= recording.createdAt) ?? true;
+  const rest = async () => {
+    const { rows, complete: all } = await list.rest();
+    return { rows: rows.filter(isClip), complete: all };
+  };
   return (
-    <DataList<Recording> name="clips" label={t('clips')} rows={clips} error={list.error}
+    <DataList<Recording> name="clips" label={t('clips')} rows={clips} rest={rest} error={list.error}
       retry={() => void list.refetch()} fetching={list.isFetching} link={({ id }) => `/recordings/${id}`}
       empty={<Empty text={t(makes ? 'noClips' : 'noneClipped')} />} more={!complete && <MoreButton list={list} />}
       columns={[

@@ -1,7 +1,7 @@
 import { Checkbox, NumberInput, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 
-import type { Package, PackageFormat } from '../../gen/api.js';
+import type { PackageFormat } from '../../gen/api.js';
 import { newActionKey } from '../lib/amount.js';
 import { client, unwrap } from '../lib/api.js';
 import { FormModal, useChange } from '../lib/parts.js';
@@ -10,7 +10,7 @@ import { useRecordings } from '../messages/recordings.js';
 
 const allFormats: PackageFormat[] = ['HLS', 'DASH'];
 
-export function PackageForm({ transcodeID, close, made }: { transcodeID: string; close: () => void; made: (job: Package) => void }) {
+export function PackageForm({ recordingID, transcodeID, close }: { recordingID: string; transcodeID: string; close: () => void }) {
   const t = useRecordings();
   const [formats, setFormats] = useState<PackageFormat[]>(allFormats);
   const [segmentSec, setSegment] = useState<number | string>(6);
@@ -19,7 +19,7 @@ export function PackageForm({ transcodeID, close, made }: { transcodeID: string;
   const make = useChange(() => unwrap(client.POST('/v1/me/transcodes/{id}/package', {
     params: { path: { id: transcodeID }, header: { 'Idempotency-Key': actionKey } },
     body: { formats, ...(typeof segmentSec === 'number' && { segmentSec }) },
-  })), { shows: true, done: t('started'), touches: [], after: (job) => { made(job); close(); } });
+  })), { shows: true, done: t('started'), touches: [['packages', recordingID]], after: close });
   const faults = fieldErrors(make.error);
   const needFormat = checked && formats.length === 0 ? t('needFormat') : undefined;
   const submit = () => {

@@ -1,7 +1,7 @@
 import { Button, Fieldset, Group, NumberInput, Radio, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 
-import type { RenditionInput, RenditionVideoCodec, Transcode, TranscodeContainer } from '../../gen/api.js';
+import type { RenditionInput, RenditionVideoCodec, TranscodeContainer } from '../../gen/api.js';
 import { newActionKey } from '../lib/amount.js';
 import { client, unwrap } from '../lib/api.js';
 import { FormModal, useChange } from '../lib/parts.js';
@@ -26,7 +26,7 @@ const inputOf = ({ name, height, videoCodec, videoKbps, audioKbps, fps }: Draft)
   ...(fps !== '' && { fps: Number(fps) }),
 });
 
-export function TranscodeForm({ recordingID, close, made }: { recordingID: string; close: () => void; made: (job: Transcode) => void }) {
+export function TranscodeForm({ recordingID, close }: { recordingID: string; close: () => void }) {
   const t = useRecordings();
   const [container, setContainer] = useState<TranscodeContainer>('MP4');
   const [own, setOwn] = useState(false);
@@ -37,7 +37,7 @@ export function TranscodeForm({ recordingID, close, made }: { recordingID: strin
   const start = useChange(() => unwrap(client.POST('/v1/me/recordings/{id}/transcode', {
     params: { path: { id: recordingID }, header: { 'Idempotency-Key': actionKey } },
     body: { container, ...(own && { renditions: list.map(inputOf) }) },
-  })), { shows: true, done: t('started'), touches: [], after: (job) => { made(job); close(); } });
+  })), { shows: true, done: t('started'), touches: [['transcodes', recordingID]], after: close });
   const faults = fieldErrors(start.error);
   const submit = () => {
     setChecked(true);

@@ -4,12 +4,13 @@ import { useState, type ReactNode } from 'react';
 import type { Package, Recording, Transcode } from '../../gen/api.js';
 import { client, unwrap } from '../lib/api.js';
 import { bytes, number, time } from '../lib/format.js';
+import { MoreButton } from '../lib/more.js';
 import { Section, Status, useChange, useConfirm } from '../lib/parts.js';
 import { CopyText, ProblemNote } from '../lib/problem.js';
 import { useRecordings } from '../messages/recordings.js';
 import { useMay } from './identity.js';
 import { SaveLink } from './recording-files.js';
-import { useJobs } from './recording-job-list.js';
+import { isOver, useJobs } from './recording-job-list.js';
 import { PackageForm } from './recording-package-form.js';
 import { TranscodeForm } from './recording-transcode-form.js';
 
@@ -25,7 +26,7 @@ export function RecordingTranscodes({ recording }: { recording: Recording }) {
   return (
     <Section title={t('transcodes')} aside={start}>
       <Stack gap="sm">
-        <Text size="sm" c="dimmed">{t('transcodesText')}{!jobs.listed && ` ${t('notListed')}`}</Text>
+        <Text size="sm" c="dimmed">{t('transcodesText')}</Text>
         <ProblemNote error={jobs.error} />
         {jobs.transcodes.length === 0 && (jobs.loading ? <Skeleton height={60} /> : <Text size="sm">{t('noTranscodes')}</Text>)}
         {jobs.transcodes.map((job) => (
@@ -36,9 +37,10 @@ export function RecordingTranscodes({ recording }: { recording: Recording }) {
             ))}
           </Paper>
         ))}
+        {jobs.longer[0] && <Group><MoreButton list={jobs.longer[0]} /></Group>}
       </Stack>
-      {adding && <TranscodeForm recordingID={recording.id} close={() => setAdding(false)} made={jobs.add} />}
-      {source && <PackageForm transcodeID={source.id} close={() => setSource(null)} made={jobs.add} />}
+      {adding && <TranscodeForm recordingID={recording.id} close={() => setAdding(false)} />}
+      {source && <PackageForm recordingID={recording.id} transcodeID={source.id} close={() => setSource(null)} />}
     </Section>
   );
 }
@@ -94,9 +96,9 @@ interface JobViewProps {
 function JobView({ job, title, writes, cancel, action, until, children }: JobViewProps) {
   const t = useRecordings();
   const confirm = useConfirm();
-  const { id, status, progress, error, createdAt, finishedAt } = job;
-  const end = useChange(cancel, { done: t('canceled'), touches: [['transcode', id], ['package', id]] });
-  const over = status !== 'QUEUED' && status !== 'RUNNING';
+  const { recordingId, status, progress, error, createdAt, finishedAt } = job;
+  const end = useChange(cancel, { done: t('canceled'), touches: [['transcodes', recordingId], ['packages', recordingId]] });
+  const over = isOver(job);
   return (
     <Stack gap="xs">
       <Group justify="space-between" gap="xs">
