@@ -41,6 +41,14 @@ func (s *Server) LogoutConsole(ctx context.Context, r api.LogoutConsoleRequestOb
 	}, nil
 }
 
+// EndImpersonation ends the impersonation of the caller's token.
+func (s *Server) EndImpersonation(ctx context.Context, _ api.EndImpersonationRequestObject) (api.EndImpersonationResponseObject, error) {
+	if err := s.areas.Accounts.EndImpersonation(ctx, request.Caller(ctx)); err != nil {
+		return nil, err
+	}
+	return api.EndImpersonation201JSONResponse{Ended: true}, nil
+}
+
 // LoginAdminConsole logs an admin in as LoginAdmin does, and puts the token in the admin console's cookie.
 func (s *Server) LoginAdminConsole(
 	ctx context.Context, r api.LoginAdminConsoleRequestObject,

@@ -13,6 +13,7 @@ import (
 	"showfloor/handlers/pipeline"
 	"showfloor/internal/console/platform"
 	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/account"
 	"showfloor/internal/tenancy/setting"
 	"showfloor/internal/testkit/apitest"
 )
@@ -143,6 +144,38 @@ func TestImpersonationEnds(t *testing.T) {
 	ada.Call(t, "POST", "/v1/me/change-password", map[string]any{"currentPassword": apitest.Password, "newPassword": "quick violet harbour"}).
 		Is(t, http.StatusCreated)
 	as.Call(t, "GET", "/v1/me", nil).Problem(t, http.StatusUnauthorized, "token_revoked")
+}
+
+func TestAdminEndsAnImpersonation(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	ada, root := s.Register(t), s.Admin(t, platform.SuperAdmin)
+	const end = "/v1/auth/impersonation/end"
+	ada.Call(t, "POST", end, nil).Problem(t, http.StatusConflict, "conflict")
+	as, _ := impersonate(t, s, root, ada.TenantID, nil)
+	other, _ := impersonate(t, s, root, ada.TenantID, nil)
+	var out api.ImpersonationEnd
+	as.Call(t, "POST", end, nil).Into(t, http.StatusCreated, &out)
+	require.True(t, out.Ended)
+	s.Clock.Advance(time.Second)
+	as.Call(t, "GET", "/v1/me", nil).Problem(t, http.StatusUnauthorized, "token_revoked")
+	as.Call(t, "POST", end, nil).Problem(t, http.StatusUnauthorized, "token_revoked")
+	other.Call(t, "GET", "/v1/me", nil).Is(t, http.StatusOK)
+	ada.Call(t, "GET", "/v1/me", nil).Is(t, http.StatusOK)
+	entries, err := db.New(s.Pool).ListAuditEntries(t.Context(), db.ListAuditEntriesParams{TenantID: ada.TenantID, MaxRows: 1})
+	require.NoError(t, err)
+	require.Equal(t, []string{"tenant.impersonation_end", ada.UserID, root.UserID}, []string{entries[0].Action, entries[0].ActorID, *entries[0].ImpersonatorID})
+
+	// The row of a token that has expired is deleted with the next end. A read-only token can be ended, too.
+	root.Call(t, "POST", "/v1/admin/tenants/"+ada.TenantID+"/suspend", map[string]any{"reason": "Spam"}).Is(t, http.StatusCreated)
+	s.Clock.Advance(account.ImpersonationLife + time.Minute)
+	reader, _ := impersonate(t, s, root, ada.TenantID, nil)
+	reader.Call(t, "POST", end, nil).Is(t, http.StatusCreated)
+	s.Clock.Advance(time.Second)
+	reader.Call(t, "GET", "/v1/me", nil).Problem(t, http.StatusUnauthorized, "token_revoked")
+	var rows int
+	require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM ended_impersonations WHERE expires_at < $1", s.Clock.Now()).Scan(&rows))
+	require.Zero(t, rows)
 }
 
 func TestImpersonatingASuspendedTenant(t *testing.T) {

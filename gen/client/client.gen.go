@@ -1388,6 +1388,14 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/auth/forgot-password (the `ForgotPassword` operationId).
 	ForgotPassword(ctx context.Context, body ForgotPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// EndImpersonation End an impersonation
+	//
+	// Ends the impersonation of the caller's token, which is refused within a second: 401 `token_revoked`. The tenant's audit log has
+	// the end, with the admin. 409 `conflict` for a token with which no admin acts.
+	//
+	// Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
+	EndImpersonation(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// LoginWithBody Log in as a tenant user
 	//
 	// A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
@@ -7799,6 +7807,24 @@ func (c *Client) ForgotPasswordWithBody(ctx context.Context, contentType string,
 // Corresponds with POST /v1/auth/forgot-password (the `ForgotPassword` operationId).
 func (c *Client) ForgotPassword(ctx context.Context, body ForgotPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewForgotPasswordRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndImpersonation End an impersonation
+//
+// Ends the impersonation of the caller's token, which is refused within a second: 401 `token_revoked`. The tenant's audit log has
+// the end, with the admin. 409 `conflict` for a token with which no admin acts.
+//
+// Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
+func (c *Client) EndImpersonation(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndImpersonationRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -19833,6 +19859,33 @@ func NewForgotPasswordRequestWithBody(server string, contentType string, body io
 	return req, nil
 }
 
+// NewEndImpersonationRequest constructs an http.Request for the EndImpersonation method
+func NewEndImpersonationRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/auth/impersonation/end")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewLoginRequest calls the generic Login builder with application/json body
 func NewLoginRequest(server string, body LoginJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -31710,6 +31763,16 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/auth/forgot-password (the `ForgotPassword` operationId).
 	ForgotPasswordWithResponse(ctx context.Context, body ForgotPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ForgotPasswordResponse, error)
 
+	// EndImpersonationWithResponse End an impersonation
+	//
+	// Ends the impersonation of the caller's token, which is refused within a second: 401 `token_revoked`. The tenant's audit log has
+	// the end, with the admin. 409 `conflict` for a token with which no admin acts.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
+	EndImpersonationWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndImpersonationResponse, error)
+
 	// LoginWithBodyWithResponse Log in as a tenant user
 	//
 	// A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
@@ -40861,6 +40924,54 @@ func (r ForgotPasswordResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ForgotPasswordResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type EndImpersonationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ImpersonationEnd
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r EndImpersonationResponse) GetJSON201() *ImpersonationEnd {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndImpersonationResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndImpersonationResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndImpersonationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndImpersonationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndImpersonationResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -54246,6 +54357,22 @@ func (c *ClientWithResponses) ForgotPasswordWithResponse(ctx context.Context, bo
 	return ParseForgotPasswordResponse(rsp)
 }
 
+// EndImpersonationWithResponse End an impersonation
+//
+// Ends the impersonation of the caller's token, which is refused within a second: 401 `token_revoked`. The tenant's audit log has
+// the end, with the admin. 409 `conflict` for a token with which no admin acts.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
+func (c *ClientWithResponses) EndImpersonationWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndImpersonationResponse, error) {
+	rsp, err := c.EndImpersonation(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndImpersonationResponse(rsp)
+}
+
 // LoginWithBodyWithResponse Log in as a tenant user
 //
 // A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
@@ -63877,6 +64004,39 @@ func ParseForgotPasswordResponse(rsp *http.Response) (*ForgotPasswordResponse, e
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
 		var dest PasswordLinkNotice
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEndImpersonationResponse parses an HTTP response from a EndImpersonationWithResponse call
+func ParseEndImpersonationResponse(rsp *http.Response) (*EndImpersonationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndImpersonationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ImpersonationEnd
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

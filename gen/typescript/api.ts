@@ -2185,6 +2185,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/auth/impersonation/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End an impersonation
+         * @description Ends the impersonation of the caller's token, which is refused within a second: 401 `token_revoked`. The tenant's audit log has
+         *     the end, with the admin. 409 `conflict` for a token with which no admin acts.
+         */
+        post: operations["endImpersonation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/auth/login": {
         parameters: {
             query?: never;
@@ -10911,6 +10932,11 @@ export interface components {
             /** @description A tenant JWT, valid for 30 minutes. Its claim `act` names the admin. */
             token: string;
         };
+        /** @description An impersonation has ended. */
+        ImpersonationEnd: {
+            /** @example true */
+            ended: boolean;
+        };
         /** @description An admin of the platform acts with this token. */
         ImpersonationState: {
             /**
@@ -18925,6 +18951,7 @@ export type HandInput = components['schemas']['HandInput'];
 export type Health = components['schemas']['Health'];
 export type Identity = components['schemas']['Identity'];
 export type Impersonation = components['schemas']['Impersonation'];
+export type ImpersonationEnd = components['schemas']['ImpersonationEnd'];
 export type ImpersonationState = components['schemas']['ImpersonationState'];
 export type IngestAck = components['schemas']['IngestAck'];
 export type IngestCallback = components['schemas']['IngestCallback'];
@@ -22209,6 +22236,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PasswordLinkNotice"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endImpersonation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The impersonation has ended. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImpersonationEnd"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -5,7 +5,7 @@ func owners() map[string]string {
 	list := map[string]string{}
 	for pkg, tables := range map[string][]string{
 		"internal/tenancy/account": {
-			"tenants", "users", "api_keys", "ended_api_keys", "invitations", "known_networks", "password_links", "signup_forms", "signup_tries",
+			"tenants", "users", "api_keys", "ended_api_keys", "ended_impersonations", "invitations", "known_networks", "password_links", "signup_forms", "signup_tries",
 			"team_members",
 		},
 		"internal/tenancy/apicall":      {"api_call_days"},

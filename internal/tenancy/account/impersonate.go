@@ -11,6 +11,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/id"
+	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
@@ -120,6 +121,29 @@ func (s *Service) IssueImpersonation(ctx context.Context, by Impersonator, out I
 	return out, err
 }
 
+// EndImpersonation ends the impersonation of the caller's token. It may be repeated by a request that was authenticated before the end. It
+// is the problem conflict for other tokens.
+func (s *Service) EndImpersonation(ctx context.Context, c tenancy.Caller) error {
+	if c.Impersonation == nil {
+		return problem.Conflicting("no admin acts with this token")
+	}
+	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.now()
+		ended, err := q.EndImpersonation(ctx, db.EndImpersonationParams{
+			TokenID: c.Impersonation.TokenID, ExpiresAt: c.Impersonation.ExpiresAt, Now: now,
+		})
+		if err != nil {
+			return fmt.Errorf("end impersonation: %w", err)
+		}
+		if ended == 0 {
+			return nil
+		}
+		return audit.WriteTx(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "tenant.impersonation_end", Entity: "tenant", EntityID: c.TenantID,
+		})
+	})
+}
+
 // authenticateImpersonation returns the caller of an impersonating admin's token.
 func (s *Service) authenticateImpersonation(ctx context.Context, c claims) (tenancy.Caller, error) {
 	if s.impersonators == nil {
@@ -130,9 +154,14 @@ func (s *Service) authenticateImpersonation(ctx context.Context, c claims) (tena
 		return tenancy.Caller{}, err
 	}
 	caller := tenancy.Caller{TenantID: c.TenantID, Role: c.Role, Impersonation: &tenancy.Impersonation{
-		AdminID: c.Act.Subject, ReadOnly: c.ReadOnly, ExpiresAt: c.ExpiresAt.Time,
+		AdminID: c.Act.Subject, TokenID: c.ID, ReadOnly: c.ReadOnly, ExpiresAt: c.ExpiresAt.Time,
 	}}
 	q := db.New(s.pool)
+	if ended, err := q.HasImpersonationEnded(ctx, c.ID); err != nil {
+		return tenancy.Caller{}, fmt.Errorf("look for the end of the impersonation: %w", err)
+	} else if ended {
+		return tenancy.Caller{}, errTokenRevoked()
+	}
 	var status string
 	if c.Subject == c.TenantID {
 		tenant, err := q.GetTenant(ctx, c.TenantID)

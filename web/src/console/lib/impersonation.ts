@@ -51,6 +51,13 @@ export function endImpersonation() {
   for (const listener of listeners) listener();
 }
 
+// Ends the access on the server, too. If the server can't be reached, the token expires by itself.
+export function revokeImpersonation() {
+  const headers = { Authorization: `Bearer ${token}` };
+  void fetch('/v1/auth/impersonation/end', { method: 'POST', keepalive: true, headers }).catch(() => undefined);
+  endImpersonation();
+}
+
 // Forgets a token that isn't an impersonation's: a link must not sign a user in to another account.
 export function dropToken() {
   keep(null);

@@ -3,5 +3,5 @@ import type { impersonationEn } from './impersonation.en.js';
 export const impersonationDe: Record<keyof typeof impersonationEn, string> = {
   banner: 'Ein Admin der Plattform handelt als {name}', left: 'noch {minutes} Min.', end: 'Zugriff beenden', readOnly: 'Nur Lesen ist erlaubt.',
   limits: 'Geheimnisse, neue Streams, Anrufe, Links zu Räumen, Zustelladressen, Anfragen, Team und Geld sind gesperrt.', admin: 'Admin',
-  endText: 'Das Beenden schließt den Zugriff in diesem Tab. Das Token läuft nach höchstens 30 Minuten von selbst ab.',
+  endText: 'Das Beenden widerruft den Zugriff. Sonst läuft er nach höchstens 30 Minuten ab.',
 };

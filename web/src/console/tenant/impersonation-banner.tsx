@@ -2,7 +2,7 @@ import { Alert, Button, Group, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 
 import type { ImpersonationState } from '../../gen/api.js';
-import { endImpersonation } from '../lib/impersonation.js';
+import { endImpersonation, revokeImpersonation } from '../lib/impersonation.js';
 import { useImpersonation } from '../messages/impersonation.js';
 import { useIdentity } from './identity.js';
 
@@ -25,7 +25,7 @@ export default function ImpersonationBanner({ state: { impersonatorId, expiresAt
           <Text size="xs">{t(readOnly ? 'readOnly' : 'limits')} {t('admin')}: {impersonatorId}</Text>
           <Text size="xs" id="end-impersonation">{t('endText')}</Text>
         </div>
-        <Button size="xs" variant="default" onClick={endImpersonation} data-testid="end-impersonation" aria-describedby="end-impersonation">{t('end')}</Button>
+        <Button size="xs" variant="default" onClick={revokeImpersonation} data-testid="end-impersonation" aria-describedby="end-impersonation">{t('end')}</Button>
       </Group>
     </Alert>
   );
