@@ -249,6 +249,28 @@ func TestLiveSkipsOldEvents(t *testing.T) {
 	c.complains(refusedFirst, "/v1/realtime/websocket")
 }
 
+func TestFailedRefreshIsShown(t *testing.T) {
+	t.Parallel()
+	c := openConsole(t, "en-GB")
+	owner := c.s.Register(t)
+	stream := owner.Stream(t, map[string]any{"name": "Morning show"})
+	c.signsIn(owner, "/streams/"+stream.ID)
+	c.sees("Morning show")
+	c.evaluates(`window.whole = window.fetch; window.broken = true; window.fetch = (r) => {
+		if (!window.broken || !r.url.endsWith("` + stream.ID + `")) return window.whole(r);
+		const problem = { type: "about:blank", title: "", status: 503, code: "unavailable", message: "The <b> is away", requestId: "req_stale" };
+		return Promise.resolve(new Response(JSON.stringify(problem), { status: 503, headers: { "Content-Type": "application/problem+json" } })) }`)
+	c.sees("The page shows older data")
+	c.sees("req_stale")
+	c.sees("The <b> is away")
+	c.sees("Morning show")
+	c.looks("stale")
+	c.evaluates(`window.broken = false`)
+	c.clicks("Try again")
+	c.misses("The page shows older data")
+	c.complains(refusedFirst)
+}
+
 func TestUserReadsAnAnnouncementInMarkdown(t *testing.T) {
 	t.Parallel()
 	c := openAlone(t, "en-GB", apitest.Options{})

@@ -1,6 +1,7 @@
 package walk_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 	"time"
@@ -238,6 +239,49 @@ func TestDeveloperSendsAPush(t *testing.T) {
 	c.clicks("submit")
 	c.sees("The device is removed")
 	c.complains(refusedFirst)
+}
+
+func TestDeveloperSetsUpAndroidPushes(t *testing.T) {
+	t.Parallel()
+	c := openConsole(t, "en-GB")
+	owner := c.s.Register(t)
+	account, ok := pushtest.CloudCredentials(t)["cloudPushServiceAccount"].(map[string]any)
+	require.True(t, ok)
+	text := func() string {
+		file, err := json.Marshal(account)
+		require.NoError(t, err)
+		return string(file)
+	}
+
+	c.signsIn(owner, "/push?project=launch")
+	c.clicks("Set: Android and web (FCM)")
+	c.types("account", "[1]")
+	c.sees("This isn’t a JSON object")
+	c.looks("push-cloud-fault")
+	account["token_uri"] = "https://other.example/token"
+	c.types("account", text())
+	c.clicks("submit")
+	c.sees("cloudPushServiceAccount.token_uri")
+	delete(account, "token_uri")
+	c.types("account", text())
+	c.clicks("submit")
+	c.sees("The credentials are stored")
+	c.sees("acme-shop")
+	var stored api.PushCredentials
+	owner.Call(t, "GET", "/v1/me/push/projects/launch/credentials", nil).Into(t, http.StatusOK, &stored)
+	require.True(t, stored.CloudPushEnabled)
+	require.NotContains(t, browsertest.Value[string](t, c.tab, `document.body.innerHTML`), "PRIVATE KEY")
+
+	// An empty field keeps the service account.
+	c.clicks("Set: Android and web (FCM)")
+	c.sees("the stored one stays")
+	c.evaluates(`document.querySelector("[role=dialog] input[type=checkbox]").click()`)
+	c.clicks("submit")
+	c.sees("Off")
+	owner.Call(t, "GET", "/v1/me/push/projects/launch/credentials", nil).Into(t, http.StatusOK, &stored)
+	require.Equal(t, []bool{true, false}, []bool{stored.CloudPushConfigured, stored.CloudPushEnabled})
+	c.looks("push-cloud")
+	c.complains(refusedFirst, "400")
 }
 
 func TestOwnerEditsAStream(t *testing.T) {

@@ -12,6 +12,7 @@ import { useCommon } from '../messages/common.js';
 import { languages, setLanguage, useLanguage } from './i18n.js';
 import type { Place, PlaceGroup } from './places.js';
 import { useSessionExpired } from './session.js';
+import { StaleNote } from './stale-note.js';
 
 export interface FrameProps {
   title: string;
@@ -58,7 +59,7 @@ export default function Frame({ title, groups, user, signOut, signIn, children }
           </ScrollArea>
         </AppShell.Navbar>
         <AppShell.Main>
-          <Box maw={1200} mx="auto">{children}</Box>
+          <Box maw={1200} mx="auto"><StaleNote />{children}</Box>
         </AppShell.Main>
       </AppShell>
       <Commands open={commands} close={() => setCommands(false)} places={groups.flatMap(({ places }) => places)} signOut={signOut} />

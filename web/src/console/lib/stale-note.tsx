@@ -1,0 +1,25 @@
+import { useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { useCallback, useSyncExternalStore } from 'react';
+
+import { useCommon } from '../messages/common.js';
+import { isShown, ProblemAlert, whenShown } from './problem.js';
+
+// The queries of the page that have data and could not be refreshed.
+function staleQueries(queries: QueryClient) {
+  return queries.getQueryCache().findAll({ type: 'active', predicate: ({ state }) => state.status === 'error' && state.data !== undefined });
+}
+
+// Says that the page shows older data, because a refresh has failed. It leaves out errors that the page shows itself.
+export function StaleNote() {
+  const t = useCommon();
+  const queries = useQueryClient();
+  const listen = useCallback((listener: () => void) => {
+    const ends = [queries.getQueryCache().subscribe(listener), whenShown(listener)];
+    return () => ends.forEach((end) => end());
+  }, [queries]);
+  const error = useSyncExternalStore(listen, () => (
+    staleQueries(queries).find(({ state }) => !isShown(state.error))?.state.error ?? null
+  ));
+  const again = () => staleQueries(queries).forEach((query) => void query.fetch());
+  return error && <ProblemAlert error={error} note={t('stale')} onRetry={again} mb="md" />;
+}
