@@ -94,7 +94,7 @@ func TestAPageWithAOneTimePrice(t *testing.T) {
 	require.Len(t, i.Lines.Data, 2)
 	sub := r.subscription(t, done.Plan.SubscriptionID)
 	require.Len(t, sub.Items, 1)
-	require.Equal(t, r.Now().AddDate(0, 3, 0).Unix(), sub.PeriodEnd)
+	require.Equal(t, monthsLater(r.Now(), 3).Unix(), sub.PeriodEnd)
 	list := r.api.CheckoutSessions.List(&stripe.CheckoutSessionListParams{Subscription: new(sub.ID)})
 	require.True(t, list.Next())
 	require.Equal(t, x.ID, list.CheckoutSession().ID)
@@ -206,4 +206,14 @@ func TestACurrencyStays(t *testing.T) {
 	next, err := begin(euros.ID)
 	require.NoError(t, err)
 	require.Equal(t, stripe.CurrencyEUR, next.Currency)
+}
+
+// monthsLater is the same day n months later, or the month's last day if it has no such day: as on 29 November for three months.
+func monthsLater(at time.Time, n int) time.Time {
+	at = at.UTC()
+	beyond := at.AddDate(0, n, 0)
+	if beyond.Day() == at.Day() {
+		return beyond
+	}
+	return beyond.AddDate(0, 0, -beyond.Day())
 }

@@ -125,7 +125,7 @@ func TestOverageIsBilledByTheMonth(t *testing.T) {
 	require.Contains(t, paid.Lines[0].Description, "Egress above the included usage")
 
 	sub = u.read(t)
-	require.Equal(t, end.AddDate(0, 1, 0).UTC(), sub.PeriodEnd)
+	require.Equal(t, monthsLater(end, 1), sub.PeriodEnd)
 	u.report(t, "a", 100, u.Now()) // the identifier is free again after a day
 	require.NoError(t, u.AdvanceTo(sub.PeriodEnd.Add(time.Hour)))
 	require.Equal(t, int64(107), u.latest(t, sub.ID).PaidCents)
