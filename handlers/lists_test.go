@@ -154,8 +154,8 @@ func mediaJobs(t *testing.T, s *apitest.Server, owner *apitest.Caller, streamID 
 			{packed, mediajob.Package, &encoded, `{"formats": ["HLS"], "segmentSec": 6}`},
 		} {
 			_, err := s.Pool.Exec(t.Context(), `INSERT INTO media_jobs (id, tenant_id, kind, recording_id, source_id, outside, status, spec,
-				due_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, false, 'CANCELED', $6, now(), now(), now())`,
-				job.id, owner.TenantID, job.kind, taped[0].ID, job.source, job.spec)
+				due_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, false, 'CANCELED', $6, $7, $7, $7)`,
+				job.id, owner.TenantID, job.kind, taped[0].ID, job.source, job.spec, time.Now())
 			require.NoError(t, err)
 		}
 	}
