@@ -166,7 +166,7 @@ func TestActingAdminIsNotOfferedWhatIsRefused(t *testing.T) {
 
 	c.impersonates(root, owner.TenantID)
 	c.sees("Secrets, new streams, calls, links to rooms, delivery addresses, tickets, the team and money are blocked.")
-	c.sees("The token expires by itself after at most 30 minutes.")
+	c.sees("Ending revokes the access.")
 	c.misses("Invite your team")
 	c.looks("safety-acting")
 	c.offers("/streams", "Morning show", "New stream")

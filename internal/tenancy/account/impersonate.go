@@ -121,13 +121,13 @@ func (s *Service) IssueImpersonation(ctx context.Context, by Impersonator, out I
 	return out, err
 }
 
-// EndImpersonation ends the impersonation of the caller's token. It may be repeated by a request that was authenticated before the end. It
-// is the problem conflict for other tokens.
+// EndImpersonation ends the impersonation of the caller's token; a second call has no effect. It returns the problem conflict for a token
+// with which no admin acts.
 func (s *Service) EndImpersonation(ctx context.Context, c tenancy.Caller) error {
 	if c.Impersonation == nil {
 		return problem.Conflicting("no admin acts with this token")
 	}
-	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.now()
 		ended, err := q.EndImpersonation(ctx, db.EndImpersonationParams{
 			TokenID: c.Impersonation.TokenID, ExpiresAt: c.Impersonation.ExpiresAt, Now: now,
@@ -142,6 +142,8 @@ func (s *Service) EndImpersonation(ctx context.Context, c tenancy.Caller) error 
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "tenant.impersonation_end", Entity: "tenant", EntityID: c.TenantID,
 		})
 	})
+	s.cache.clear()
+	return err
 }
 
 // authenticateImpersonation returns the caller of an impersonating admin's token.
