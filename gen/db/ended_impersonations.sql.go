@@ -11,7 +11,10 @@ import (
 )
 
 const EndImpersonation = `-- name: EndImpersonation :execrows
-WITH expired AS (DELETE FROM ended_impersonations WHERE expires_at < $3::timestamptz)
+WITH expired AS (
+    DELETE FROM ended_impersonations WHERE token_id IN (
+        SELECT e.token_id FROM ended_impersonations e WHERE e.expires_at < $3::timestamptz ORDER BY e.expires_at LIMIT 100 FOR UPDATE SKIP LOCKED)
+)
 INSERT INTO ended_impersonations (token_id, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING
 `
 
@@ -22,7 +25,8 @@ type EndImpersonationParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The id of a token is unique among all tenants. Also deletes the rows of tokens that have expired. No row means that it had ended.
+// The id of a token is unique among all tenants. No row means that it had ended.
+// Also deletes up to 100 rows of tokens that have expired, except for those that another call deletes now.
 func (q *Queries) EndImpersonation(ctx context.Context, arg EndImpersonationParams) (int64, error) {
 	result, err := q.db.Exec(ctx, EndImpersonation, arg.TokenID, arg.ExpiresAt, arg.Now)
 	if err != nil {

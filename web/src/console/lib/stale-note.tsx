@@ -1,13 +1,11 @@
-import { useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { useQueryClient, type Query } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 
 import { useCommon } from '../messages/common.js';
 import { isShown, ProblemAlert, whenShown } from './problem.js';
 
 // The queries of the page that have data and could not be refreshed.
-function staleQueries(queries: QueryClient) {
-  return queries.getQueryCache().findAll({ type: 'active', predicate: ({ state }) => state.status === 'error' && state.data !== undefined });
-}
+const stale = { type: 'active' as const, predicate: ({ state }: Query) => state.status === 'error' && state.data !== undefined };
 
 // Says that the page shows older data, because a refresh has failed. It leaves out errors that the page shows itself.
 export function StaleNote() {
@@ -18,8 +16,7 @@ export function StaleNote() {
     return () => ends.forEach((end) => end());
   }, [queries]);
   const error = useSyncExternalStore(listen, () => (
-    staleQueries(queries).find(({ state }) => !isShown(state.error))?.state.error ?? null
+    queries.getQueryCache().findAll(stale).find(({ state }) => !isShown(state.error))?.state.error ?? null
   ));
-  const again = () => staleQueries(queries).forEach((query) => void query.fetch());
-  return error && <ProblemAlert error={error} note={t('stale')} onRetry={again} mb="md" />;
+  return error && <ProblemAlert error={error} note={t('stale')} onRetry={() => void queries.refetchQueries(stale)} mb="md" />;
 }
