@@ -1056,8 +1056,8 @@ type ClientInterface interface {
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
-	// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
 	// Takes any type of body and a specified content type.
@@ -1076,8 +1076,8 @@ type ClientInterface interface {
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
-	// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
 	// Takes a body of the `application/json` content type.
@@ -1390,8 +1390,9 @@ type ClientInterface interface {
 
 	// EndImpersonation End an impersonation
 	//
-	// Ends the impersonation of the caller's token, which is refused within a second: 401 `token_revoked`. The tenant's audit log has
-	// the end, with the admin. 409 `conflict` for a token with which no admin acts.
+	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
+	// `token_revoked` within a second. The tenant's audit log has the entry `tenant.impersonation_end`, with the admin as
+	// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
 	EndImpersonation(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3150,7 +3151,8 @@ type ClientInterface interface {
 
 	// ListRecordingPackages List a recording's packages
 	//
-	// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the manifests' URLs again.
+	// Lists the jobs as last reported by their workers. Each call signs the URLs of the manifests again. A deleted recording still has
+	// its jobs, but they have no manifests.
 	//
 	// Corresponds with GET /v1/me/recordings/{id}/packages (the `ListRecordingPackages` operationId).
 	ListRecordingPackages(ctx context.Context, id ID, params *ListRecordingPackagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3240,7 +3242,8 @@ type ClientInterface interface {
 
 	// ListRecordingTranscodes List a recording's transcodes
 	//
-	// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the files' URLs again.
+	// Lists the jobs as last reported by their workers. Each call signs the URLs of the files again. A deleted recording still has
+	// its jobs, but they have no files.
 	//
 	// Corresponds with GET /v1/me/recordings/{id}/transcodes (the `ListRecordingTranscodes` operationId).
 	ListRecordingTranscodes(ctx context.Context, id ID, params *ListRecordingTranscodesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7165,8 +7168,8 @@ func (c *Client) GetTenantDetail(ctx context.Context, id ID, reqEditors ...Reque
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
-// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
 // Takes any type of body and a specified content type.
@@ -7195,8 +7198,8 @@ func (c *Client) ImpersonateTenantWithBody(ctx context.Context, id ID, contentTy
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
-// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
 // Takes a body of the `application/json` content type.
@@ -7819,8 +7822,9 @@ func (c *Client) ForgotPassword(ctx context.Context, body ForgotPasswordJSONRequ
 
 // EndImpersonation End an impersonation
 //
-// Ends the impersonation of the caller's token, which is refused within a second: 401 `token_revoked`. The tenant's audit log has
-// the end, with the admin. 409 `conflict` for a token with which no admin acts.
+// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
+// `token_revoked` within a second. The tenant's audit log has the entry `tenant.impersonation_end`, with the admin as
+// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
 func (c *Client) EndImpersonation(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10999,7 +11003,8 @@ func (c *Client) CreateRecordingClip(ctx context.Context, id ID, body CreateReco
 
 // ListRecordingPackages List a recording's packages
 //
-// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the manifests' URLs again.
+// Lists the jobs as last reported by their workers. Each call signs the URLs of the manifests again. A deleted recording still has
+// its jobs, but they have no manifests.
 //
 // Corresponds with GET /v1/me/recordings/{id}/packages (the `ListRecordingPackages` operationId).
 func (c *Client) ListRecordingPackages(ctx context.Context, id ID, params *ListRecordingPackagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11169,7 +11174,8 @@ func (c *Client) CreateTranscode(ctx context.Context, id ID, body CreateTranscod
 
 // ListRecordingTranscodes List a recording's transcodes
 //
-// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the files' URLs again.
+// Lists the jobs as last reported by their workers. Each call signs the URLs of the files again. A deleted recording still has
+// its jobs, but they have no files.
 //
 // Corresponds with GET /v1/me/recordings/{id}/transcodes (the `ListRecordingTranscodes` operationId).
 func (c *Client) ListRecordingTranscodes(ctx context.Context, id ID, params *ListRecordingTranscodesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -31401,8 +31407,8 @@ type ClientWithResponsesInterface interface {
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
-	// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -31421,8 +31427,8 @@ type ClientWithResponsesInterface interface {
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
-	// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -31765,8 +31771,9 @@ type ClientWithResponsesInterface interface {
 
 	// EndImpersonationWithResponse End an impersonation
 	//
-	// Ends the impersonation of the caller's token, which is refused within a second: 401 `token_revoked`. The tenant's audit log has
-	// the end, with the admin. 409 `conflict` for a token with which no admin acts.
+	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
+	// `token_revoked` within a second. The tenant's audit log has the entry `tenant.impersonation_end`, with the admin as
+	// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -33615,7 +33622,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListRecordingPackagesWithResponse List a recording's packages
 	//
-	// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the manifests' URLs again.
+	// Lists the jobs as last reported by their workers. Each call signs the URLs of the manifests again. A deleted recording still has
+	// its jobs, but they have no manifests.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -33713,7 +33721,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListRecordingTranscodesWithResponse List a recording's transcodes
 	//
-	// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the files' URLs again.
+	// Lists the jobs as last reported by their workers. Each call signs the URLs of the files again. A deleted recording still has
+	// its jobs, but they have no files.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -53803,8 +53812,8 @@ func (c *ClientWithResponses) GetTenantDetailWithResponse(ctx context.Context, i
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
-// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -53829,8 +53838,8 @@ func (c *ClientWithResponses) ImpersonateTenantWithBodyWithResponse(ctx context.
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
-// removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -54359,8 +54368,9 @@ func (c *ClientWithResponses) ForgotPasswordWithResponse(ctx context.Context, bo
 
 // EndImpersonationWithResponse End an impersonation
 //
-// Ends the impersonation of the caller's token, which is refused within a second: 401 `token_revoked`. The tenant's audit log has
-// the end, with the admin. 409 `conflict` for a token with which no admin acts.
+// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
+// `token_revoked` within a second. The tenant's audit log has the entry `tenant.impersonation_end`, with the admin as
+// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -57061,7 +57071,8 @@ func (c *ClientWithResponses) CreateRecordingClipWithResponse(ctx context.Contex
 
 // ListRecordingPackagesWithResponse List a recording's packages
 //
-// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the manifests' URLs again.
+// Lists the jobs as last reported by their workers. Each call signs the URLs of the manifests again. A deleted recording still has
+// its jobs, but they have no manifests.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -57207,7 +57218,8 @@ func (c *ClientWithResponses) CreateTranscodeWithResponse(ctx context.Context, i
 
 // ListRecordingTranscodesWithResponse List a recording's transcodes
 //
-// Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the files' URLs again.
+// Lists the jobs as last reported by their workers. Each call signs the URLs of the files again. A deleted recording still has
+// its jobs, but they have no files.
 //
 // Returns a wrapper object for the known response body format(s).
 //

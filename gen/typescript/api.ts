@@ -1644,8 +1644,8 @@ export interface paths {
          *     which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
          *     announcements; move money or change the tenant's plan:
          *     403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-         *     from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin logs out, is
-         *     removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+         *     from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+         *     `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
          *     409 `conflict` if the user isn't ACTIVE.
          */
         post: operations["impersonateTenant"];
@@ -2196,8 +2196,9 @@ export interface paths {
         put?: never;
         /**
          * End an impersonation
-         * @description Ends the impersonation of the caller's token, which is refused within a second: 401 `token_revoked`. The tenant's audit log has
-         *     the end, with the admin. 409 `conflict` for a token with which no admin acts.
+         * @description Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
+         *     `token_revoked` within a second. The tenant's audit log has the entry `tenant.impersonation_end`, with the admin as
+         *     `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
          */
         post: operations["endImpersonation"];
         delete?: never;
@@ -4310,7 +4311,8 @@ export interface paths {
         };
         /**
          * List a recording's packages
-         * @description Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the manifests' URLs again.
+         * @description Lists the jobs as last reported by their workers. Each call signs the URLs of the manifests again. A deleted recording still has
+         *     its jobs, but they have no manifests.
          */
         get: operations["listRecordingPackages"];
         put?: never;
@@ -4445,7 +4447,8 @@ export interface paths {
         };
         /**
          * List a recording's transcodes
-         * @description Lists the jobs as last reported by their workers, also those of a deleted recording. Each call signs the files' URLs again.
+         * @description Lists the jobs as last reported by their workers. Each call signs the URLs of the files again. A deleted recording still has
+         *     its jobs, but they have no files.
          */
         get: operations["listRecordingTranscodes"];
         put?: never;

@@ -18,7 +18,7 @@ const (
 	Allowed Impersonation = true
 )
 
-// endImpersonation is the operation that is allowed with a read-only token, too.
+// endImpersonation is the only changing operation for a read-only token: an admin must be able to revoke each impersonation.
 const endImpersonation = "endImpersonation"
 
 // Impersonations has the decision for each operation that takes a tenant's token and changes something, by operationId. Operations that

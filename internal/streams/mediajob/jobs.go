@@ -94,9 +94,32 @@ func (s *Service) List(ctx context.Context, c tenancy.Caller, kind, recordingID 
 	return rows, nil
 }
 
-// SignedFolder returns the URL of the folder with the files of a recording's jobs, and when it expires. It is "" if no job is COMPLETED,
+// Views converts jobs of one recording with toView. folder is the URL of the recording's files; it is "" for a job that isn't COMPLETED, and
+// after the files were deleted with the recording. sign signs the folder of a recording.
+func Views[V any](
+	ctx context.Context, sign func(context.Context, string) (string, time.Time, error),
+	toView func(job db.MediaJob, folder string, expires time.Time) (V, error), jobs ...db.MediaJob,
+) ([]V, error) {
+	signed, expires, err := signedFolder(ctx, sign, jobs...)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]V, len(jobs))
+	for i, job := range jobs {
+		folder := signed
+		if job.Status != Completed {
+			folder = ""
+		}
+		if list[i], err = toView(job, folder, expires); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// signedFolder returns the URL of the folder with the files of a recording's jobs, and when it expires. It is "" if no job is COMPLETED,
 // and if the files were deleted with the recording. sign signs the folder of a recording.
-func SignedFolder(
+func signedFolder(
 	ctx context.Context, sign func(context.Context, string) (string, time.Time, error), jobs ...db.MediaJob,
 ) (folder string, expires time.Time, err error) {
 	at := slices.IndexFunc(jobs, func(job db.MediaJob) bool { return job.Status == Completed })

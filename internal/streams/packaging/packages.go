@@ -105,26 +105,24 @@ func (s *Service) view(ctx context.Context, job db.MediaJob) (View, error) {
 
 // views adds what the API shows to jobs of one recording.
 func (s *Service) views(ctx context.Context, jobs ...db.MediaJob) ([]View, error) {
-	folder, expires, err := mediajob.SignedFolder(ctx, s.config.Recordings.SignFolder, jobs...)
-	if err != nil {
-		return nil, err
+	return mediajob.Views(ctx, s.config.Recordings.SignFolder, toView, jobs...)
+}
+
+// toView decodes a job. Without a folder it has no files.
+func toView(job db.MediaJob, folder string, expires time.Time) (View, error) {
+	v := View{MediaJob: job}
+	if err := json.Unmarshal(job.Spec, &v.Spec); err != nil {
+		return View{}, fmt.Errorf("decode the spec: %w", err)
 	}
-	list := make([]View, 0, len(jobs))
-	for _, job := range jobs {
-		v := View{MediaJob: job}
-		if err := json.Unmarshal(job.Spec, &v.Spec); err != nil {
-			return nil, fmt.Errorf("decode the spec: %w", err)
-		}
-		if job.Status == mediajob.Completed && folder != "" {
-			var outputs []Output
-			if err := json.Unmarshal(job.Outputs, &outputs); err != nil {
-				return nil, fmt.Errorf("decode outputs: %w", err)
-			}
-			for _, o := range outputs {
-				v.Files = append(v.Files, File{o, folder + recordfile.Package(job.ID, o.File), expires})
-			}
-		}
-		list = append(list, v)
+	if folder == "" {
+		return v, nil
 	}
-	return list, nil
+	var outputs []Output
+	if err := json.Unmarshal(job.Outputs, &outputs); err != nil {
+		return View{}, fmt.Errorf("decode outputs: %w", err)
+	}
+	for _, o := range outputs {
+		v.Files = append(v.Files, File{o, folder + recordfile.Package(job.ID, o.File), expires})
+	}
+	return v, nil
 }

@@ -153,25 +153,22 @@ func (s *Service) view(ctx context.Context, job db.MediaJob) (View, error) {
 
 // views adds what the API shows to jobs of one recording.
 func (s *Service) views(ctx context.Context, jobs ...db.MediaJob) ([]View, error) {
-	folder, expires, err := mediajob.SignedFolder(ctx, s.config.Recordings.SignFolder, jobs...)
+	return mediajob.Views(ctx, s.config.Recordings.SignFolder, toView, jobs...)
+}
+
+// toView decodes a job. Without a folder it has no files.
+func toView(job db.MediaJob, folder string, expires time.Time) (View, error) {
+	spec, outputs, err := decode(job)
 	if err != nil {
-		return nil, err
+		return View{}, err
 	}
-	list := make([]View, 0, len(jobs))
-	for _, job := range jobs {
-		spec, outputs, err := decode(job)
-		if err != nil {
-			return nil, err
+	v := View{MediaJob: job, Spec: spec}
+	if folder != "" {
+		for _, o := range outputs {
+			v.Files = append(v.Files, File{o, folder + FileName(job.ID, o.Name, spec.Container), expires})
 		}
-		v := View{MediaJob: job, Spec: spec}
-		if job.Status == mediajob.Completed && folder != "" {
-			for _, o := range outputs {
-				v.Files = append(v.Files, File{o, folder + FileName(job.ID, o.Name, spec.Container), expires})
-			}
-		}
-		list = append(list, v)
 	}
-	return list, nil
+	return v, nil
 }
 
 // decode decodes what a transcode makes, and its stored files.

@@ -7,9 +7,9 @@ interface Loaded<R> { state: { data?: { pages: { rows: R[] }[] } } }
 const pageSize = 200;
 const restPages = 100;
 
-// The rows of a list with a cursor: 200 at first, and 200 more for each fetchNextPage. A single page is loaded again each everyMs, which
-// may depend on its rows. `rest`
-// fetches the rows after the loaded ones, at most 20,000, and keeps them out of the list. It isn't complete if there are more.
+// The rows of a list with a cursor: 200 at first, and 200 more for each fetchNextPage. everyMs is the time between reloads, or a function
+// that returns it for the loaded rows. If it is a number, a list with several pages is not reloaded. `rest` fetches the rows after the
+// loaded ones, at most 20,000, and keeps them out of the list. Its `complete` is false if there are more.
 export function useCursorList<R>(
   key: unknown[], get: (query: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<Answer<R>>, everyMs?: number | ((rows: R[]) => number),
 ) {
@@ -23,10 +23,11 @@ export function useCursorList<R>(
     initialPageParam: '',
     queryFn: ({ pageParam, signal }) => getPage(pageParam, signal),
     getNextPageParam: ({ next }) => next,
-    // More pages are not loaded again and again: events and changes do it.
+    // Several pages are loaded again only if everyMs depends on the rows. For other lists, events and changes do it.
     ...(everyMs && { refetchInterval: ({ state: { data: loaded } }: Loaded<R>) => {
-      if ((loaded?.pages.length ?? 0) > 1) return false;
-      return typeof everyMs === 'number' ? everyMs : everyMs(loaded?.pages[0]?.rows ?? []);
+      const pages = loaded?.pages ?? [];
+      if (typeof everyMs === 'function') return everyMs(pages.flatMap((page) => page.rows));
+      return pages.length > 1 ? false : everyMs;
     } }),
   });
   const { data } = list;

@@ -15,21 +15,22 @@ export function CopyText({ text, label }: { text: string; label?: string }) {
   );
 }
 
-// The errors that are on the page, and the listeners to changes of them.
-const shown = new Map<unknown, number>();
+// The number of notes on the page for each error.
+const notes = new Map<unknown, number>();
+// Called after a change of notes.
 const listeners = new Set<() => void>();
 
-export const isShown = (error: unknown) => shown.has(error);
+export const isShown = (error: unknown) => notes.has(error);
 
-export function whenShown(listener: () => void): () => void {
+export function onNotesChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => { listeners.delete(listener); };
 }
 
-function count(error: unknown, more: number) {
-  const times = (shown.get(error) ?? 0) + more;
-  if (times > 0) shown.set(error, times);
-  else shown.delete(error);
+function changeNotes(error: unknown, by: number) {
+  const times = (notes.get(error) ?? 0) + by;
+  if (times > 0) notes.set(error, times);
+  else notes.delete(error);
   for (const listener of listeners) listener();
 }
 
@@ -39,8 +40,8 @@ interface NoteProps { error: unknown; onRetry?: () => void }
 export function ProblemNote({ error, onRetry }: NoteProps) {
   useLayoutEffect(() => {
     if (!error) return undefined;
-    count(error, 1);
-    return () => count(error, -1);
+    changeNotes(error, 1);
+    return () => changeNotes(error, -1);
   }, [error]);
   return error ? <ProblemAlert error={error} onRetry={onRetry} /> : null;
 }

@@ -2,7 +2,7 @@ import { useQueryClient, type Query } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 
 import { useCommon } from '../messages/common.js';
-import { isShown, ProblemAlert, whenShown } from './problem.js';
+import { isShown, onNotesChange, ProblemAlert } from './problem.js';
 
 // The queries of the page that have data and could not be refreshed.
 const stale = { type: 'active' as const, predicate: ({ state }: Query) => state.status === 'error' && state.data !== undefined };
@@ -12,7 +12,7 @@ export function StaleNote() {
   const t = useCommon();
   const queries = useQueryClient();
   const listen = useCallback((listener: () => void) => {
-    const ends = [queries.getQueryCache().subscribe(listener), whenShown(listener)];
+    const ends = [queries.getQueryCache().subscribe(listener), onNotesChange(listener)];
     return () => ends.forEach((end) => end());
   }, [queries]);
   const error = useSyncExternalStore(listen, () => (

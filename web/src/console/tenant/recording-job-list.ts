@@ -9,23 +9,23 @@ type Job = Transcode | Package;
 
 export const isOver = ({ status }: Job) => status !== 'QUEUED' && status !== 'RUNNING';
 
-// The jobs are loaded again often while one of them runs, else before their links expire.
+// Time to the next reload: 2 s while a job is queued or running, else 45 minutes, before the links expire.
 const everyMs = (jobs: Job[]) => (jobs.every(isOver) ? renewMs : runningMs);
 
 // The transcodes and packages of a recording, newest first.
 export function useJobs({ id }: Recording) {
-  const of = (query: { limit: number; cursor?: string }, signal: AbortSignal) => ({ params: { path: { id }, query }, signal });
+  const request = (query: { limit: number; cursor?: string }, signal: AbortSignal) => ({ params: { path: { id }, query }, signal });
   const transcodes = useCursorList<Transcode>(['transcodes', id], (query, signal) => (
-    client.GET('/v1/me/recordings/{id}/transcodes', of(query, signal))
+    client.GET('/v1/me/recordings/{id}/transcodes', request(query, signal))
   ), everyMs);
   const packages = useCursorList<Package>(['packages', id], (query, signal) => (
-    client.GET('/v1/me/recordings/{id}/packages', of(query, signal))
+    client.GET('/v1/me/recordings/{id}/packages', request(query, signal))
   ), everyMs);
   const lists = [transcodes, packages];
   return {
     transcodes: transcodes.rows ?? [], packages: packages.rows ?? [],
     loading: lists.some(({ isLoading }) => isLoading), error: transcodes.error ?? packages.error,
-    // The lists with further pages.
-    longer: lists.filter(({ hasNextPage }) => hasNextPage),
+    // The list whose next page is loaded first: that of the transcodes, then that of the packages.
+    next: lists.find(({ hasNextPage }) => hasNextPage),
   };
 }

@@ -37,7 +37,7 @@ export function RecordingTranscodes({ recording }: { recording: Recording }) {
             ))}
           </Paper>
         ))}
-        {jobs.longer[0] && <Group><MoreButton list={jobs.longer[0]} /></Group>}
+        {jobs.next && <Group><MoreButton list={jobs.next} /></Group>}
       </Stack>
       {adding && <TranscodeForm recordingID={recording.id} close={() => setAdding(false)} />}
       {source && <PackageForm recordingID={recording.id} transcodeID={source.id} close={() => setSource(null)} />}
