@@ -1391,7 +1391,7 @@ type ClientInterface interface {
 	// EndImpersonation End an impersonation
 	//
 	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-	// `token_revoked` within a second. The tenant's audit log has the entry `tenant.impersonation_end`, with the admin as
+	// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
 	// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
@@ -7823,7 +7823,7 @@ func (c *Client) ForgotPassword(ctx context.Context, body ForgotPasswordJSONRequ
 // EndImpersonation End an impersonation
 //
 // Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-// `token_revoked` within a second. The tenant's audit log has the entry `tenant.impersonation_end`, with the admin as
+// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
 // `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
@@ -31772,7 +31772,7 @@ type ClientWithResponsesInterface interface {
 	// EndImpersonationWithResponse End an impersonation
 	//
 	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-	// `token_revoked` within a second. The tenant's audit log has the entry `tenant.impersonation_end`, with the admin as
+	// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
 	// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -54369,7 +54369,7 @@ func (c *ClientWithResponses) ForgotPasswordWithResponse(ctx context.Context, bo
 // EndImpersonationWithResponse End an impersonation
 //
 // Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-// `token_revoked` within a second. The tenant's audit log has the entry `tenant.impersonation_end`, with the admin as
+// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
 // `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Returns a wrapper object for the known response body format(s).

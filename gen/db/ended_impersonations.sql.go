@@ -21,14 +21,14 @@ INSERT INTO ended_impersonations (token_id, expires_at) VALUES ($1, $2) ON CONFL
 type EndImpersonationParams struct {
 	TokenID   string
 	ExpiresAt time.Time
-	Now       time.Time
+	Before    time.Time
 }
 
 // @sqlc-vet-disable tenant
 // The id of a token is unique among all tenants. No row means that it had ended.
-// Also deletes up to 100 rows of tokens that have expired, except for those that another call deletes now.
+// Also deletes up to 100 rows of tokens that expired before a time, except for those that another call deletes now.
 func (q *Queries) EndImpersonation(ctx context.Context, arg EndImpersonationParams) (int64, error) {
-	result, err := q.db.Exec(ctx, EndImpersonation, arg.TokenID, arg.ExpiresAt, arg.Now)
+	result, err := q.db.Exec(ctx, EndImpersonation, arg.TokenID, arg.ExpiresAt, arg.Before)
 	if err != nil {
 		return 0, err
 	}

@@ -2197,7 +2197,7 @@ export interface paths {
         /**
          * End an impersonation
          * @description Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-         *     `token_revoked` within a second. The tenant's audit log has the entry `tenant.impersonation_end`, with the admin as
+         *     `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
          *     `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
          */
         post: operations["endImpersonation"];

@@ -94,8 +94,8 @@ func (s *Service) List(ctx context.Context, c tenancy.Caller, kind, recordingID 
 	return rows, nil
 }
 
-// Views converts jobs of one recording with toView. folder is the URL of the recording's files; it is "" for a job that isn't COMPLETED, and
-// after the files were deleted with the recording. sign signs the folder of a recording.
+// Views converts jobs of one recording with toView. folder is the URL of the recording's files; it is "" for a job that isn't COMPLETED,
+// and after the files were deleted with the recording. sign signs the folder of a recording.
 func Views[V any](
 	ctx context.Context, sign func(context.Context, string) (string, time.Time, error),
 	toView func(job db.MediaJob, folder string, expires time.Time) (V, error), jobs ...db.MediaJob,

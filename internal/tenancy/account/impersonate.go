@@ -20,6 +20,9 @@ import (
 // ImpersonationLife is the life of an impersonating admin's token.
 const ImpersonationLife = 30 * time.Minute
 
+// endedLife is how long the end of an impersonation is kept after its token has expired. The clocks of servers differ by less.
+const endedLife = time.Hour
+
 // Impersonator is an admin with the login that makes a token.
 type Impersonator struct {
 	AdminID, SignInID string
@@ -130,7 +133,7 @@ func (s *Service) EndImpersonation(ctx context.Context, c tenancy.Caller) error 
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.now()
 		ended, err := q.EndImpersonation(ctx, db.EndImpersonationParams{
-			TokenID: c.Impersonation.TokenID, ExpiresAt: c.Impersonation.ExpiresAt, Now: now,
+			TokenID: c.Impersonation.TokenID, ExpiresAt: c.Impersonation.ExpiresAt, Before: now.Add(-endedLife),
 		})
 		if err != nil {
 			return fmt.Errorf("end impersonation: %w", err)
@@ -139,7 +142,7 @@ func (s *Service) EndImpersonation(ctx context.Context, c tenancy.Caller) error 
 			return nil
 		}
 		return audit.WriteTx(ctx, q, now, audit.Entry{
-			Actor: c.Actor(), TenantID: c.TenantID, Action: "tenant.impersonation_end", Entity: "tenant", EntityID: c.TenantID,
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "tenant.end_impersonation", Entity: "tenant", EntityID: c.TenantID,
 		})
 	})
 	s.cache.clear()

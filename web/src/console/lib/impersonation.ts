@@ -51,11 +51,22 @@ export function endImpersonation() {
   for (const listener of listeners) listener();
 }
 
-// Ends the access on the server, too. If the server can't be reached, the token expires by itself.
+const revocations = 4;
+const revokeAgainMs = 1500;
+
+// Ends the access on the server, too. A busy or unreachable server is asked again three times; then the token expires by itself.
 export function revokeImpersonation() {
-  const headers = { Authorization: `Bearer ${token}` };
-  void fetch('/v1/auth/impersonation/end', { method: 'POST', keepalive: true, headers }).catch(() => undefined);
+  if (token) void revoke({ Authorization: `Bearer ${token}` });
   endImpersonation();
+}
+
+async function revoke(headers: Record<string, string>) {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await fetch('/v1/auth/impersonation/end', { method: 'POST', keepalive: true, headers }).catch(() => null);
+    const again = !answer || answer.status === 429 || answer.status >= 500;
+    if (!again || tries === revocations) return;
+    await new Promise((done) => { setTimeout(done, revokeAgainMs); });
+  }
 }
 
 // Forgets a token that isn't an impersonation's: a link must not sign a user in to another account.

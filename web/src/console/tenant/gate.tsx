@@ -6,7 +6,7 @@ import { lazy, Suspense } from 'react';
 import type { Identity } from '../../gen/api.js';
 import { asProblem, client, consoleHeader, unwrap } from '../lib/api.js';
 import { loadFrame } from '../lib/frame-load.js';
-import { dropToken, endImpersonation, impersonationHasEnded, impersonationToken, useImpersonationEnded } from '../lib/impersonation.js';
+import { dropToken, impersonationHasEnded, impersonationToken, revokeImpersonation, useImpersonationEnded } from '../lib/impersonation.js';
 import { ProblemNote } from '../lib/problem.js';
 import { setSignedIn, signedInAgain, stayWith } from '../lib/session.js';
 import { FrontPage, SignInForm, type SignInInput } from '../lib/signin.js';
@@ -86,7 +86,7 @@ export function Gate() {
   const { impersonation } = identity.data;
   const signOut = async () => {
     if (impersonation) {
-      endImpersonation();
+      revokeImpersonation();
       return;
     }
     setSignedIn(null);

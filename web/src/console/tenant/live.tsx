@@ -113,6 +113,7 @@ export default function Live({ tenantID }: { tenantID: string }) {
       return { at: Date.now() };
     },
     refetchInterval: caughtUp ? openEveryMs + Math.random() * everyMs : everyMs, staleTime: 0, gcTime: 0, retry: false, networkMode: 'always',
+    meta: { ownNote: true },
   });
   const catchUp = follow.refetch;
   useEffect(() => {

@@ -3,14 +3,14 @@ import { client } from '../lib/api.js';
 import { useCursorList } from '../lib/cursor.js';
 
 const runningMs = 2000;
-const renewMs = 45 * 60_000; // links of finished jobs are valid for an hour
+const idleMs = 30_000; // colleagues and programs start jobs, too
 
 type Job = Transcode | Package;
 
 export const isOver = ({ status }: Job) => status !== 'QUEUED' && status !== 'RUNNING';
 
-// Time to the next reload: 2 s while a job is queued or running, else 45 minutes, before the links expire.
-const everyMs = (jobs: Job[]) => (jobs.every(isOver) ? renewMs : runningMs);
+// Time to the next reload: 2 s while a job is queued or running, else 30 s.
+const everyMs = (jobs: Job[]) => (jobs.every(isOver) ? idleMs : runningMs);
 
 // The transcodes and packages of a recording, newest first.
 export function useJobs({ id }: Recording) {
