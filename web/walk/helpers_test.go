@@ -99,7 +99,7 @@ func labelled(label string) string {
 		quoted(label) + `)?.htmlFor)`
 }
 
-// takes takes the option with a text of the list that is open.
+// takes chooses the option with a text in the list that is open.
 func (c *console) takes(option string) {
 	c.t.Helper()
 	found := `[...document.querySelectorAll("[role=option]")].find((o) => o.textContent === ` + quoted(option) + ` && o.checkVisibility())`
