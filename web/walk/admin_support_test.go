@@ -15,11 +15,8 @@ import (
 // labels adds a tag in the input with a label.
 func (c *console) labels(label, tag string) {
 	c.t.Helper()
-	input := `document.getElementById([...document.querySelectorAll("label")].find((l) => l.textContent === ` +
-		quoted(label) + `)?.htmlFor)`
-	browsertest.WaitFor(c.t, c.tab, `!!`+input)
-	typed := input + `.focus(); document.execCommand("insertText", false, ` + quoted(tag) + `); undefined`
-	browsertest.Run(c.t, c.tab, chromedp.Evaluate[chromedp.Void](typed))
+	browsertest.WaitFor(c.t, c.tab, `!!`+labelled(label))
+	c.evaluates(labelled(label) + `.focus(); document.execCommand("insertText", false, ` + quoted(tag) + `)`)
 	browsertest.Run(c.t, c.tab, chromedp.KeyEvent("\r"))
 }
 

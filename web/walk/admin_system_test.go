@@ -78,6 +78,13 @@ func TestAdminReadsTheSystem(t *testing.T) {
 			!document.querySelector(".mantine-Skeleton-root, .mantine-datatable-loader-fetching")`)
 		c.looks("admin-system-" + page.name)
 	}
+
+	const legends = `[...document.querySelectorAll(".chart .u-legend")].map((one) => one.textContent).join()`
+	c.clicks("API usage")
+	browsertest.WaitFor(t, c.tab, legends+`.includes("Refused")`)
+	c.clicks("account")
+	c.clicks("Deutsch")
+	browsertest.WaitFor(t, c.tab, legends+`.includes("Abgelehnt") && !`+legends+`.includes("Refused")`)
 	c.complains(refusedFirst)
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -15,19 +14,11 @@ import (
 
 const auctionsPath = "/v1/me/commerce/auctions"
 
-// labelled is the field whose label begins with a text.
-func labelled(label string) string {
-	return `document.getElementById([...document.querySelectorAll("label")].find((l) => l.textContent.startsWith(` +
-		quoted(label) + `))?.htmlFor)`
-}
-
 // searches types into the searchable select with a label and takes the option with a text.
 func (c *console) searches(label, search, option string) {
 	c.t.Helper()
 	c.evaluates(labelled(label) + `.focus(); document.activeElement.select(); document.execCommand("insertText", false, ` + quoted(search) + `)`)
-	found := `[...document.querySelectorAll("[role=option]")].find((o) => o.textContent === ` + quoted(option) + ` && o.checkVisibility())`
-	browsertest.WaitFor(c.t, c.tab, `!!`+found)
-	browsertest.Run(c.t, c.tab, chromedp.Evaluate[chromedp.Void](found+`.click(); undefined`))
+	c.takes(option)
 }
 
 // endAuction moves an auction's end to now and processes it, as the job does.

@@ -49,8 +49,14 @@ func (c *console) types(name, text string) {
 	c.t.Helper()
 	field := `[...document.querySelectorAll('[name="` + name + `"]')].at(-1)`
 	browsertest.WaitFor(c.t, c.tab, `!!`+field)
-	browsertest.Run(c.t, c.tab, chromedp.Evaluate[chromedp.Void](field+`.focus(); `+field+`.select(); undefined`))
-	browsertest.Run(c.t, c.tab, chromedp.Evaluate[chromedp.Void](`document.execCommand("insertText", false, `+quoted(text)+`); undefined`))
+	c.replaces(field, text)
+}
+
+// replaces types a text over that of a field.
+func (c *console) replaces(field, text string) {
+	c.t.Helper()
+	c.evaluates(field + `.focus(); ` + field + `.select()`)
+	c.evaluates(`document.execCommand("insertText", false, ` + quoted(text) + `)`)
 }
 
 // clicks presses the newest button, link or menu item with a text, or with a test id.
@@ -107,10 +113,10 @@ func (c *console) signsUp() (email string) {
 	c.types("name", "Ada")
 	c.types("email", email)
 	c.types("password", apitest.Password)
-	browsertest.Run(c.t, c.tab, chromedp.Evaluate[chromedp.Void](`document.querySelector("form").requestSubmit(); undefined`))
+	c.evaluates(`document.querySelector("form").requestSubmit()`)
 	browsertest.WaitFor(c.t, c.tab, `!!document.querySelector("[name=code]")`)
 	c.types("code", apitest.Code(c.t, c.s.LastMail(c.t, email).Text))
-	browsertest.Run(c.t, c.tab, chromedp.Evaluate[chromedp.Void](`document.querySelector("form").requestSubmit(); undefined`))
+	c.evaluates(`document.querySelector("form").requestSubmit()`)
 
 	return email
 }

@@ -93,5 +93,29 @@ func (c *console) codeOf(secret string) string {
 	return code
 }
 
+// labelled is the field with a label. The star of a required field is no part of the label.
+func labelled(label string) string {
+	return `document.getElementById([...document.querySelectorAll("label")].find((l) => l.textContent.replace(/ \*$/, "") === ` +
+		quoted(label) + `)?.htmlFor)`
+}
+
+// takes chooses the option with a text in the list that is open.
+func (c *console) takes(option string) {
+	c.t.Helper()
+	found := `[...document.querySelectorAll("[role=option]")].find((o) => o.textContent === ` + quoted(option) + ` && o.checkVisibility())`
+	browsertest.WaitFor(c.t, c.tab, `!!`+found)
+	c.evaluates(found + `.click()`)
+}
+
+// copies presses a button that copies a text, and returns the text. A browser without a window has no clipboard.
+func (c *console) copies(button string) string {
+	c.t.Helper()
+	c.evaluates(`window.copied = ""; navigator.clipboard.writeText = async (text) => { window.copied = text }`)
+	c.clicks(button)
+	browsertest.WaitFor(c.t, c.tab, `!!window.copied`)
+
+	return browsertest.Value[string](c.t, c.tab, `window.copied`)
+}
+
 // quoted is a text as a script has it.
 func quoted(text string) string { return strconv.Quote(text) }

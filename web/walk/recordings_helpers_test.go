@@ -75,7 +75,7 @@ func (a *archive) playsHere() {
 		const send = window.fetch;
 		window.fetch = async (request, options) => {
 			const answer = await send(request, options);
-			if (!/\/v1\/me\/(recordings|transcodes|packages)\//.test(request.url ?? String(request))) return answer;
+			if (!/\/v1\/(me\/(recordings|transcodes|packages)|replays)\//.test(request.url ?? String(request))) return answer;
 			return new Response((await answer.text()).replaceAll(` + quoted(apitest.PublicURL) + `, location.origin), answer);
 		};
 	}`})

@@ -1,10 +1,10 @@
 package walk_test
 
 import (
+	"encoding/base64"
 	"net/http"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -17,22 +17,22 @@ func (c *console) fills(label, text string) {
 	c.t.Helper()
 	field := `document.querySelector(` + quoted(`[aria-label="`+label+`"]`) + `)`
 	browsertest.WaitFor(c.t, c.tab, `!!`+field)
-	browsertest.Run(c.t, c.tab, chromedp.Evaluate[chromedp.Void](field+`.focus(); `+field+`.select(); undefined`))
-	browsertest.Run(c.t, c.tab, chromedp.Evaluate[chromedp.Void](`document.execCommand("insertText", false, `+quoted(text)+`);
-		document.activeElement.blur(); undefined`))
+	c.replaces(field, text)
+	c.evaluates(`document.activeElement.blur()`)
 }
 
-// uploads gives a file input a file with a text.
+// uploads gives a file input a file with these bytes.
 func (c *console) uploads(selector, name, text string) {
 	c.t.Helper()
 	browsertest.WaitFor(c.t, c.tab, `!!document.querySelector(`+quoted(selector)+`)`)
-	browsertest.Run(c.t, c.tab, chromedp.Evaluate[chromedp.Void](`{
+	c.evaluates(`{
 		const files = new DataTransfer();
-		files.items.add(new File([`+quoted(text)+`], `+quoted(name)+`, { type: "text/csv" }));
-		const input = document.querySelector(`+quoted(selector)+`);
+		const bytes = Uint8Array.from(atob(` + quoted(base64.StdEncoding.EncodeToString([]byte(text))) + `), (byte) => byte.charCodeAt(0));
+		files.items.add(new File([bytes], ` + quoted(name) + `, { type: "text/csv" }));
+		const input = document.querySelector(` + quoted(selector) + `);
 		input.files = files.files;
 		input.dispatchEvent(new Event("change", { bubbles: true }));
-	} undefined`))
+	}`)
 }
 
 func get[T any](t *testing.T, caller *apitest.Caller, path string) T {

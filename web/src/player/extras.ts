@@ -3,9 +3,10 @@
 import type { ManifestLoadedData } from 'hls.js';
 
 import { playable } from './address.js';
+import { readStoryboard } from './storyboard.js';
 
 const mostBytes = 4 << 20; // of a file
-const mostEntries = 5000; // of a file
+const mostChapters = 5000;
 
 /** A chapter, as media-chrome's seek bar reads it. Times are in seconds. */
 export interface Chapter {
@@ -30,28 +31,16 @@ async function fetchText(url: string): Promise<string> {
   return text.length > mostBytes ? '' : text;
 }
 
-/** Loads a storyboard: WebVTT cues whose text is the address of a picture, with #xywh= for a part of it. */
+/** Loads a storyboard as cues whose text is the address of a picture. */
 export async function loadStoryboard(url: string): Promise<VTTCue[]> {
-  const cues: VTTCue[] = [];
-  for (const block of (await fetchText(url)).split(/\r?\n\r?\n/)) {
-    const [, start, end, address] = /(\S+) --> (\S+).*\r?\n(\S+)/.exec(block) ?? [];
-    if (!start || !end || !address || !URL.canParse(address, url) || cues.length >= mostEntries) continue;
-    cues.push(new VTTCue(seconds(start), seconds(end), new URL(address, url).href));
-  }
-
-  return cues;
-}
-
-// seconds reads a WebVTT timestamp, such as 00:01:02.500 or 01:02.500.
-function seconds(text: string): number {
-  return text.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
+  return readStoryboard(await fetchText(url), url).map((cue) => new VTTCue(cue.start, cue.end, cue.url.href));
 }
 
 /** Loads chapters in Apple's JSON format (RFC 8216bis, com.apple.hls.chapters). The last one lasts until `end` in seconds. */
 export async function loadChapters(url: string, end: () => number): Promise<Chapter[]> {
   const list: unknown = JSON.parse((await fetchText(url)) || '[]');
   if (!Array.isArray(list)) return [];
-  const chapters = list.slice(0, mostEntries).flatMap((one: unknown): Chapter[] => {
+  const chapters = list.slice(0, mostChapters).flatMap((one: unknown): Chapter[] => {
     const { 'start-time': start, duration, titles } = (one ?? {}) as Record<string, unknown>;
     if (typeof start !== 'number' || start < 0) return [];
     const title = titleOf(titles);

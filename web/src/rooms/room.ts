@@ -1,10 +1,9 @@
 import { capture, captureScreen } from './devices.js';
 import { Emitter } from './emitter.js';
 import { mutesToRepeat } from './mutes.js';
-import { Pictures } from './pictures.js';
 import { type LocalTrack, Publisher } from './publisher.js';
+import { RemoteTracks } from './remote-tracks.js';
 import { Signal } from './signal.js';
-import { Sound } from './sound.js';
 import { Subscriber } from './subscriber.js';
 import { Views } from './views.js';
 import { type Closed, RoomError, type RoomEvents, type RoomOptions, type RoomState } from './room-events.js';
@@ -32,15 +31,12 @@ import {
 export class Room extends Emitter<RoomEvents> {
   readonly #options: RoomOptions;
   readonly #signal: Signal;
-  readonly #sound: Sound;
   readonly #views: Views;
+  readonly #remote: RemoteTracks;
   readonly #participants = new Map<string, Participant>();
-  readonly #tracks = new Map<string, Track>();
-  readonly #media = new Map<string, MediaStreamTrack>();
   readonly #local = new Map<LocalSource, LocalTrack>();
   /** Ids of the tracks whose mute was sent again after a loss of the socket. */
   readonly #repeated = new Set<string>();
-  readonly #pictures: Pictures;
   #iceServers: RTCIceServer[] = [];
   #publisher: Publisher | undefined;
   #subscriber: Subscriber | undefined;
@@ -56,8 +52,7 @@ export class Room extends Emitter<RoomEvents> {
     super();
     this.#options = options;
     this.#views = new Views((tracks) => this.#signal.send({ type: 'view', tracks }));
-    this.#pictures = new Pictures(this.#views);
-    this.#sound = new Sound(() => this.emit('silenced', undefined));
+    this.#remote = new RemoteTracks(this.#views, options.playSound !== false, (name, detail) => this.emit(name, detail));
     this.#signal = new Signal(options.url, options.token, options.room, options.watch ?? false, {
       welcome: (message) => void this.#welcomed(message),
       message: (message) => void this.#hear(message),
@@ -76,7 +71,7 @@ export class Room extends Emitter<RoomEvents> {
   /** The announced participants by user id, including the local one. */
   get participants(): ReadonlyMap<string, Participant> { return this.#participants; }
   /** The tracks of other participants and of the room's stream, by id. */
-  get tracks(): ReadonlyMap<string, Track> { return this.#tracks; }
+  get tracks(): ReadonlyMap<string, Track> { return this.#remote.all; }
   /** The local tracks by source. */
   get local(): ReadonlyMap<LocalSource, LocalTrack> { return this.#local; }
   get session(): SessionState { return this.#session; }
@@ -185,12 +180,12 @@ export class Room extends Emitter<RoomEvents> {
 
   /** Shows a video track in the element. The server sends no larger picture than the element displays. */
   attach(trackId: string, element: HTMLVideoElement): void {
-    this.#pictures.attach(trackId, element, this.#media.get(trackId));
+    this.#remote.attach(trackId, element);
   }
 
   /** Stops showing a track in the element. */
   detach(element: HTMLVideoElement): void {
-    this.#pictures.detach(element);
+    this.#remote.detach(element);
   }
 
   /** Reports to the server that the element shows a video track, as attach() does, for a page that sets `srcObject` itself. */
@@ -205,12 +200,12 @@ export class Room extends Emitter<RoomEvents> {
 
   /** The media of a track, for uses other than attach(); undefined before the event `media`. */
   mediaOf(trackId: string): MediaStreamTrack | undefined {
-    return this.#media.get(trackId);
+    return this.#remote.mediaOf(trackId);
   }
 
   /** A participant's track with this source. */
   trackOf(userId: string, source: Source): Track | undefined {
-    return [...this.#tracks.values()].find((track) => track.userId === userId && track.source === source);
+    return [...this.tracks.values()].find((track) => track.userId === userId && track.source === source);
   }
 
   /** Sends up to 16 KiB to all participants, or to the user ids in `to`. Only participants who may publish can send data. */
@@ -226,17 +221,17 @@ export class Room extends Emitter<RoomEvents> {
 
   /** Plays the sound that the browser blocked. Call it in a click handler. */
   startSound(): Promise<void> {
-    return this.#sound.start();
+    return this.#remote.sound.start();
   }
 
   /** Plays or silences a track's sound. All other tracks are played. */
   setHeard(trackId: string, heard: boolean): void {
-    this.#sound.setHeard(trackId, heard);
+    this.#remote.sound.setHeard(trackId, heard);
   }
 
   /** Plays sound on this loudspeaker, if the browser can select one. */
   setSpeaker(deviceId: string): Promise<void> {
-    return this.#sound.use(deviceId);
+    return this.#remote.sound.use(deviceId);
   }
 
   /** The statistics of the two peer connections; undefined for a connection that doesn't exist yet. */
@@ -288,7 +283,7 @@ export class Room extends Emitter<RoomEvents> {
   #connectMedia(iceServers: RTCIceServer[]): void {
     this.#disconnectMedia();
     const send = this.#signal.send.bind(this.#signal);
-    this.#subscriber = new Subscriber(iceServers, { send, media: (id, media) => this.#receive(id, media) });
+    this.#subscriber = new Subscriber(iceServers, { send, media: (id, media) => this.#remote.receive(id, media) });
     this.#iceServers = iceServers;
     this.#openPublisher();
   }
@@ -320,7 +315,7 @@ export class Room extends Emitter<RoomEvents> {
     this.#publisher?.close();
     this.#subscriber?.close();
     this.#publisher = this.#subscriber = undefined;
-    for (const id of [...this.#media.keys()]) this.#receive(id, undefined);
+    this.#remote.dropMedia();
   }
 
   /**
@@ -363,13 +358,13 @@ export class Room extends Emitter<RoomEvents> {
         return this.#changed(message.participant);
       case 'left':
         this.#participants.delete(message.userId);
-        for (const track of [...this.#tracks.values()]) if (track.userId === message.userId) this.#untrack(track.id);
+        this.#remote.removeOf(message.userId);
 
         return this.emit('left', { userId: message.userId, reason: message.reason });
       case 'track':
         return this.#track(message.track);
       case 'untrack':
-        return this.#untrack(message.id);
+        return this.#remote.remove(message.id);
       case 'audience':
         this.#audience = message.count;
 
@@ -455,38 +450,13 @@ export class Room extends Emitter<RoomEvents> {
   }
 
   #replaceTracks(tracks: Track[]): void {
-    const kept = new Set(tracks.map((track) => track.id));
-    for (const id of [...this.#tracks.keys()]) if (!kept.has(id)) this.#untrack(id);
+    this.#remote.removeOthers(new Set(tracks.map(({ id }) => id)));
     for (const track of tracks) this.#track(track);
   }
 
+  /** track adds a track of another participant or of the room's stream. The server announces the local tracks too. */
   #track(track: Track): void {
-    if (track.userId === this.#self?.userId && !track.source.startsWith('stream-')) return;
-    const isNew = !this.#tracks.has(track.id);
-    this.#tracks.set(track.id, track);
-    if (track.kind === 'video') this.#views.add(track.id);
-    this.emit('track', track);
-    if (isNew && this.#media.has(track.id)) this.emit('media', track);
-  }
-
-  #untrack(id: string): void {
-    const track = this.#tracks.get(id);
-    if (!track) return;
-    this.#tracks.delete(id);
-    this.#views.remove(id);
-    this.#receive(id, undefined);
-    this.#pictures.detachAll(id);
-    this.emit('untrack', track);
-  }
-
-  #receive(id: string, media: MediaStreamTrack | undefined): void {
-    if (this.#media.get(id) === media) return;
-    if (media) this.#media.set(id, media);
-    else this.#media.delete(id);
-    if (this.#options.playSound !== false && (media ?? this.#tracks.get(id))?.kind === 'audio') this.#sound.play(id, media);
-    this.#pictures.changed(id, media);
-    const track = this.#tracks.get(id);
-    if (track && media) this.emit('media', track);
+    if (track.userId !== this.#self?.userId || track.source.startsWith('stream-')) this.#remote.add(track);
   }
 
   #enter(state: RoomState): void {
@@ -499,10 +469,8 @@ export class Room extends Emitter<RoomEvents> {
     if (this.#state === 'closed') return;
     this.#signal.close();
     this.#disconnectMedia();
-    this.#sound.close();
-    this.#views.close();
     for (const track of this.#local.values()) track.media?.stop();
-    this.#pictures.detachAll();
+    this.#remote.close();
     this.#enter('closed');
     this.emit('closed', { code: why.code, message: why.message });
   }

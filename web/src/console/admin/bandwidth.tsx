@@ -1,9 +1,9 @@
-import { Select, SimpleGrid, Stack } from '@mantine/core';
+import { SimpleGrid, Stack } from '@mantine/core';
 import { useMemo } from 'react';
 
 import { api } from '../lib/api.js';
 import { Chart } from '../lib/chart.js';
-import { bytes, number } from '../lib/format.js';
+import { bytes, percent } from '../lib/format.js';
 import { Empty, Figure, Heading, Section, Waiting } from '../lib/parts.js';
 import { DataList, useListState } from '../lib/table.js';
 import { useAdmin } from '../messages/admin.js';
@@ -11,22 +11,20 @@ import { useAdminImport } from '../messages/admin-import.js';
 import { useWord } from '../messages/admin-words.js';
 import { useCommon } from '../messages/common.js';
 import { CdnImportButton } from './cdn-import.js';
+import { DaysSelect } from './days-select.js';
 import { useMay } from './gate.js';
 
 const perGB = 1e9;
 
 export default function Bandwidth() {
   const t = useAdmin();
-  const more = useAdminImport();
   const may = useMay();
   const [state, change] = useListState();
   const days = state.days ?? '30';
   return (
     <Stack>
       <Heading title={t('bandwidth')}>
-        <Select size="xs" aria-label={more('period')} value={days} allowDeselect={false}
-          onChange={(next) => change({ days: next ?? '', page: '' })}
-          data={['7', '30', '90', '365'].map((n) => ({ value: n, label: more('lastDays', { n }) }))} />
+        <DaysSelect days={days} choose={(next) => change({ days: next, page: '' })} />
         {may('admin:write') && <CdnImportButton />}
       </Heading>
       <Traffic days={days} />
@@ -65,8 +63,8 @@ function Traffic({ days: range }: { days: string }) {
             { key: 'plan', title: common('plan'), value: ({ plan }) => plan, render: ({ plan }) => word(plan), wide: true },
             { key: 'egress', title: t('egress'), value: ({ egressBytes }) => egressBytes, render: ({ egressBytes }) => bytes(egressBytes) },
             { key: 'cdn', title: t('cdn'), value: ({ cdnBytes }) => cdnBytes, render: ({ cdnBytes }) => bytes(cdnBytes) },
-            { key: 'share', title: more('share'), value: ({ percent }) => percent, wide: true,
-              render: ({ percent }) => `${number(percent)} %` },
+            { key: 'share', title: more('share'), value: (row) => row.percent, wide: true,
+              render: (row) => percent(row.percent / 100) },
             { key: 'ingress', title: t('ingress'), value: (row) => row.ingressBytes, render: (row) => bytes(row.ingressBytes), wide: true },
           ]} />
       </Section>

@@ -11,6 +11,3 @@ export function BarSection({ title, of, full, empty }: { title: string; of: Bar[
     </Section>
   );
 }
-
-// part of all in percent, 0 if there is nothing.
-export const percentOf = (part: number, all: number) => (all === 0 ? 0 : (100 * part) / all);

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 
 import type { AdminBillingOverview } from '../../gen/api.js';
 import { api } from '../lib/api.js';
-import { money, number, time, unitsOf } from '../lib/format.js';
+import { money, number, percent, time, unitsOf } from '../lib/format.js';
 import { Empty, Figure, Section, Waiting } from '../lib/parts.js';
 import { DataList } from '../lib/table.js';
 import { useAdminReports } from '../messages/admin-reports.js';
@@ -66,7 +66,7 @@ function SubscriptionFigures({ of }: { of: AdminBillingOverview }) {
       <Figure label={t('recurring')} value={amounts(of.monthlyRecurring)} note={`${t('yearly')}: ${amounts(of.yearlyRecurring)}`} />
       <Figure label={t('trialsEnding')} value={number(of.trialsEndingSoon)} />
       <Figure label={t('canceling')} value={number(of.canceling)} />
-      <Figure label={t('churn')} value={`${number(of.churnPercent)} %`} note={t('churnNote')} />
+      <Figure label={t('churn')} value={percent(of.churnPercent / 100)} note={t('churnNote')} />
     </SimpleGrid>
   );
 }

@@ -2,13 +2,13 @@ import { SimpleGrid } from '@mantine/core';
 
 import type { CurrencyAmount } from '../../gen/api.js';
 import { api } from '../lib/api.js';
-import { number } from '../lib/format.js';
+import { number, percent } from '../lib/format.js';
 import { Empty, Figure, Waiting } from '../lib/parts.js';
 import { DataList } from '../lib/table.js';
 import { useAdminReports } from '../messages/admin-reports.js';
 import { useWord } from '../messages/admin-words.js';
 import { useCommon } from '../messages/common.js';
-import { BarSection, percentOf } from './bars.js';
+import { BarSection } from './bars.js';
 import { amounts } from './shown.js';
 
 const whole = (n: number) => number(Math.round(n));
@@ -42,11 +42,11 @@ export function PlanMix() {
         <Figure label={t('minutesWatched')} value={whole(watched)} />
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <BarSection title={t('tenantsBy')} empty={t('noTenants')} full={100} of={plans.map(({ plan, tenants, percent }) => (
-          { key: plan, label: word(plan), value: percent, text: `${number(tenants.total - tenants.cancelled)} · ${number(percent)} %` }
+        <BarSection title={t('tenantsBy')} empty={t('noTenants')} full={100} of={plans.map(({ plan, tenants, percent: share }) => (
+          { key: plan, label: word(plan), value: share, text: `${number(tenants.total - tenants.cancelled)} · ${percent(share / 100)}` }
         ))} />
         <BarSection title={t('watchedBy')} empty={t('noWatched')} full={watched} of={plans.map(({ plan, minutesWatched }) => (
-          { key: plan, label: word(plan), value: minutesWatched, text: `${whole(minutesWatched)} · ${whole(percentOf(minutesWatched, watched))} %` }
+          { key: plan, label: word(plan), value: minutesWatched, text: `${whole(minutesWatched)} · ${percent(watched && minutesWatched / watched)}` }
         ))} />
       </SimpleGrid>
       <DataList name="plan-mix" label={t('planMix')} rows={plans.map((row) => ({ ...row, id: row.plan }))} fetching={query.isFetching}
@@ -55,8 +55,8 @@ export function PlanMix() {
           { key: 'plan', title: common('plan'), value: ({ plan }) => plan, render: ({ plan }) => word(plan) },
           { key: 'tenants', title: t('tenantsTotal'), value: ({ tenants }) => tenants.total,
             render: ({ tenants }) => number(tenants.total) },
-          { key: 'share', title: t('share'), value: ({ percent }) => percent, wide: true,
-            render: ({ percent }) => `${number(percent)} %` },
+          { key: 'share', title: t('share'), value: (row) => row.percent, wide: true,
+            render: (row) => percent(row.percent / 100) },
           ...statuses.map(([field, status]) => ({
             key: field, title: word(status), value: ({ tenants }: (typeof plans)[number]) => tenants[field], wide: true,
           })),

@@ -3,14 +3,14 @@ import { Link } from '@tanstack/react-router';
 
 import type { MeterUsage, OperationsUsageRow, UsageMeter } from '../../gen/api.js';
 import { api } from '../lib/api.js';
-import { bytes, number, utcDate } from '../lib/format.js';
+import { amountText, percent, utcDate } from '../lib/format.js';
 import { Empty, Waiting } from '../lib/parts.js';
 import { DataList, type Column } from '../lib/table.js';
 import { useAdminReports } from '../messages/admin-reports.js';
 import { useWord } from '../messages/admin-words.js';
 import { useCommon } from '../messages/common.js';
 import { useStates } from '../messages/states.js';
-import { BarSection, percentOf } from './bars.js';
+import { BarSection } from './bars.js';
 import { Tag } from './shown.js';
 
 const meters: UsageMeter[] = [
@@ -21,7 +21,6 @@ const barCount = 10;
 
 type Row = OperationsUsageRow & { id: string };
 
-const amount = (meter: UsageMeter, n: number) => (meter.endsWith('_BYTES') ? bytes(n) : number(n));
 const usageOf = (row: OperationsUsageRow, meter: UsageMeter) => row.meters.find((usage) => usage.meter === meter);
 
 export function MeterSelect({ value, change }: { value: string; change: (meter: string) => void }) {
@@ -52,7 +51,7 @@ export function Usage({ meter }: { meter: string }) {
       {most.length > 0 && (
         <BarSection title={t('mostOf', { meter: states(barMeter) })} empty="" of={most.map(({ row, used }) => ({
           key: row.id, label: <Link className="link" to={`/tenants/${row.id}` as never}>{row.tenantName}</Link>,
-          value: used, text: amount(barMeter, used),
+          value: used, text: amountText(barMeter, used),
         }))} />
       )}
       <DataList<Row> name="usage" label={t('usage')} rows={rows} fetching={query.isFetching} link={({ id }) => `/tenants/${id}`}
@@ -71,7 +70,8 @@ export function Usage({ meter }: { meter: string }) {
   );
 }
 
-const reached = (usage: MeterUsage | undefined) => (usage?.included ? percentOf(usage.used, usage.included) : null);
+// The used share of the included amount; null if nothing or any amount is included.
+const reached = (usage: MeterUsage | undefined) => (usage?.included ? usage.used / usage.included : null);
 
 function Used({ of }: { of: MeterUsage | undefined }) {
   const t = useAdminReports();
@@ -79,8 +79,8 @@ function Used({ of }: { of: MeterUsage | undefined }) {
   const over = of.included !== null && of.used > of.included;
   return (
     <>
-      {amount(of.meter, of.used)}
-      {over && <Text size="xs" c="var(--mantine-color-error)">{t('ofIncluded', { n: amount(of.meter, of.included ?? 0) })}</Text>}
+      {amountText(of.meter, of.used)}
+      {over && <Text size="xs" c="var(--mantine-color-error)">{t('ofIncluded', { n: amountText(of.meter, of.included ?? 0) })}</Text>}
     </>
   );
 }
@@ -91,18 +91,18 @@ function useMeterColumns(meter: UsageMeter | undefined): Column<Row>[] | undefin
   if (!meter) return undefined;
   const of = (row: Row) => usageOf(row, meter);
   return [
-    { key: 'used', title: t('used'), value: (row) => of(row)?.used, render: (row) => amount(meter, of(row)?.used ?? 0) },
+    { key: 'used', title: t('used'), value: (row) => of(row)?.used, render: (row) => amountText(meter, of(row)?.used ?? 0) },
     { key: 'included', title: t('included'), value: (row) => of(row)?.included, wide: true, render: (row) => {
       const included = of(row)?.included;
-      return included == null ? t('noLimit') : amount(meter, included);
+      return included == null ? t('noLimit') : amountText(meter, included);
     } },
-    { key: 'reached', title: t('reached'), value: (row) => { const percent = reached(of(row)); return percent && Math.round(percent); },
+    { key: 'reached', title: t('reached'), value: (row) => { const share = reached(of(row)); return share && Math.round(100 * share); },
       wide: true, render: (row) => {
-        const percent = reached(of(row));
-        return percent === null ? '–' : (
+        const share = reached(of(row));
+        return share === null ? '–' : (
           <Group gap="xs" wrap="nowrap">
-            <Progress w={80} value={Math.min(100, percent)} aria-label={`${row.tenantName}: ${number(Math.round(percent))} %`} />
-            {number(Math.round(percent))} %
+            <Progress w={80} value={Math.min(100, 100 * share)} aria-label={`${row.tenantName}: ${percent(share)}`} />
+            {percent(share)}
           </Group>
         );
       } },

@@ -4,6 +4,7 @@ import { Heading } from '../lib/parts.js';
 import { useListState } from '../lib/table.js';
 import { useAdminFigures } from '../messages/admin-figures.js';
 import { useAdminReports } from '../messages/admin-reports.js';
+import { DaysSelect } from './days-select.js';
 import { Billing } from './report-billing.js';
 import { Growth, Streams } from './report-days.js';
 import { PlanMix } from './report-plans.js';
@@ -34,11 +35,7 @@ export default function Reports() {
       <Heading title={t('reports')}>
         <Select size="xs" aria-label={t('report')} value={shown.value} allowDeselect={false}
           data={reports.map(({ value, label }) => ({ value, label }))} onChange={(next) => change({ ...none, report: next ?? '' })} />
-        {shown.period && (
-          <Select size="xs" aria-label={t('period')} value={days} allowDeselect={false}
-            onChange={(next) => change({ ...none, days: next ?? '' })}
-            data={['7', '30', '90', '365'].map((n) => ({ value: n, label: t('lastDays', { n }) }))} />
-        )}
+        {shown.period && <DaysSelect days={days} choose={(next) => change({ ...none, days: next })} />}
         {shown.aside}
       </Heading>
       {shown.content}

@@ -39,7 +39,7 @@ export default function StreamPage() {
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Stack><LivePicture stream={stream} /><Details of={query.data} /></Stack>
-        <Keys id={id} />
+        <Stack><Keys id={id} /></Stack>
       </SimpleGrid>
       <Inspector id={id} />
       <Rows title={t('recordings')} head={[t('started'), common('status'), t('length')]} rows={recordings.map((row) => ({

@@ -1,14 +1,15 @@
-import { Select, SimpleGrid, Stack } from '@mantine/core';
+import { SimpleGrid, Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 
 import { api } from '../lib/api.js';
 import { Chart } from '../lib/chart.js';
-import { number, time } from '../lib/format.js';
+import { number, percent, time } from '../lib/format.js';
 import { Empty, Figure, Heading, Section, Waiting } from '../lib/parts.js';
 import { DataList, useListState } from '../lib/table.js';
 import { useAdminSystem } from '../messages/admin-system.js';
 import { useAdmin } from '../messages/admin.js';
+import { DaysSelect } from './days-select.js';
 import { Rows } from './shown.js';
 
 // How tenants' developers use the API.
@@ -30,14 +31,12 @@ export default function Usage() {
   return (
     <Stack>
       <Heading title={admin('devActivity')}>
-        <Select size="xs" aria-label={t('period')} value={days} allowDeselect={false}
-          onChange={(next) => change({ days: next ?? '', page: '' })}
-          data={['7', '30', '90', '365'].map((n) => ({ value: n, label: t('lastDays', { n }) }))} />
+        <DaysSelect days={days} choose={(next) => change({ days: next, page: '' })} />
       </Heading>
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
         <Figure label={t('calls')} value={number(of.apiCalls)} />
-        <Figure label={t('clientErrors')} value={`${number(of.clientErrorPercent)} %`}
-          note={`${t('serverErrors')}: ${number(of.serverErrorPercent)} %`} />
+        <Figure label={t('clientErrors')} value={percent(of.clientErrorPercent / 100)}
+          note={`${t('serverErrors')}: ${percent(of.serverErrorPercent / 100)}`} />
         <Figure label={t('activeTenants')} value={number(of.activeTenants)} />
         <Figure label={t('activeKeys')} value={number(of.activeKeys)}
           note={`${t('newKeys')}: ${number(of.newKeys)} · ${t('newWebhooks')}: ${number(of.newWebhooks)}`} />

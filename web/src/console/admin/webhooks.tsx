@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 
 import { api, client } from '../lib/api.js';
 import { AdminList } from '../lib/admin-list.js';
-import { number, time } from '../lib/format.js';
+import { number, percent, time } from '../lib/format.js';
 import { Figure, Heading, Waiting } from '../lib/parts.js';
 import { useAdminSystem } from '../messages/admin-system.js';
 import { useCommon } from '../messages/common.js';
@@ -45,7 +45,7 @@ function Summary() {
     <>
       {oldestDueAt && <Alert color="orange" variant="outline">{t('oldestDue', { time: time(oldestDueAt) })}</Alert>}
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
-        <Figure label={t('success')} value={successPercent === null ? '–' : `${number(successPercent)} %`} />
+        <Figure label={t('success')} value={successPercent === null ? '–' : percent(successPercent / 100)} />
         <Figure label={t('median')} value={ms(medianMs)} note={`${t('p95')} ${ms(p95Ms)}`} />
         <Figure label={t('deliveries')} value={number(deliveries.total)}
           note={t('failedOf', { failed: number(deliveries.failed), retrying: number(deliveries.retrying) })} />

@@ -32,6 +32,9 @@ export function Chart({ title, times, lines, utcDays = false }: { title: string;
       plot = new Plot({
         width, height: 200,
         legend: { live: false },
+        padding: [null, 32, null, null], // the last time is centred below the right edge
+        // From 0, or a change of less than a percent would fill the graph.
+        scales: { y: { range: { min: { pad: 0.1, soft: 0, mode: 1 }, max: { pad: 0.1, soft: 0, mode: 2 } } } },
         ...(utcDays && { tzDate: (at: number) => Plot.tzDate(new Date(at * 1000), 'Etc/UTC') }),
         axes: [
           { ...axis, values: (_, ticks) => ticks.map((tick) => tickTime(tick, (times.at(-1) ?? 0) - (times[0] ?? 0), utcDays)) },

@@ -1,3 +1,4 @@
+import type { UsageMeter } from '../../gen/api.js';
 import { currentLanguage } from './i18n.js';
 
 const locale = () => (currentLanguage() === 'de' ? 'de-DE' : 'en-GB');
@@ -56,12 +57,24 @@ export function money(cents: number | null | undefined, currency: string): strin
     .format(unitsOf(cents, currency));
 }
 
+const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+// The largest unit in which n bytes are at least 1, and its size in bytes.
+export function byteUnit(n: number): { unit: string; size: number } {
+  const power = n < 1 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log10(n) / 3));
+  return { unit: byteUnits[power]!, size: 1000 ** power };
+}
+
 export function bytes(n: number | null | undefined): string {
   if (n == null) return '–';
-  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-  const power = n < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(n) / 3));
-  return `${new Intl.NumberFormat(locale(), { maximumFractionDigits: 1 }).format(n / 1000 ** power)} ${units[power]}`;
+  const { unit, size } = byteUnit(n);
+  return `${new Intl.NumberFormat(locale(), { maximumFractionDigits: 1 }).format(n / size)} ${unit}`;
 }
+
+export const countsBytes = (meter: UsageMeter) => meter.endsWith('_BYTES');
+
+// An amount of a meter in the meter's unit.
+export const amountText = (meter: UsageMeter, n: number | null | undefined) => (countsBytes(meter) ? bytes(n) : number(n));
 
 export function duration(seconds: number | null | undefined): string {
   if (seconds == null) return '–';

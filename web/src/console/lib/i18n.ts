@@ -41,13 +41,14 @@ export function useLanguage(): Language {
 
 export type Values = Record<string, string | number>;
 
-// Texts of one area. German has the keys of English: the compiler refuses a missing one.
+// Texts of one area. German has the keys of English: the compiler refuses a missing one. Each language has a function of its own,
+// so a memo that depends on the function is made again in another language.
 export function catalogue<const T extends Record<string, string>>(en: T, de: Record<keyof T, string>) {
-  const text = (key: keyof T, values: Values = {}): string => (
-    (language === 'de' ? de : en)[key]!.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
+  const textsOf = (words: Record<keyof T, string>) => (key: keyof T, values: Values = {}): string => (
+    words[key]!.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
   );
+  const texts = { en: textsOf(en), de: textsOf(de) };
   return function useTexts() {
-    useLanguage();
-    return text;
+    return texts[useLanguage()];
   };
 }

@@ -7,7 +7,7 @@ export const adminFiguresEn = {
   noRevenue: 'No revenue is booked yet.', planShares: 'Tenants by plan', activity: 'Activity on the platform', area: 'Area',
   nowActive: 'Now', day: '24 hours', week: '7 days', month: '30 days', recent: 'Recent changes', allChanges: 'All changes',
   action: 'Action', actor: 'Actor', entity: 'Entity', at: 'Time', noChanges: 'Changes by tenants and admins appear here.',
-  reports: 'Reports', report: 'Report', period: 'Period', lastDays: 'Last {n} days', tenantGrowth: 'Tenant growth',
+  reports: 'Reports', report: 'Report', tenantGrowth: 'Tenant growth',
   streamActivity: 'Stream activity', topTenants: 'Top tenants', date: 'Day', cancelled: 'Cancelled',
   suspendedTenants: 'Suspended', broadcasts: 'Broadcasts', minutesLive: 'Minutes on air', minutesWatched: 'Minutes watched',
   peakViewers: 'Most viewers at once', peakStreams: 'Most streams at once', streams: 'Streams', rank: 'Rank', tenant: 'Tenant',

@@ -26,5 +26,5 @@ export const adminImportDe: Record<keyof typeof adminImportEn, string> = {
   notSent: 'Von den letzten {n} Zeilen wurde nichts importiert. Sie können die Datei berichtigen und ganz erneut senden: Keine Zeile '
     + 'zählt zweimal.',
   cdnADay: 'Von CDNs gesendet', serversADay: 'Von den Servern gesendet', share: 'Anteil', traffic: 'Gesendet je Tag, GB',
-  period: 'Zeitraum', lastDays: 'Letzte {n} Tage', noTraffic: 'In diesem Zeitraum wurde nichts empfangen oder gesendet.',
+  noTraffic: 'In diesem Zeitraum wurde nichts empfangen oder gesendet.',
 };

@@ -27,5 +27,5 @@ export const adminImportEn = {
   stopped: 'The import is stopped: {sent} of {total} rows were sent.',
   notSent: 'None of the last {n} rows was imported. You can correct the file and send all of it again: no row counts twice.',
   cdnADay: 'Sent by CDNs', serversADay: 'Sent by the servers', share: 'Share', traffic: 'Sent a day, GB',
-  period: 'Period', lastDays: 'Last {n} days', noTraffic: 'Nothing was received or sent in this period.',
+  noTraffic: 'Nothing was received or sent in this period.',
 };

@@ -20,6 +20,6 @@ export const adminSystemDe: Record<keyof typeof adminSystemEn, string> = {
   reasonLog: 'Grund für das Protokoll', effect: 'Gilt auf jedem Server innerhalb von 5 Sekunden.',
   calls: 'Aufrufe', clientErrors: 'Abgelehnt',
   serverErrors: 'Fehlgeschlagen', activeTenants: 'Aufrufende Mandanten', activeKeys: 'Benutzte Schlüssel', newKeys: 'Neue Schlüssel',
-  newWebhooks: 'Neue Adressen', period: 'Zeitraum', lastDays: 'Letzte {n} Tage', operations: 'Operationen', operation: 'Operation',
+  newWebhooks: 'Neue Adressen', operations: 'Operationen', operation: 'Operation',
   callers: 'Mandanten mit den meisten Aufrufen', keys: 'API-Schlüssel', lastCall: 'Letzter Aufruf', noCalls: 'Es gab keine Aufrufe.',
 };

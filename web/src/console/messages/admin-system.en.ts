@@ -16,7 +16,7 @@ export const adminSystemEn = {
   on: 'On', off: 'Off', none: 'None', resetDefault: 'Use the default', reasonLog: 'Reason for the audit log',
   effect: 'Takes effect on every server within 5 seconds.',
   calls: 'Calls', clientErrors: 'Refused', serverErrors: 'Failed', activeTenants: 'Tenants that called',
-  activeKeys: 'Keys in use', newKeys: 'New keys', newWebhooks: 'New endpoints', period: 'Period', lastDays: 'Last {n} days',
+  activeKeys: 'Keys in use', newKeys: 'New keys', newWebhooks: 'New endpoints',
   operations: 'Operations', operation: 'Operation', callers: 'Tenants with the most calls', keys: 'API keys', lastCall: 'Last call',
   noCalls: 'No call was made.',
 };

@@ -19,4 +19,5 @@ export const adminDe: Record<keyof typeof adminEn, string> = {
   dashboard: 'Übersicht', liveWall: 'Jetzt auf Sendung', streams: 'Streams', tickets: 'Anfragen', announcements: 'Ankündigungen',
   compliance: 'Compliance', reports: 'Berichte', webhooks: 'Webhooks', devActivity: 'API-Nutzung', apps: 'Eigene Apps',
   settings: 'Einstellungen', jobs: 'Aufgaben', health: 'Zustand', security: 'Meine Sicherheit', groupDevelopers: 'Entwickler',
+  period: 'Zeitraum', lastDays: 'Letzte {n} Tage',
 };

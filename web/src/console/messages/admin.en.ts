@@ -16,5 +16,5 @@ export const adminEn = {
   groupCustomers: 'Customers', groupMoney: 'Money', groupStreaming: 'Streaming', groupSystem: 'System',
   dashboard: 'Dashboard', liveWall: 'On air now', streams: 'Streams', tickets: 'Tickets', announcements: 'Announcements',
   compliance: 'Compliance', reports: 'Reports', webhooks: 'Webhooks', devActivity: 'API usage', apps: 'Own apps', settings: 'Settings',
-  jobs: 'Jobs', health: 'Health', security: 'My security', groupDevelopers: 'Developers',
+  jobs: 'Jobs', health: 'Health', security: 'My security', groupDevelopers: 'Developers', period: 'Period', lastDays: 'Last {n} days',
 };

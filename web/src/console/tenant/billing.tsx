@@ -1,11 +1,10 @@
 import { Button, Group, Progress, SimpleGrid, Stack, Table, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 
-import type { UsageMeter } from '../../gen/api.js';
 import { api, client, unwrap } from '../lib/api.js';
 import { useCursorList } from '../lib/cursor.js';
 import { CursorList } from '../lib/cursor-list.js';
-import { bytes, date, money, number, safeLink, unitsOf } from '../lib/format.js';
+import { amountText, date, money, safeLink, unitsOf } from '../lib/format.js';
 import { Empty, Figure, Heading, Section, Status, useChange } from '../lib/parts.js';
 import { ProblemNote } from '../lib/problem.js';
 import { useCommon } from '../messages/common.js';
@@ -51,8 +50,6 @@ export default function Billing() {
   );
 }
 
-const amount = (meter: UsageMeter, n: number | null | undefined) => (meter.endsWith('_BYTES') ? bytes(n) : number(n));
-
 function Usage() {
   const t = useConsole();
   const history = useUsage();
@@ -74,11 +71,11 @@ function Usage() {
               <Table.Tr key={meter}>
                 <Table.Td>{states(meter)}</Table.Td>
                 <Table.Td>
-                  <Group gap="xs">{amount(meter, used)}
+                  <Group gap="xs">{amountText(meter, used)}
                     {!!included && <Progress aria-label={states(meter)} w={80} value={Math.min(100, (100 * used) / included)} />}
                   </Group>
                 </Table.Td>
-                <Table.Td>{amount(meter, included)}</Table.Td>
+                <Table.Td>{amountText(meter, included)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

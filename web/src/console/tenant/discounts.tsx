@@ -6,7 +6,7 @@ import { centsText, exampleAmount, parseCents } from '../lib/amount.js';
 import { client, unwrap } from '../lib/api.js';
 import { useCursorList } from '../lib/cursor.js';
 import { CursorList } from '../lib/cursor-list.js';
-import { number, time } from '../lib/format.js';
+import { number, percent, time } from '../lib/format.js';
 import { MomentInput } from '../lib/moment.js';
 import { Empty, FormModal, Heading, Status, useChange } from '../lib/parts.js';
 import { fieldErrors } from '../lib/problem.js';
@@ -23,7 +23,7 @@ function stateOf({ active, startsAt, endsAt, maxRedemptions, redemptions }: Disc
 
 // The amount has no currency: it is taken off in the smallest unit of the cart's. It is shown as in a currency with cents.
 const shownAs = 'usd';
-const offOf = ({ percentOff, amountOffCents }: Discount) => (percentOff !== null ? `${number(percentOff)} %` : centsText(amountOffCents, shownAs));
+const offOf = ({ percentOff, amountOffCents }: Discount) => (percentOff !== null ? percent(percentOff / 100) : centsText(amountOffCents, shownAs));
 
 export default function Discounts() {
   const t = useSelling();

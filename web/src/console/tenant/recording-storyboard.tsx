@@ -2,11 +2,14 @@ import { Alert, Button, Group, Stack, Text, UnstyledButton } from '@mantine/core
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useRef, useState, type KeyboardEvent } from 'react';
 
+import { readStoryboard } from '../../player/storyboard.js';
 import { clockText } from '../lib/clock.js';
 import { Section, Waiting } from '../lib/parts.js';
-import { readStoryboard, type Scene } from '../lib/storyboard.js';
 import { useCommon } from '../messages/common.js';
 import { useRecordings } from '../messages/recordings.js';
+
+// A picture of the recording: a part of a sheet, from a time on. Times are in seconds, parts in pixels.
+interface Scene { at: number; sheet: string; x: number; y: number; width: number; height: number }
 
 interface Props {
   url: string | null;
@@ -34,7 +37,11 @@ async function load(url: string, signal: AbortSignal): Promise<Scene[]> {
   if (!answer.ok) throw new TypeError(`status ${answer.status}`);
   const text = await answer.text();
   if (text.length > mostText) throw new TypeError('the storyboard is too large');
-  return readStoryboard(text, answer.url);
+  return readStoryboard(text, answer.url).flatMap(({ start, url: picture }) => {
+    const [, x, y, width, height] = /^#xywh=(\d+),(\d+),(\d+),(\d+)/.exec(picture.hash) ?? [];
+    if (!width || !/^https?:$/.test(picture.protocol)) return [];
+    return [{ at: start, sheet: picture.href.split('#')[0]!, x: Number(x), y: Number(y), width: Number(width), height: Number(height) }];
+  });
 }
 
 function Loaded({ url, seek, mark }: { url: string } & Pick<Props, 'seek' | 'mark'>) {

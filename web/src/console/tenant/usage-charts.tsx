@@ -1,30 +1,20 @@
 import { SimpleGrid } from '@mantine/core';
 import { useMemo } from 'react';
 
-import type { UsageHistory, UsageMeter } from '../../gen/api.js';
+import type { UsageHistory } from '../../gen/api.js';
 import { Chart, type Line } from '../lib/chart.js';
-import { useLanguage } from '../lib/i18n.js';
+import { byteUnit, countsBytes } from '../lib/format.js';
 import { Section } from '../lib/parts.js';
 import { useStates } from '../messages/states.js';
 import { useUsage } from '../messages/usage.js';
 
 const hourMs = 3_600_000;
 const colours: Line['colour'][] = ['brand', 'teal', 'orange'];
-const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-
-// The unit in which the largest amount of bytes is at least 1.
-function unitOf(meter: UsageMeter, amounts: number[]): { unit: string; size: number } | null {
-  if (!meter.endsWith('_BYTES')) return null;
-  const most = Math.max(1, ...amounts);
-  const power = Math.min(units.length - 1, Math.floor(Math.log10(most) / 3));
-  return { unit: units[power] ?? 'B', size: 1000 ** power };
-}
 
 // A graph of each meter with usage. An hour or day that the server leaves out has none.
 export function UsageCharts({ history }: { history: UsageHistory }) {
   const t = useUsage();
   const states = useStates();
-  const language = useLanguage();
   const { by, from, to, rows, totals } = history;
   const charts = useMemo(() => {
     const step = by === 'hour' ? hourMs : 24 * hourMs;
@@ -33,13 +23,13 @@ export function UsageCharts({ history }: { history: UsageHistory }) {
     const times = starts.map((at) => at / 1000);
     return totals.map(({ meter }, index) => {
       const amounts = new Map(rows.filter((row) => row.meter === meter).map((row) => [Date.parse(row.startsAt), row.amount]));
-      const scale = unitOf(meter, [...amounts.values()]);
+      const scale = countsBytes(meter) ? byteUnit(Math.max(1, ...amounts.values())) : null;
       const title = scale ? t('unit', { meter: states(meter), unit: scale.unit }) : states(meter);
       const values = starts.map((at) => (amounts.get(at) ?? 0) / (scale?.size ?? 1));
       const lines: Line[] = [{ label: title, values, colour: colours[index % colours.length] ?? 'brand' }];
       return { meter, title, times, lines };
     });
-  }, [by, from, to, rows, totals, t, states, language]); // t and states are constant, their texts are not
+  }, [by, from, to, rows, totals, t, states]);
   return (
     <SimpleGrid cols={{ base: 1, md: Math.min(2, charts.length) }}>
       {charts.map(({ meter, title, times, lines }) => (

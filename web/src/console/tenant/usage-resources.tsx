@@ -1,39 +1,16 @@
 import { SimpleGrid } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, type ReactNode } from 'react';
 
 import type { UsageHistory } from '../../gen/api.js';
-import { client, unwrap } from '../lib/api.js';
 import { Bars } from '../lib/bars.js';
-import { useLanguage } from '../lib/i18n.js';
+import { amountText } from '../lib/format.js';
 import { Empty, Section } from '../lib/parts.js';
 import { DataList } from '../lib/table.js';
-import { useRooms } from '../messages/rooms.js';
 import { useStates } from '../messages/states.js';
 import { useUsage } from '../messages/usage.js';
-import { useMay } from './identity.js';
-import { amountRows, amountText, useAmountColumns, type AmountRow } from './usage-rows.js';
-
-const named = 200;
-
-// The names of the newest streams and sessions by id.
-function useResourceNames(): Map<string, string> {
-  const may = useMay();
-  const rooms = useRooms();
-  const language = useLanguage();
-  const query = { params: { query: { limit: named } } };
-  const streams = useQuery({
-    queryKey: ['streams', 'names'], enabled: may('streams:read'), queryFn: () => unwrap(client.GET('/v1/me/streams', query)),
-  });
-  const sessions = useQuery({
-    queryKey: ['sessions', 'names'], enabled: may('sessions:read'), queryFn: () => unwrap(client.GET('/v1/me/sessions', query)),
-  });
-  return useMemo(() => new Map([
-    ...(streams.data ?? []).map(({ id, name }) => [id, name] as const),
-    ...(sessions.data ?? []).map(({ id, name, type }) => [id, name || rooms(type)] as const),
-  ]), [streams.data, sessions.data, rooms, language]); // rooms is constant, its texts are not
-}
+import { useNewestNames } from './names.js';
+import { amountRows, useAmountColumns, type AmountRow } from './usage-rows.js';
 
 const kinds = [
   { prefix: 'str_', text: 'stream', page: '/streams/$id' }, { prefix: 'sess_', text: 'session', page: '/sessions/$id' },
@@ -53,7 +30,7 @@ const mostBars = 5;
 export function ResourceUsage({ history }: { history: UsageHistory }) {
   const t = useUsage();
   const states = useStates();
-  const names = useResourceNames();
+  const names = useNewestNames();
   const columns = useAmountColumns(history);
   const rows = useMemo(() => amountRows(history.rows, ({ resourceId }) => resourceId ?? ''), [history.rows]);
   const leading = history.totals.map(({ meter }) => ({

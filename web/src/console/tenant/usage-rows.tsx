@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 
 import type { UsageHistory, UsageHistoryRow, UsageMeter } from '../../gen/api.js';
-import { bytes, number, time, utcDate } from '../lib/format.js';
+import { amountText, time, utcDate } from '../lib/format.js';
 import { Empty, Section } from '../lib/parts.js';
 import { DataList, type Column } from '../lib/table.js';
 import { useStates } from '../messages/states.js';
@@ -9,8 +9,6 @@ import { useUsage } from '../messages/usage.js';
 
 // The amounts of all meters in one hour or day, or of one resource. The id is its time or the resource's.
 export interface AmountRow { id: string; amounts: Partial<Record<UsageMeter, number>> }
-
-export const amountText = (meter: UsageMeter, amount: number | undefined) => (meter.endsWith('_BYTES') ? bytes(amount) : number(amount));
 
 export function amountRows(rows: UsageHistoryRow[], idOf: (row: UsageHistoryRow) => string): AmountRow[] {
   const found = new Map<string, AmountRow>();

@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import type { UsageHistory } from '../../gen/api.js';
 import { client, unwrap } from '../lib/api.js';
 import { saveFile } from '../lib/csv.js';
-import { bytes, number, time, utcDate } from '../lib/format.js';
+import { amountText, time, utcDate } from '../lib/format.js';
 import { Empty, Figure, Heading, Section, useChange } from '../lib/parts.js';
 import { ProblemNote } from '../lib/problem.js';
 import { useListState } from '../lib/table.js';
@@ -106,7 +106,7 @@ function History({ history }: { history: UsageHistory }) {
       <Section title={t('totals')} aside={<Text size="sm" c="dimmed">{t('fromTo', span)}</Text>}>
         <SimpleGrid cols={{ base: 2, sm: 3, md: 4 }} spacing="xs">
           {totals.map(({ meter, amount }) => (
-            <Figure key={meter} label={states(meter)} value={meter.endsWith('_BYTES') ? bytes(amount) : number(amount)}
+            <Figure key={meter} label={states(meter)} value={amountText(meter, amount)}
               note={meter === 'STORAGE_BYTES' ? t('storageNote') : undefined} />
           ))}
         </SimpleGrid>
