@@ -31,6 +31,7 @@ func TestEachTableHasItsRows(t *testing.T) {
 	for table, want := range map[string]int{
 		"tenants": 5, "streams": 40, "stream_keys": 40, "webhook_deliveries": 30, "events": 30, "audit_entries": 50, "orders": 20, "order_items": 20,
 		"products": 20, "users": 20, "channels": 30, "sessions": 20, "participants": 20, "bids": 20, "channel_messages": 20, "usage_intervals": 20,
+		"recordings": 20, "subscriptions": 20, "invoices": 20, "tickets": 20, "ticket_messages": 20, "compliance_records": 5,
 	} {
 		var n int
 		require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
@@ -40,6 +41,8 @@ func TestEachTableHasItsRows(t *testing.T) {
 		"orders": "streams AS other ON other.id = stream_id", "webhook_deliveries": "webhook_endpoints AS other ON other.id = endpoint_id",
 		"auctions": "products AS other ON other.id = product_id", "channel_messages": "channels AS other ON other.id = channel_id",
 		"stream_keys": "streams AS other ON other.id = stream_id", "participants": "sessions AS other ON other.id = room_id",
+		"recordings": "streams AS other ON other.id = stream_id", "invoices": "subscriptions AS other ON other.id = subscription_id",
+		"tickets": "users AS other ON other.id = requester_id", "ticket_messages": "tickets AS other ON other.id = ticket_id",
 	} {
 		var foreign int
 		require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM "+table+" AS own LEFT JOIN "+reference+

@@ -39,6 +39,12 @@ INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
 SELECT {tenant}, {id:str:same}, CASE i % 10 WHEN 0 THEN 'srs' ELSE 'node' END, date_trunc('hour', {at}, 'UTC'),
     array_fill((i % 50)::integer, ARRAY[60]) FROM {i}
 
+-- table: recordings; prefix: rec; rows: rows
+INSERT INTO recordings (id, tenant_id, stream_id, source, status, broadcast_at, started_at, ended_at, duration_ms, size_bytes, node, wanted_at,
+    deleted_at, deleted_reason, files_deleted_at, created_at, updated_at)
+SELECT {id:rec}, {tenant}, {id:str:same}, 'external', CASE WHEN i % 10 < 2 THEN 'DELETED' ELSE 'READY' END, {at}, {at}, {at}, 60000, 20000000, '', {at},
+    CASE WHEN i % 10 < 2 THEN {at} END, CASE WHEN i % 10 < 2 THEN 'seed' END, CASE WHEN i % 10 < 2 THEN {at} END, {at}, {at} FROM {i}
+
 -- table: sessions; prefix: sess; rows: rows
 INSERT INTO sessions (id, tenant_id, type, name, host_id, capacity, layout, state, started_at, ended_at, created_at, updated_at)
 SELECT {id:sess}, {tenant}, (ARRAY['conference', 'webinar', 'livestream'])[1 + i % 3], 'Talk ' || i, 'ada', 50, 'grid',
@@ -140,3 +146,29 @@ FROM {i}
 -- table: idempotency_keys; prefix: -; rows: rows
 INSERT INTO idempotency_keys (tenant_id, key, fingerprint, run_id, created_at, lease_until, status, content_type, body)
 SELECT {tenant}, 'key-{set}-' || i, sha256(''), 'run', {at}, {at}, 201, 'application/json', '' FROM {i}
+
+-- table: subscriptions; prefix: sub; rows: rows
+INSERT INTO subscriptions (id, tenant_id, plan, status, billing_interval, price_cents, currency, collection, period_start, period_end,
+    cancel_at_period_end, canceled_at, created_at, updated_at)
+SELECT {id:sub}, {tenant}, (ARRAY['STARTER', 'PRO'])[1 + i / 2 % 2], 'CANCELED', 'MONTH', 4900, 'USD', 'CHARGE', {at}, {at}, false, {at}, {at}, {at} FROM {i}
+
+-- table: invoices; prefix: inv; rows: rows
+INSERT INTO invoices (id, tenant_id, processor_invoice_id, subscription_id, number, status, currency, subtotal_cents, tax_cents, total_cents,
+    paid_cents, due_cents, refunded_cents, failed_attempts, period_start, period_end, paid_at, lines, created_at, updated_at)
+SELECT {id:inv}, {tenant}, 'in_{set}' || i, {id:sub:same}, '{set}-' || i, CASE WHEN i <= 20 THEN 'VOID' ELSE 'PAID' END, 'USD', 4900, 0, 4900,
+    CASE WHEN i <= 20 THEN 0 ELSE 4900 END, 0, 0, 0, {at}, {at}, CASE WHEN i > 20 THEN {at} END, '[]', {at}, {at} FROM {i}
+
+-- table: tickets; prefix: tick; rows: rows
+INSERT INTO tickets (id, tenant_id, subject, status, priority, requester_id, requester_name, requester_email, message_count, public_count,
+    last_message_at, closed_at, created_at, updated_at)
+SELECT {id:tick}, {tenant}, 'Question ' || i, CASE WHEN i <= {live} THEN 'OPEN' ELSE 'CLOSED' END, (ARRAY['LOW', 'NORMAL', 'HIGH', 'URGENT'])[1 + i / 2 % 4],
+    {id:user:same}, 'User', 'user@{set}.example', 1, 1, {at}, CASE WHEN i > {live} THEN {at} END, {at}, {at} FROM {i}
+
+-- table: ticket_messages; prefix: tmsg; rows: rows
+INSERT INTO ticket_messages (id, tenant_id, ticket_id, author_type, author_name, body, internal, created_at)
+SELECT {id:tmsg}, {tenant}, {id:tick}, 'TENANT', 'User', 'Question ' || i, false, {at} FROM {i}
+
+-- table: compliance_records; prefix: -; rows: tenants
+INSERT INTO compliance_records (tenant_id, verification, risk_level, legal_hold, reviewed_at, reviewed_by)
+SELECT {id:ten}, (ARRAY['VERIFIED', 'PENDING'])[1 + i % 2], (ARRAY['LOW', 'MEDIUM', 'HIGH'])[1 + i % 3], false, {at}, 'adm_seed'
+FROM {i} WHERE EXISTS (SELECT FROM tenants WHERE id = {id:ten})
