@@ -562,8 +562,8 @@ type ClientInterface interface {
 	//
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 	// claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
-	// the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
-	// suspended. 403 `tenant_suspended` for a suspended app.
+	// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
+	// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
 	//
 	// Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
 	ImpersonateFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1050,13 +1050,14 @@ type ClientInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+	// the token's `jti` as `impersonationId`.
 	//
 	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
@@ -1070,13 +1071,14 @@ type ClientInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+	// the token's `jti` as `impersonationId`.
 	//
 	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
@@ -1391,8 +1393,9 @@ type ClientInterface interface {
 	// EndImpersonation End an impersonation
 	//
 	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-	// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
-	// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
+	// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
+	// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+	// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
 	EndImpersonation(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -6144,8 +6147,8 @@ func (c *Client) GetFirstPartyApp(ctx context.Context, id ID, reqEditors ...Requ
 //
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 // claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
-// the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
-// suspended. 403 `tenant_suspended` for a suspended app.
+// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
+// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
 //
 // Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
 func (c *Client) ImpersonateFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7162,13 +7165,14 @@ func (c *Client) GetTenantDetail(ctx context.Context, id ID, reqEditors ...Reque
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 // tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 // role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-// change made with it, with the user as the actor and the admin as `impersonatorId`.
+// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+// the token's `jti` as `impersonationId`.
 //
 // The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 // `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
@@ -7192,13 +7196,14 @@ func (c *Client) ImpersonateTenantWithBody(ctx context.Context, id ID, contentTy
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 // tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 // role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-// change made with it, with the user as the actor and the admin as `impersonatorId`.
+// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+// the token's `jti` as `impersonationId`.
 //
 // The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 // `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
@@ -7823,8 +7828,9 @@ func (c *Client) ForgotPassword(ctx context.Context, body ForgotPasswordJSONRequ
 // EndImpersonation End an impersonation
 //
 // Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
-// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
+// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
+// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
 func (c *Client) EndImpersonation(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -30843,8 +30849,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 	// claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
-	// the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
-	// suspended. 403 `tenant_suspended` for a suspended app.
+	// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
+	// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -31401,13 +31407,14 @@ type ClientWithResponsesInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+	// the token's `jti` as `impersonationId`.
 	//
 	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
@@ -31421,13 +31428,14 @@ type ClientWithResponsesInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+	// the token's `jti` as `impersonationId`.
 	//
 	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
@@ -31772,8 +31780,9 @@ type ClientWithResponsesInterface interface {
 	// EndImpersonationWithResponse End an impersonation
 	//
 	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-	// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
-	// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
+	// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
+	// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+	// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -52930,8 +52939,8 @@ func (c *ClientWithResponses) GetFirstPartyAppWithResponse(ctx context.Context, 
 //
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 // claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
-// the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
-// suspended. 403 `tenant_suspended` for a suspended app.
+// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
+// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -53806,13 +53815,14 @@ func (c *ClientWithResponses) GetTenantDetailWithResponse(ctx context.Context, i
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 // tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 // role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-// change made with it, with the user as the actor and the admin as `impersonatorId`.
+// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+// the token's `jti` as `impersonationId`.
 //
 // The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 // `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
@@ -53832,13 +53842,14 @@ func (c *ClientWithResponses) ImpersonateTenantWithBodyWithResponse(ctx context.
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 // tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 // role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-// change made with it, with the user as the actor and the admin as `impersonatorId`.
+// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+// the token's `jti` as `impersonationId`.
 //
 // The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 // `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
@@ -54369,8 +54380,9 @@ func (c *ClientWithResponses) ForgotPasswordWithResponse(ctx context.Context, bo
 // EndImpersonationWithResponse End an impersonation
 //
 // Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
-// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
+// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
+// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -689,8 +689,8 @@ export interface paths {
          * Impersonate an app
          * @description Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
          *     claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
-         *     the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
-         *     suspended. 403 `tenant_suspended` for a suspended app.
+         *     the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
+         *     `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
          */
         post: operations["impersonateFirstPartyApp"];
         delete?: never;
@@ -1638,13 +1638,14 @@ export interface paths {
          * @description Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
          *     tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
          *     role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-         *     change made with it, with the user as the actor and the admin as `impersonatorId`.
+         *     change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+         *     the token's `jti` as `impersonationId`.
          *
          *     The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
          *     which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
          *     announcements; move money or change the tenant's plan:
          *     403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-         *     from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+         *     from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
          *     `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
          *     409 `conflict` if the user isn't ACTIVE.
          */
@@ -2197,8 +2198,9 @@ export interface paths {
         /**
          * End an impersonation
          * @description Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-         *     `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
-         *     `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
+         *     `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
+         *     6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+         *     admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
          */
         post: operations["endImpersonation"];
         delete?: never;
@@ -8240,6 +8242,8 @@ export interface components {
             entityId: string;
             /** @example aud_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
+            /** @description The impersonation that the action began, belongs to or ended: the `jti` of its token. Null without impersonation, and in older entries. */
+            impersonationId: string | null;
             /** @description The admin who impersonated the actor; null without impersonation. */
             impersonatorId: string | null;
             /**
