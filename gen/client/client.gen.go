@@ -4580,8 +4580,9 @@ type ClientInterface interface {
 	// CreateTicketAttachmentWithBody Upload a file for a ticket
 	//
 	// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
-	// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
-	// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+	// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400
+	// `invalid_input` for an empty file. 429 `rate_limited` beyond 200 files or 200 MiB of a tenant in 24 hours, and while the server
+	// receives 8 files at the same time, or 2 of the tenant (1 while it also receives files of others). 409 `conflict` once a tenant's
 	// files have 2 GiB together. 503 `disk_full` if the storage has no space left.
 	//
 	// Takes any type of body and a specified content type.
@@ -13695,8 +13696,9 @@ func (c *Client) UpdateTenant(ctx context.Context, body UpdateTenantJSONRequestB
 // CreateTicketAttachmentWithBody Upload a file for a ticket
 //
 // Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
-// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
-// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400
+// `invalid_input` for an empty file. 429 `rate_limited` beyond 200 files or 200 MiB of a tenant in 24 hours, and while the server
+// receives 8 files at the same time, or 2 of the tenant (1 while it also receives files of others). 409 `conflict` once a tenant's
 // files have 2 GiB together. 503 `disk_full` if the storage has no space left.
 //
 // Takes any type of body and a specified content type.
@@ -35153,8 +35155,9 @@ type ClientWithResponsesInterface interface {
 	// CreateTicketAttachmentWithBodyWithResponse Upload a file for a ticket
 	//
 	// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
-	// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
-	// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+	// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400
+	// `invalid_input` for an empty file. 429 `rate_limited` beyond 200 files or 200 MiB of a tenant in 24 hours, and while the server
+	// receives 8 files at the same time, or 2 of the tenant (1 while it also receives files of others). 409 `conflict` once a tenant's
 	// files have 2 GiB together. 503 `disk_full` if the storage has no space left.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -59361,8 +59364,9 @@ func (c *ClientWithResponses) UpdateTenantWithResponse(ctx context.Context, body
 // CreateTicketAttachmentWithBodyWithResponse Upload a file for a ticket
 //
 // Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
-// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
-// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400
+// `invalid_input` for an empty file. 429 `rate_limited` beyond 200 files or 200 MiB of a tenant in 24 hours, and while the server
+// receives 8 files at the same time, or 2 of the tenant (1 while it also receives files of others). 409 `conflict` once a tenant's
 // files have 2 GiB together. 503 `disk_full` if the storage has no space left.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).

@@ -6220,8 +6220,9 @@ export interface paths {
         /**
          * Upload a file for a ticket
          * @description Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
-         *     deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
-         *     200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+         *     deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400
+         *     `invalid_input` for an empty file. 429 `rate_limited` beyond 200 files or 200 MiB of a tenant in 24 hours, and while the server
+         *     receives 8 files at the same time, or 2 of the tenant (1 while it also receives files of others). 409 `conflict` once a tenant's
          *     files have 2 GiB together. 503 `disk_full` if the storage has no space left.
          */
         post: operations["createTicketAttachment"];
@@ -17733,6 +17734,8 @@ export interface components {
         TicketPriority: "LOW" | "NORMAL" | "HIGH" | "URGENT";
         /** @description The support's answer to a ticket. */
         TicketRepliedData: {
+            /** @description The answer's files, to be downloaded with `getTicketAttachment`; absent if there are none. */
+            attachments?: components["schemas"]["TicketAttachment"][];
             /**
              * @description The answer's text, without formatting.
              * @example The key was rotated yesterday. The new one is in the stream's settings.
