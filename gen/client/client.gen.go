@@ -211,7 +211,8 @@ type ClientInterface interface {
 	// `invalid_credentials`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -233,7 +234,8 @@ type ClientInterface interface {
 	// `invalid_credentials`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -1406,7 +1408,8 @@ type ClientInterface interface {
 	// suspended tenant get 403 `tenant_suspended`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -1427,7 +1430,8 @@ type ClientInterface interface {
 	// suspended tenant get 403 `tenant_suspended`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -5457,7 +5461,8 @@ func (c *Client) LogoutAdminConsole(ctx context.Context, params *LogoutAdminCons
 // `invalid_credentials`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -5489,7 +5494,8 @@ func (c *Client) LoginAdminWithBody(ctx context.Context, contentType string, bod
 // `invalid_credentials`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -7852,7 +7858,8 @@ func (c *Client) EndImpersonation(ctx context.Context, reqEditors ...RequestEdit
 // suspended tenant get 403 `tenant_suspended`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -7883,7 +7890,8 @@ func (c *Client) LoginWithBody(ctx context.Context, contentType string, body io.
 // suspended tenant get 403 `tenant_suspended`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -30464,7 +30472,8 @@ type ClientWithResponsesInterface interface {
 	// `invalid_credentials`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -30486,7 +30495,8 @@ type ClientWithResponsesInterface interface {
 	// `invalid_credentials`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -31797,7 +31807,8 @@ type ClientWithResponsesInterface interface {
 	// suspended tenant get 403 `tenant_suspended`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -31818,7 +31829,8 @@ type ClientWithResponsesInterface interface {
 	// suspended tenant get 403 `tenant_suspended`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -52351,7 +52363,8 @@ func (c *ClientWithResponses) LogoutAdminConsoleWithResponse(ctx context.Context
 // `invalid_credentials`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -52379,7 +52392,8 @@ func (c *ClientWithResponses) LoginAdminWithBodyWithResponse(ctx context.Context
 // `invalid_credentials`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -54404,7 +54418,8 @@ func (c *ClientWithResponses) EndImpersonationWithResponse(ctx context.Context, 
 // suspended tenant get 403 `tenant_suspended`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -54431,7 +54446,8 @@ func (c *ClientWithResponses) LoginWithBodyWithResponse(ctx context.Context, con
 // suspended tenant get 403 `tenant_suspended`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //

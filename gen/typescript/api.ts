@@ -188,7 +188,8 @@ export interface paths {
          *     `invalid_credentials`.
          *
          *     With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-         *     code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+         *     code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+         *     and the holder gets a mail.
          *
          *     Each of these is a 429 `rate_limited`, with `Retry-After`:
          *
@@ -2224,7 +2225,8 @@ export interface paths {
          *     suspended tenant get 403 `tenant_suspended`.
          *
          *     With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-         *     code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+         *     code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+         *     and the holder gets a mail.
          *
          *     Each of these is a 429 `rate_limited`, with `Retry-After`:
          *
