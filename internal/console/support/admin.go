@@ -112,7 +112,8 @@ func (s *Service) UpdateAdminTicket(ctx context.Context, c platform.Caller, tick
 		if err != nil || after.Status != Resolved || before.Status == Resolved {
 			return after, err
 		}
-		return after, s.mailRequesterTx(ctx, tx, m, after, "the support marked your ticket as resolved. A message of yours opens it again.", posted{})
+		const resolved = "the support marked your ticket as resolved. A message of yours opens it again."
+		return after, s.mailRequesterTx(ctx, tx, m, after, resolved, posted{})
 	})
 }
 

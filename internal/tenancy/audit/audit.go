@@ -64,7 +64,8 @@ func WriteTx(ctx context.Context, q *db.Queries, now time.Time, e Entry) error {
 	err = q.CreateAuditEntry(ctx, db.CreateAuditEntryParams{
 		ID: id.New(id.Audit), At: now,
 		ActorType: e.Actor.Type, ActorID: e.Actor.ID, ImpersonatorID: optional(e.Actor.ImpersonatorID),
-		ImpersonationID: optional(e.Actor.ImpersonationID), TenantID: optional(e.TenantID), Action: e.Action, Entity: e.Entity, EntityID: e.EntityID,
+		ImpersonationID: optional(e.Actor.ImpersonationID), TenantID: optional(e.TenantID),
+		Action: e.Action, Entity: e.Entity, EntityID: e.EntityID,
 		Reason: optional(e.Reason), IP: optional(e.Actor.IP), RequestID: optional(e.Actor.RequestID),
 		Before: before, After: after,
 	})
