@@ -44,7 +44,7 @@ func toAuditEntries(rows []db.AuditEntry) ([]api.AuditEntry, error) {
 	for i, e := range rows {
 		list[i] = api.AuditEntry{
 			ID: e.ID, At: timestamp.From(e.At), ActorType: api.AuditActorType(e.ActorType), ActorID: e.ActorID,
-			ImpersonatorID: orNull(e.ImpersonatorID), TenantID: orNull(e.TenantID), Action: e.Action,
+			ImpersonatorID: orNull(e.ImpersonatorID), ImpersonationID: orNull(e.ImpersonationID), TenantID: orNull(e.TenantID), Action: e.Action,
 			Entity: e.Entity, EntityID: e.EntityID, Reason: orNull(e.Reason), IP: orNull(e.IP), RequestID: orNull(e.RequestID),
 		}
 		var err error

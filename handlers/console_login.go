@@ -43,8 +43,12 @@ func (s *Server) LogoutConsole(ctx context.Context, r api.LogoutConsoleRequestOb
 
 // EndImpersonation ends the impersonation of the caller's token.
 func (s *Server) EndImpersonation(ctx context.Context, _ api.EndImpersonationRequestObject) (api.EndImpersonationResponseObject, error) {
-	if err := s.areas.Accounts.EndImpersonation(ctx, request.Caller(ctx)); err != nil {
+	caller := request.Caller(ctx)
+	if err := s.areas.Accounts.EndImpersonation(ctx, caller); err != nil {
 		return nil, err
+	}
+	if s.realtime != nil {
+		s.realtime.HolderChanged(caller.TenantID, caller.Holder())
 	}
 	return api.EndImpersonation201JSONResponse{Ended: true}, nil
 }

@@ -19,6 +19,11 @@ func (c credentials) Tenant(ctx context.Context, token string) (tenancy.Caller, 
 	return c.areas.Accounts.Authenticate(ctx, token)
 }
 
+// TenantToEnd implements pipeline.Credentials.
+func (c credentials) TenantToEnd(ctx context.Context, token string) (tenancy.Caller, error) {
+	return c.areas.Accounts.AuthenticateToEnd(ctx, token)
+}
+
 // Admin implements pipeline.Credentials.
 func (c credentials) Admin(ctx context.Context, token string) (platform.Caller, error) {
 	return c.areas.Console.Authenticate(ctx, token)

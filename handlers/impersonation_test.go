@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -91,6 +92,9 @@ func TestImpersonatingATenant(t *testing.T) {
 	require.Equal(t, root.UserID, *entries[0].ImpersonatorID)
 	require.Equal(t, "tenant.impersonate", entries[1].Action)
 	require.Equal(t, "Ticket 4711", *entries[1].Reason)
+	require.Nil(t, entries[1].ImpersonatorID)
+	require.NotEmpty(t, *entries[1].ImpersonationID)
+	require.Equal(t, entries[1].ImpersonationID, entries[0].ImpersonationID)
 	for path, body := range map[string]map[string]any{
 		"/v1/me/change-password":  {"currentPassword": apitest.Password, "newPassword": "quick violet harbour"},
 		"/v1/me/api-keys":         {"name": "Mine"},
@@ -165,6 +169,18 @@ func TestAdminEndsAnImpersonation(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"tenant.end_impersonation", ada.UserID, root.UserID}, []string{entries[0].Action, entries[0].ActorID, *entries[0].ImpersonatorID})
 
+	// The entries tell two impersonations by one admin apart: newest first, the end of the first one, and the two beginnings.
+	var log api.AuditPage
+	root.Call(t, "GET", "/v1/admin/audit?action=tenant.*&tenantId="+ada.TenantID, nil).Into(t, http.StatusOK, &log)
+	require.Equal(t, "tenant.impersonate", log.Items[2].Action)
+	require.Equal(t, tokenID(t, as.Token), log.Items[0].ImpersonationID.MustGet())
+	require.Equal(t, tokenID(t, as.Token), log.Items[2].ImpersonationID.MustGet())
+	require.Equal(t, tokenID(t, other.Token), log.Items[1].ImpersonationID.MustGet())
+	root.Call(t, "GET", "/v1/admin/audit?action=admin.login&actor="+root.UserID, nil).Into(t, http.StatusOK, &log)
+	for _, e := range log.Items {
+		require.True(t, e.ImpersonationID.IsNull())
+	}
+
 	// The row of a token that expired an hour ago is deleted with the next end. A read-only token can be ended, too.
 	root.Call(t, "POST", "/v1/admin/tenants/"+ada.TenantID+"/suspend", map[string]any{"reason": "Spam"}).Is(t, http.StatusCreated)
 	s.Clock.Advance(account.ImpersonationLife + time.Hour + time.Minute)
@@ -174,6 +190,36 @@ func TestAdminEndsAnImpersonation(t *testing.T) {
 	var rows int
 	require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM ended_impersonations WHERE expires_at < $1", s.Clock.Now().Add(-time.Hour)).Scan(&rows))
 	require.Zero(t, rows)
+}
+
+// tokenID is the claim jti of a token.
+func tokenID(t *testing.T, token string) string {
+	t.Helper()
+	var claims jwt.RegisteredClaims
+	_, _, err := jwt.NewParser().ParseUnverified(token, &claims)
+	require.NoError(t, err)
+	return claims.ID
+}
+
+func TestAnImpersonationEndsWhileTheTenantIsSuspended(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	ada, root := s.Register(t), s.Admin(t, platform.SuperAdmin)
+	key := ada.Key(t, tenancy.StreamsRead)
+	const end = "/v1/auth/impersonation/end"
+	as, _ := impersonate(t, s, root, ada.TenantID, nil)
+	gone, _ := impersonate(t, s, root, ada.TenantID, nil)
+	gone.Call(t, "POST", end, nil).Is(t, http.StatusCreated)
+	root.Call(t, "POST", "/v1/admin/tenants/"+ada.TenantID+"/suspend", map[string]any{"reason": "Spam"}).Is(t, http.StatusCreated)
+	as.Call(t, "GET", "/v1/me", nil).Problem(t, http.StatusForbidden, "tenant_suspended")
+	// Only the token of an impersonation gets so far, and only while it is valid.
+	ada.Call(t, "POST", end, nil).Problem(t, http.StatusForbidden, "tenant_suspended")
+	key.Call(t, "POST", end, nil).Problem(t, http.StatusForbidden, "tenant_suspended")
+	gone.Call(t, "POST", end, nil).Problem(t, http.StatusUnauthorized, "token_revoked")
+	as.Call(t, "POST", end, nil).Is(t, http.StatusCreated)
+	as.Call(t, "POST", end, nil).Problem(t, http.StatusUnauthorized, "token_revoked")
+	root.Call(t, "POST", "/v1/admin/tenants/"+ada.TenantID+"/unsuspend", nil).Is(t, http.StatusCreated)
+	as.Call(t, "GET", "/v1/me", nil).Problem(t, http.StatusUnauthorized, "token_revoked")
 }
 
 func TestImpersonatingASuspendedTenant(t *testing.T) {

@@ -16,6 +16,9 @@ const realtimePath = "/v1/realtime/websocket"
 // Realtime takes over connections that become WebSockets.
 type Realtime interface {
 	Serve(w http.ResponseWriter, r *http.Request, v realtime.Visitor) error
+	// HolderChanged checks the connections of a tenant's credential at once, after it has lost a permission. Those to other servers are
+	// checked every few seconds.
+	HolderChanged(tenantID, holder string)
 }
 
 // ConnectRealtime names the protocol of the realtime channel. Requests for a

@@ -209,6 +209,29 @@ func TestImpersonatingAdminsConnectFromTheirNetworks(t *testing.T) {
 	hears(t, s, owner.Token, owner.Stream(t, nil).ID) // the tenant's own users are not admins
 }
 
+func TestAnEndedImpersonationsConnectionEnds(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Realtime: true})
+	owner, root := s.Register(t), s.Admin(t, platform.SuperAdmin)
+	as, _ := impersonate(t, s, root, owner.TenantID, nil)
+	other, _ := impersonate(t, s, root, owner.TenantID, nil)
+	listen := func(token string) *realtimetest.Client {
+		c := realtimetest.New(t, s.URL, realtimetest.Options{Token: token})
+		c.HearEvents(t, owner.TenantID)
+		c.Next(t, realtimetest.Subscribed)
+		return c
+	}
+	ends, stays, owners := listen(as.Token), listen(other.Token), listen(owner.Token)
+	as.Call(t, "POST", "/v1/auth/impersonation/end", nil).Is(t, http.StatusCreated)
+	require.Equal(t, uint32(3500), ends.Next(t, realtimetest.Disconnected).Code)
+	require.Equal(t, uint32(3500), turnedAway(t, s, as.Token))
+	made := owner.Product(t, nil)
+	for _, c := range []*realtimetest.Client{stays, owners} {
+		require.Equal(t, made.ID, c.NextType(t, "product.upserted").Data["id"])
+		require.Empty(t, disconnections(c))
+	}
+}
+
 func TestParticipantsHearTheirOwnRoomOnly(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)

@@ -59,6 +59,8 @@ type Server struct {
 	ready     readiness
 	health    health
 	publicURL string
+	// realtime is the realtime channel; nil for none.
+	realtime Realtime
 	// uploads are the files that are received at the same time, by tenant.
 	uploads *fairshare.Places[string]
 	log     *slog.Logger
@@ -67,7 +69,9 @@ type Server struct {
 // New builds the router: the API, its document, the pages and the live media.
 func New(c Config) (http.Handler, error) {
 	settings := c.Pipeline.Settings
-	server := &Server{areas: c.Areas, checks: c.Checks, publicURL: settings.PublicURL, uploads: newUploads(), log: c.Pipeline.Log}
+	server := &Server{
+		areas: c.Areas, checks: c.Checks, publicURL: settings.PublicURL, realtime: c.Realtime, uploads: newUploads(), log: c.Pipeline.Log,
+	}
 	steps, err := newPipeline(c)
 	if err != nil {
 		return nil, err

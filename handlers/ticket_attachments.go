@@ -71,11 +71,15 @@ func (s *Server) GetAdminTicketAttachment(
 	}, nil
 }
 
-// newUploads returns the places for files that are received at the same time, each of which takes up to about 25 MiB of memory: 8, of
-// which one tenant gets 2.
+const (
+	// maxUploads is the number of files that are received at the same time, each of which takes up to about 25 MiB of memory. One tenant
+	// sends at most maxTenantUploads of them.
+	maxUploads, maxTenantUploads = 8, 2
+)
+
+// newUploads returns the places for files that are received at the same time.
 func newUploads() *fairshare.Places[string] {
-	const bound, reserved, few = 8, 6, 1
-	return fairshare.New[string](bound, reserved, few)
+	return fairshare.New[string](maxUploads, maxUploads-maxTenantUploads, 1)
 }
 
 // receive reads a file while it holds a place, and stores it.
@@ -83,7 +87,8 @@ func (s *Server) receive(
 	holder string, body io.Reader, store func(body []byte) (db.TicketAttachment, error),
 ) (a db.TicketAttachment, err error) {
 	if !s.uploads.Take(holder) {
-		return a, problem.Limited(time.Second, "too many files are uploaded at the same time; upload one after the other")
+		return a, problem.Limited(time.Second, "a server receives at most %d files at the same time, %d of them from one tenant; "+
+			"try again when one of them has arrived", maxUploads, maxTenantUploads)
 	}
 	defer s.uploads.Release(holder)
 	read, err := pipeline.ReadAll(body)

@@ -3,12 +3,16 @@ package handlers_test
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -122,6 +126,123 @@ func unusedFiles(t *testing.T, s *apitest.Server) (ids []string) {
 	const query = `SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM ticket_attachments WHERE message_id IS NULL`
 	require.NoError(t, s.Pool.QueryRow(t.Context(), query).Scan(&ids))
 	return ids
+}
+
+func TestMessagesNameTheirFiles(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)}) // a database of its own: the setting counts for all tenants
+	owner, support, root := s.Register(t), s.Admin(t, platform.Support), s.Admin(t, platform.SuperAdmin)
+	root.Call(t, "PUT", "/v1/admin/settings/support.mailTo", map[string]any{"value": "help@example.test"}).Is(t, 200)
+	small, large := owner.TicketAttachment(t, "obs <b>log.txt", []byte("refused")), owner.TicketAttachment(t, "b.bin", make([]byte, 3<<19))
+	var mine api.SupportTicketDetail
+	input := map[string]any{"subject": "No picture", "body": "See the files.", "attachmentIds": []string{large.ID, small.ID}}
+	owner.Call(t, "POST", "/v1/me/tickets", input).Into(t, 201, &mine)
+	got := s.LastMail(t, "help@example.test")
+	const listed = "See the files.\n\nDownload the files from the ticket:\n\n“obs <b>log.txt” (7 bytes)\n\n“b.bin” (1.5 MiB)\n"
+	require.Contains(t, got.Text, listed)
+	require.Contains(t, got.HTML, "“obs &lt;b&gt;log.txt” (7 bytes)")
+
+	path := "/v1/me/tickets/" + mine.Ticket.ID
+	owner.Call(t, "POST", path+"/reply", map[string]any{"body": "One more.", "attachmentIds": []string{
+		owner.TicketAttachment(t, "c.log", make([]byte, 2048)).ID,
+	}}).Is(t, 201)
+	require.Contains(t, s.LastMail(t, "help@example.test").Text, "“c.log” (2.0 KiB)")
+
+	adminPath := "/v1/admin/tickets/" + mine.Ticket.ID
+	var note, answer api.TicketAttachment
+	support.Upload(t, adminPath+"/attachments", "note.txt", []byte("Not for the tenant.")).Into(t, 201, &note)
+	support.Upload(t, adminPath+"/attachments", "answer.txt", []byte("Do this.")).Into(t, 201, &answer)
+	support.Call(t, "POST", adminPath+"/reply", map[string]any{"body": "Note", "internal": true, "attachmentIds": []string{note.ID}}).Is(t, 201)
+	support.Call(t, "POST", adminPath+"/reply", map[string]any{"body": "See the file.", "attachmentIds": []string{answer.ID}}).Is(t, 201)
+	text := s.LastMail(t, owner.Email).Text
+	require.Contains(t, text, "See the file.\n\nDownload the files from the ticket:\n\n“answer.txt” (8 bytes)\n")
+	require.NotContains(t, text, "note.txt")
+	support.Call(t, "POST", adminPath+"/reply", map[string]any{"body": "No file."}).Is(t, 201)
+	require.NotContains(t, s.LastMail(t, owner.Email).Text, "Download the files")
+
+	rows, err := s.Pool.Query(t.Context(), "SELECT payload->'data' FROM events WHERE tenant_id = $1 AND event = 'ticket.replied' ORDER BY id", owner.TenantID)
+	require.NoError(t, err)
+	events, err := pgx.CollectRows(rows, pgx.RowTo[json.RawMessage])
+	require.NoError(t, err)
+	require.Len(t, events, 2)
+	var withFile struct{ Attachments []api.TicketAttachment }
+	require.NoError(t, json.Unmarshal(events[0], &withFile))
+	require.Equal(t, []api.TicketAttachment{answer}, withFile.Attachments)
+	require.NotContains(t, string(events[1]), "attachments")
+}
+
+// heldUpload is an upload whose server has begun to read the body, and waits for the rest.
+type heldUpload struct {
+	body   *io.PipeWriter
+	status chan int
+}
+
+// holdUpload begins an upload, and returns when the server asks for the body.
+func holdUpload(t *testing.T, s *apitest.Server, c *apitest.Caller) heldUpload {
+	t.Helper()
+	reader, writer := io.Pipe()
+	t.Cleanup(func() { require.NoError(t, writer.Close()) })
+	begun := make(chan struct{})
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(begun) }})
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+attachmentsPath+"?name=a.txt", reader)
+	require.NoError(t, err)
+	r.ContentLength = int64(len("whole"))
+	r.Header.Set("Authorization", "Bearer "+c.Token)
+	r.Header.Set("Content-Type", "application/octet-stream")
+	r.Header.Set("Expect", "100-continue")
+	// A transport of its own: it waits for the server's 100 instead of sending the body after a second.
+	transport := &http.Transport{ExpectContinueTimeout: time.Hour}
+	t.Cleanup(transport.CloseIdleConnections)
+	held := heldUpload{writer, make(chan int, 1)}
+	go func() {
+		answer, err := transport.RoundTrip(r)
+		if err != nil {
+			t.Errorf("upload: %v", err)
+			held.status <- 0
+			return
+		}
+		if err := answer.Body.Close(); err != nil {
+			t.Errorf("close the answer of an upload: %v", err)
+		}
+		held.status <- answer.StatusCode
+	}()
+	select {
+	case <-begun:
+	case status := <-held.status:
+		t.Fatalf("answered %d before the body", status)
+	case <-time.After(time.Minute):
+		t.Fatal("the server doesn't ask for the body")
+	}
+	return held
+}
+
+// finish sends the body, and returns the status of the answer.
+func (h heldUpload) finish(t *testing.T) int {
+	t.Helper()
+	_, err := io.WriteString(h.body, "whole")
+	require.NoError(t, err)
+	require.NoError(t, h.body.Close())
+	return <-h.status
+}
+
+func TestAServerReceivesEightFilesAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	first, ninth := s.Register(t), s.Register(t)
+	held := []heldUpload{holdUpload(t, s, first), holdUpload(t, s, first)}
+	const limits = "at most 8 files at the same time, 2 of them from one tenant"
+	p := first.Upload(t, attachmentsPath, "b.txt", []byte("b")).Problem(t, 429, "rate_limited")
+	require.Contains(t, p.Message, limits)
+	for len(held) < 8 {
+		held = append(held, holdUpload(t, s, s.Register(t)))
+	}
+	p = ninth.Upload(t, attachmentsPath, "b.txt", []byte("b")).Problem(t, 429, "rate_limited")
+	require.Contains(t, p.Message, limits)
+	require.Equal(t, http.StatusCreated, held[7].finish(t))
+	ninth.TicketAttachment(t, "b.txt", []byte("b"))
+	for _, h := range held[:7] {
+		require.Equal(t, http.StatusCreated, h.finish(t))
+	}
 }
 
 func TestUploadsAreLimited(t *testing.T) {

@@ -1,6 +1,8 @@
 -- name: CreateAuditEntry :exec
-INSERT INTO audit_entries (id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after)
-VALUES (@id, @at, @actor_type, @actor_id, @impersonator_id, @tenant_id, @action, @entity, @entity_id, @reason, @ip, @request_id, @before, @after);
+INSERT INTO audit_entries (id, at, actor_type, actor_id, impersonator_id, impersonation_id, tenant_id, action, entity, entity_id, reason, ip,
+    request_id, before, after)
+VALUES (@id, @at, @actor_type, @actor_id, @impersonator_id, @impersonation_id, @tenant_id, @action, @entity, @entity_id, @reason, @ip,
+    @request_id, @before, @after);
 
 -- name: ListAuditEntries :many
 SELECT * FROM audit_entries

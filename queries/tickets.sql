@@ -90,12 +90,13 @@ VALUES (@id, @tenant_id, @ticket_id, @author_type, @author_id, @name, @content_t
 -- name: SetTicketAttachmentStored :execrows
 UPDATE ticket_attachments SET stored_at = @now::timestamptz WHERE tenant_id = @tenant_id AND id = @id AND stored_at IS NULL;
 
--- name: AttachToTicketMessage :execrows
+-- name: AttachToTicketMessage :many
 -- Attaches files of the author that no message has, if they were uploaded after a time.
 UPDATE ticket_attachments SET ticket_id = @ticket_id::text, message_id = @message_id::text
 WHERE tenant_id = @tenant_id AND id = ANY(@ids::text[]) AND author_type = @author_type AND author_id = @author_id
   AND message_id IS NULL AND stored_at IS NOT NULL AND created_at > @since::timestamptz
-  AND (ticket_id IS NULL OR ticket_id = @ticket_id::text);
+  AND (ticket_id IS NULL OR ticket_id = @ticket_id::text)
+RETURNING *;
 
 -- name: ListTicketAttachments :many
 -- The files of messages.

@@ -211,7 +211,8 @@ type ClientInterface interface {
 	// `invalid_credentials`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -233,7 +234,8 @@ type ClientInterface interface {
 	// `invalid_credentials`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -562,8 +564,8 @@ type ClientInterface interface {
 	//
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 	// claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
-	// the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
-	// suspended. 403 `tenant_suspended` for a suspended app.
+	// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
+	// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
 	//
 	// Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
 	ImpersonateFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1050,13 +1052,14 @@ type ClientInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+	// the token's `jti` as `impersonationId`.
 	//
 	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
@@ -1070,13 +1073,14 @@ type ClientInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+	// the token's `jti` as `impersonationId`.
 	//
 	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
@@ -1391,8 +1395,9 @@ type ClientInterface interface {
 	// EndImpersonation End an impersonation
 	//
 	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-	// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
-	// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
+	// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
+	// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+	// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
 	EndImpersonation(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1403,7 +1408,8 @@ type ClientInterface interface {
 	// suspended tenant get 403 `tenant_suspended`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -1424,7 +1430,8 @@ type ClientInterface interface {
 	// suspended tenant get 403 `tenant_suspended`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -4577,8 +4584,9 @@ type ClientInterface interface {
 	// CreateTicketAttachmentWithBody Upload a file for a ticket
 	//
 	// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
-	// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
-	// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+	// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400
+	// `invalid_input` for an empty file. 429 `rate_limited` beyond 200 files or 200 MiB of a tenant in 24 hours, and while the server
+	// receives 8 files at the same time, or 2 of the tenant (1 while it also receives files of others). 409 `conflict` once a tenant's
 	// files have 2 GiB together. 503 `disk_full` if the storage has no space left.
 	//
 	// Takes any type of body and a specified content type.
@@ -5453,7 +5461,8 @@ func (c *Client) LogoutAdminConsole(ctx context.Context, params *LogoutAdminCons
 // `invalid_credentials`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -5485,7 +5494,8 @@ func (c *Client) LoginAdminWithBody(ctx context.Context, contentType string, bod
 // `invalid_credentials`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -6144,8 +6154,8 @@ func (c *Client) GetFirstPartyApp(ctx context.Context, id ID, reqEditors ...Requ
 //
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 // claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
-// the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
-// suspended. 403 `tenant_suspended` for a suspended app.
+// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
+// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
 //
 // Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
 func (c *Client) ImpersonateFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7162,13 +7172,14 @@ func (c *Client) GetTenantDetail(ctx context.Context, id ID, reqEditors ...Reque
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 // tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 // role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-// change made with it, with the user as the actor and the admin as `impersonatorId`.
+// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+// the token's `jti` as `impersonationId`.
 //
 // The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 // `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
@@ -7192,13 +7203,14 @@ func (c *Client) ImpersonateTenantWithBody(ctx context.Context, id ID, contentTy
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 // tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 // role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-// change made with it, with the user as the actor and the admin as `impersonatorId`.
+// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+// the token's `jti` as `impersonationId`.
 //
 // The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 // `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
@@ -7823,8 +7835,9 @@ func (c *Client) ForgotPassword(ctx context.Context, body ForgotPasswordJSONRequ
 // EndImpersonation End an impersonation
 //
 // Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
-// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
+// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
+// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
 func (c *Client) EndImpersonation(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7845,7 +7858,8 @@ func (c *Client) EndImpersonation(ctx context.Context, reqEditors ...RequestEdit
 // suspended tenant get 403 `tenant_suspended`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -7876,7 +7890,8 @@ func (c *Client) LoginWithBody(ctx context.Context, contentType string, body io.
 // suspended tenant get 403 `tenant_suspended`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -13689,8 +13704,9 @@ func (c *Client) UpdateTenant(ctx context.Context, body UpdateTenantJSONRequestB
 // CreateTicketAttachmentWithBody Upload a file for a ticket
 //
 // Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
-// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
-// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400
+// `invalid_input` for an empty file. 429 `rate_limited` beyond 200 files or 200 MiB of a tenant in 24 hours, and while the server
+// receives 8 files at the same time, or 2 of the tenant (1 while it also receives files of others). 409 `conflict` once a tenant's
 // files have 2 GiB together. 503 `disk_full` if the storage has no space left.
 //
 // Takes any type of body and a specified content type.
@@ -30456,7 +30472,8 @@ type ClientWithResponsesInterface interface {
 	// `invalid_credentials`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -30478,7 +30495,8 @@ type ClientWithResponsesInterface interface {
 	// `invalid_credentials`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -30843,8 +30861,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 	// claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
-	// the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
-	// suspended. 403 `tenant_suspended` for a suspended app.
+	// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
+	// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -31401,13 +31419,14 @@ type ClientWithResponsesInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+	// the token's `jti` as `impersonationId`.
 	//
 	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
@@ -31421,13 +31440,14 @@ type ClientWithResponsesInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 	// tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 	// role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-	// change made with it, with the user as the actor and the admin as `impersonatorId`.
+	// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+	// the token's `jti` as `impersonationId`.
 	//
 	// The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
@@ -31772,8 +31792,9 @@ type ClientWithResponsesInterface interface {
 	// EndImpersonationWithResponse End an impersonation
 	//
 	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-	// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
-	// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
+	// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
+	// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+	// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -31786,7 +31807,8 @@ type ClientWithResponsesInterface interface {
 	// suspended tenant get 403 `tenant_suspended`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -31807,7 +31829,8 @@ type ClientWithResponsesInterface interface {
 	// suspended tenant get 403 `tenant_suspended`.
 	//
 	// With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+	// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+	// and the holder gets a mail.
 	//
 	// Each of these is a 429 `rate_limited`, with `Retry-After`:
 	//
@@ -35144,8 +35167,9 @@ type ClientWithResponsesInterface interface {
 	// CreateTicketAttachmentWithBodyWithResponse Upload a file for a ticket
 	//
 	// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
-	// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
-	// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+	// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400
+	// `invalid_input` for an empty file. 429 `rate_limited` beyond 200 files or 200 MiB of a tenant in 24 hours, and while the server
+	// receives 8 files at the same time, or 2 of the tenant (1 while it also receives files of others). 409 `conflict` once a tenant's
 	// files have 2 GiB together. 503 `disk_full` if the storage has no space left.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -52339,7 +52363,8 @@ func (c *ClientWithResponses) LogoutAdminConsoleWithResponse(ctx context.Context
 // `invalid_credentials`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -52367,7 +52392,8 @@ func (c *ClientWithResponses) LoginAdminWithBodyWithResponse(ctx context.Context
 // `invalid_credentials`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -52930,8 +52956,8 @@ func (c *ClientWithResponses) GetFirstPartyAppWithResponse(ctx context.Context, 
 //
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 // claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
-// the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
-// suspended. 403 `tenant_suspended` for a suspended app.
+// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
+// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -53806,13 +53832,14 @@ func (c *ClientWithResponses) GetTenantDetailWithResponse(ctx context.Context, i
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 // tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 // role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-// change made with it, with the user as the actor and the admin as `impersonatorId`.
+// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+// the token's `jti` as `impersonationId`.
 //
 // The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 // `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
@@ -53832,13 +53859,14 @@ func (c *ClientWithResponses) ImpersonateTenantWithBodyWithResponse(ctx context.
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
 // tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
 // role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-// change made with it, with the user as the actor and the admin as `impersonatorId`.
+// change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+// the token's `jti` as `impersonationId`.
 //
 // The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
 // `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
@@ -54369,8 +54397,9 @@ func (c *ClientWithResponses) ForgotPasswordWithResponse(ctx context.Context, bo
 // EndImpersonationWithResponse End an impersonation
 //
 // Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-// `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
-// `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
+// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
+// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -54389,7 +54418,8 @@ func (c *ClientWithResponses) EndImpersonationWithResponse(ctx context.Context, 
 // suspended tenant get 403 `tenant_suspended`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -54416,7 +54446,8 @@ func (c *ClientWithResponses) LoginWithBodyWithResponse(ctx context.Context, con
 // suspended tenant get 403 `tenant_suspended`.
 //
 // With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+// code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+// and the holder gets a mail.
 //
 // Each of these is a 429 `rate_limited`, with `Retry-After`:
 //
@@ -59349,8 +59380,9 @@ func (c *ClientWithResponses) UpdateTenantWithResponse(ctx context.Context, body
 // CreateTicketAttachmentWithBodyWithResponse Upload a file for a ticket
 //
 // Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
-// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
-// 200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+// deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400
+// `invalid_input` for an empty file. 429 `rate_limited` beyond 200 files or 200 MiB of a tenant in 24 hours, and while the server
+// receives 8 files at the same time, or 2 of the tenant (1 while it also receives files of others). 409 `conflict` once a tenant's
 // files have 2 GiB together. 503 `disk_full` if the storage has no space left.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).

@@ -145,25 +145,28 @@ func (q *Queries) CountPlatformAuditByDay(ctx context.Context, arg CountPlatform
 }
 
 const CreateAuditEntry = `-- name: CreateAuditEntry :exec
-INSERT INTO audit_entries (id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+INSERT INTO audit_entries (id, at, actor_type, actor_id, impersonator_id, impersonation_id, tenant_id, action, entity, entity_id, reason, ip,
+    request_id, before, after)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+    $13, $14, $15)
 `
 
 type CreateAuditEntryParams struct {
-	ID             string
-	At             time.Time
-	ActorType      string
-	ActorID        string
-	ImpersonatorID *string
-	TenantID       *string
-	Action         string
-	Entity         string
-	EntityID       string
-	Reason         *string
-	IP             *string
-	RequestID      *string
-	Before         json.RawMessage
-	After          json.RawMessage
+	ID              string
+	At              time.Time
+	ActorType       string
+	ActorID         string
+	ImpersonatorID  *string
+	ImpersonationID *string
+	TenantID        *string
+	Action          string
+	Entity          string
+	EntityID        string
+	Reason          *string
+	IP              *string
+	RequestID       *string
+	Before          json.RawMessage
+	After           json.RawMessage
 }
 
 func (q *Queries) CreateAuditEntry(ctx context.Context, arg CreateAuditEntryParams) error {
@@ -173,6 +176,7 @@ func (q *Queries) CreateAuditEntry(ctx context.Context, arg CreateAuditEntryPara
 		arg.ActorType,
 		arg.ActorID,
 		arg.ImpersonatorID,
+		arg.ImpersonationID,
 		arg.TenantID,
 		arg.Action,
 		arg.Entity,
@@ -245,7 +249,7 @@ func (q *Queries) FindFirstAuditEntry(ctx context.Context, arg FindFirstAuditEnt
 }
 
 const ListAuditEntries = `-- name: ListAuditEntries :many
-SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after FROM audit_entries
+SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after, impersonation_id FROM audit_entries
 WHERE tenant_id = $1::text AND ($2::text IS NULL OR id < $2::text)
 ORDER BY id DESC LIMIT $3
 `
@@ -280,6 +284,7 @@ func (q *Queries) ListAuditEntries(ctx context.Context, arg ListAuditEntriesPara
 			&i.RequestID,
 			&i.Before,
 			&i.After,
+			&i.ImpersonationID,
 		); err != nil {
 			return nil, err
 		}
@@ -314,7 +319,7 @@ WITH own AS (
     SELECT f.id FROM (SELECT own.id, own.at FROM own UNION ALL SELECT i.id, i.at FROM impersonated i) f
     ORDER BY f.at DESC, f.id DESC LIMIT $10 OFFSET $9::bigint
 )
-SELECT e.id, e.at, e.actor_type, e.actor_id, e.impersonator_id, e.tenant_id, e.action, e.entity, e.entity_id, e.reason, e.ip, e.request_id, e.before, e.after FROM page JOIN audit_entries e ON e.id = page.id ORDER BY e.at DESC, e.id DESC
+SELECT e.id, e.at, e.actor_type, e.actor_id, e.impersonator_id, e.tenant_id, e.action, e.entity, e.entity_id, e.reason, e.ip, e.request_id, e.before, e.after, e.impersonation_id FROM page JOIN audit_entries e ON e.id = page.id ORDER BY e.at DESC, e.id DESC
 `
 
 type ListAuditOfActorParams struct {
@@ -368,6 +373,7 @@ func (q *Queries) ListAuditOfActor(ctx context.Context, arg ListAuditOfActorPara
 			&i.RequestID,
 			&i.Before,
 			&i.After,
+			&i.ImpersonationID,
 		); err != nil {
 			return nil, err
 		}
@@ -380,7 +386,7 @@ func (q *Queries) ListAuditOfActor(ctx context.Context, arg ListAuditOfActorPara
 }
 
 const ListAuditOfEntity = `-- name: ListAuditOfEntity :many
-SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after FROM audit_entries WHERE entity_id = $1 ORDER BY at DESC, id DESC LIMIT $2
+SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after, impersonation_id FROM audit_entries WHERE entity_id = $1 ORDER BY at DESC, id DESC LIMIT $2
 `
 
 type ListAuditOfEntityParams struct {
@@ -414,6 +420,7 @@ func (q *Queries) ListAuditOfEntity(ctx context.Context, arg ListAuditOfEntityPa
 			&i.RequestID,
 			&i.Before,
 			&i.After,
+			&i.ImpersonationID,
 		); err != nil {
 			return nil, err
 		}
@@ -437,7 +444,7 @@ WITH page AS MATERIALIZED (
       AND ($7::timestamptz IS NULL OR f.at < $7)
     ORDER BY f.at DESC, f.id DESC LIMIT $9 OFFSET $8::bigint
 )
-SELECT e.id, e.at, e.actor_type, e.actor_id, e.impersonator_id, e.tenant_id, e.action, e.entity, e.entity_id, e.reason, e.ip, e.request_id, e.before, e.after FROM page JOIN audit_entries e ON e.id = page.id ORDER BY e.at DESC, e.id DESC
+SELECT e.id, e.at, e.actor_type, e.actor_id, e.impersonator_id, e.tenant_id, e.action, e.entity, e.entity_id, e.reason, e.ip, e.request_id, e.before, e.after, e.impersonation_id FROM page JOIN audit_entries e ON e.id = page.id ORDER BY e.at DESC, e.id DESC
 `
 
 type ListPlatformAuditParams struct {
@@ -488,6 +495,7 @@ func (q *Queries) ListPlatformAudit(ctx context.Context, arg ListPlatformAuditPa
 			&i.RequestID,
 			&i.Before,
 			&i.After,
+			&i.ImpersonationID,
 		); err != nil {
 			return nil, err
 		}
@@ -500,7 +508,7 @@ func (q *Queries) ListPlatformAudit(ctx context.Context, arg ListPlatformAuditPa
 }
 
 const ListTenantAudit = `-- name: ListTenantAudit :many
-SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after FROM audit_entries e
+SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after, impersonation_id FROM audit_entries e
 WHERE e.tenant_id = $1::text AND e.id >= $2 AND e.id < $3
   AND ($4::text IS NULL OR e.actor_type = $4 OR e.actor_id = $4 AND e.actor_type <> 'admin')
   AND ($5::text IS NULL OR e.action = $5)
@@ -560,6 +568,7 @@ func (q *Queries) ListTenantAudit(ctx context.Context, arg ListTenantAuditParams
 			&i.RequestID,
 			&i.Before,
 			&i.After,
+			&i.ImpersonationID,
 		); err != nil {
 			return nil, err
 		}

@@ -73,20 +73,21 @@ type Auction struct {
 }
 
 type AuditEntry struct {
-	ID             string
-	At             time.Time
-	ActorType      string
-	ActorID        string
-	ImpersonatorID *string
-	TenantID       *string
-	Action         string
-	Entity         string
-	EntityID       string
-	Reason         *string
-	IP             *string
-	RequestID      *string
-	Before         json.RawMessage
-	After          json.RawMessage
+	ID              string
+	At              time.Time
+	ActorType       string
+	ActorID         string
+	ImpersonatorID  *string
+	TenantID        *string
+	Action          string
+	Entity          string
+	EntityID        string
+	Reason          *string
+	IP              *string
+	RequestID       *string
+	Before          json.RawMessage
+	After           json.RawMessage
+	ImpersonationID *string
 }
 
 type Bid struct {

@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-const AttachToTicketMessage = `-- name: AttachToTicketMessage :execrows
+const AttachToTicketMessage = `-- name: AttachToTicketMessage :many
 UPDATE ticket_attachments SET ticket_id = $1::text, message_id = $2::text
 WHERE tenant_id = $3 AND id = ANY($4::text[]) AND author_type = $5 AND author_id = $6
   AND message_id IS NULL AND stored_at IS NOT NULL AND created_at > $7::timestamptz
   AND (ticket_id IS NULL OR ticket_id = $1::text)
+RETURNING id, tenant_id, ticket_id, message_id, author_type, author_id, name, content_type, size_bytes, stored_at, created_at
 `
 
 type AttachToTicketMessageParams struct {
@@ -28,8 +29,8 @@ type AttachToTicketMessageParams struct {
 }
 
 // Attaches files of the author that no message has, if they were uploaded after a time.
-func (q *Queries) AttachToTicketMessage(ctx context.Context, arg AttachToTicketMessageParams) (int64, error) {
-	result, err := q.db.Exec(ctx, AttachToTicketMessage,
+func (q *Queries) AttachToTicketMessage(ctx context.Context, arg AttachToTicketMessageParams) ([]TicketAttachment, error) {
+	rows, err := q.db.Query(ctx, AttachToTicketMessage,
 		arg.TicketID,
 		arg.MessageID,
 		arg.TenantID,
@@ -39,9 +40,33 @@ func (q *Queries) AttachToTicketMessage(ctx context.Context, arg AttachToTicketM
 		arg.Since,
 	)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	items := []TicketAttachment{}
+	for rows.Next() {
+		var i TicketAttachment
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.TicketID,
+			&i.MessageID,
+			&i.AuthorType,
+			&i.AuthorID,
+			&i.Name,
+			&i.ContentType,
+			&i.SizeBytes,
+			&i.StoredAt,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const CountAdminTickets = `-- name: CountAdminTickets :one

@@ -2337,8 +2337,29 @@ type TenantSubscription struct {
 	TrialEndsAt *timestamp.Time `json:"trialEndsAt"`
 }
 
+// TicketAttachment A file of a ticket.
+type TicketAttachment struct {
+	// ContentType The media type, guessed from the first bytes.
+	//
+	// Example: text/plain; charset=utf-8
+	ContentType string         `json:"contentType"`
+	CreatedAt   timestamp.Time `json:"createdAt"`
+
+	// ID Example: tatt_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// Name The name that was given at the upload.
+	//
+	// Example: obs.log
+	Name      string `json:"name"`
+	SizeBytes int64  `json:"sizeBytes"`
+}
+
 // TicketRepliedData The support's answer to a ticket.
 type TicketRepliedData struct {
+	// Attachments The answer's files, to be downloaded with `getTicketAttachment`; absent if there are none.
+	Attachments []TicketAttachment `json:"attachments,omitempty"`
+
 	// Body The answer's text, without formatting.
 	//
 	// Example: The key was rotated yesterday. The new one is in the stream's settings.

@@ -188,7 +188,8 @@ export interface paths {
          *     `invalid_credentials`.
          *
          *     With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-         *     code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+         *     code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+         *     and the holder gets a mail.
          *
          *     Each of these is a 429 `rate_limited`, with `Retry-After`:
          *
@@ -689,8 +690,8 @@ export interface paths {
          * Impersonate an app
          * @description Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
          *     claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
-         *     the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
-         *     suspended. 403 `tenant_suspended` for a suspended app.
+         *     the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
+         *     `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
          */
         post: operations["impersonateFirstPartyApp"];
         delete?: never;
@@ -1638,13 +1639,14 @@ export interface paths {
          * @description Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It acts as the user `userId`, by default as the
          *     tenant's longest-standing active OWNER. A tenant without users is a first-party app: the token acts as the app itself, with the
          *     role ADMIN. The claim `act` names the admin. The token's creation is audited with `reason`, and so is each
-         *     change made with it, with the user as the actor and the admin as `impersonatorId`.
+         *     change made with it, with the user as the actor and the admin as `impersonatorId`. The admins' entries of both, and of the end, have
+         *     the token's `jti` as `impersonationId`.
          *
          *     The token can't change passwords, second factors, logins or the team; create credentials (also streams, which have keys, calls,
          *     which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
          *     announcements; move money or change the tenant's plan:
          *     403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-         *     from before the suspension is refused with 403 `tenant_suspended`. The token becomes invalid if the admin ends it with
+         *     from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
          *     `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
          *     409 `conflict` if the user isn't ACTIVE.
          */
@@ -2197,8 +2199,9 @@ export interface paths {
         /**
          * End an impersonation
          * @description Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-         *     `token_revoked` within a second, and end its realtime connections within about 6 seconds. The tenant's audit log has the entry `tenant.end_impersonation`, with the admin as
-         *     `impersonatorId`. 409 `conflict` if the token isn't an impersonation's.
+         *     `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
+         *     6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+         *     admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
          */
         post: operations["endImpersonation"];
         delete?: never;
@@ -2222,7 +2225,8 @@ export interface paths {
          *     suspended tenant get 403 `tenant_suspended`.
          *
          *     With a second factor, the right password without `totpCode` or `recoveryCode` gets 401 `totp_required`, and a wrong or used
-         *     code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`.
+         *     code 401 `invalid_totp`. A code is accepted once. After 10 wrong codes in 15 minutes further ones get 429 `rate_limited`,
+         *     and the holder gets a mail.
          *
          *     Each of these is a 429 `rate_limited`, with `Retry-After`:
          *
@@ -6218,8 +6222,9 @@ export interface paths {
         /**
          * Upload a file for a ticket
          * @description Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of a new ticket or a message within 24 hours; otherwise the file is
-         *     deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429 `rate_limited` beyond
-         *     200 files or 200 MiB of a tenant in 24 hours, and while too many files are uploaded at the same time. 409 `conflict` once a tenant's
+         *     deleted. Upload one file after the other, each within a minute. Only the user who uploaded a file can attach it. 400
+         *     `invalid_input` for an empty file. 429 `rate_limited` beyond 200 files or 200 MiB of a tenant in 24 hours, and while the server
+         *     receives 8 files at the same time, or 2 of the tenant (1 while it also receives files of others). 409 `conflict` once a tenant's
          *     files have 2 GiB together. 503 `disk_full` if the storage has no space left.
          */
         post: operations["createTicketAttachment"];
@@ -8240,6 +8245,8 @@ export interface components {
             entityId: string;
             /** @example aud_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
+            /** @description The impersonation that the action began, belongs to or ended: the `jti` of its token. Null without impersonation, and in older entries. */
+            impersonationId: string | null;
             /** @description The admin who impersonated the actor; null without impersonation. */
             impersonatorId: string | null;
             /**
@@ -17729,6 +17736,8 @@ export interface components {
         TicketPriority: "LOW" | "NORMAL" | "HIGH" | "URGENT";
         /** @description The support's answer to a ticket. */
         TicketRepliedData: {
+            /** @description The answer's files, to be downloaded with `getTicketAttachment`; absent if there are none. */
+            attachments?: components["schemas"]["TicketAttachment"][];
             /**
              * @description The answer's text, without formatting.
              * @example The key was rotated yesterday. The new one is in the stream's settings.

@@ -38,6 +38,8 @@ type authenticator struct {
 	limits        *limits
 	ingestSecret  string
 	trustLoopback bool
+	// ends is that of the operation.
+	ends bool
 
 	// Secrets of the signatures of outside programs.
 	recorderSecret, transcoderSecret, packagerSecret string
@@ -66,7 +68,7 @@ func (c *contract) authenticate(a authenticator) echo.MiddlewareFunc {
 			if op.mixed {
 				alternatives = a.matchingSchemes(alternatives, given.text)
 			}
-			found, refusal := a.try(e, alternatives)
+			found, refusal := a.of(op).try(e, alternatives)
 			if refusal == nil {
 				return next(e)
 			}
@@ -76,6 +78,12 @@ func (c *contract) authenticate(a authenticator) echo.MiddlewareFunc {
 			return refusal
 		}
 	}
+}
+
+// of returns the authenticator of an operation.
+func (a authenticator) of(op *operation) authenticator {
+	a.ends = op.ends
+	return a
 }
 
 // credential is a bearer token or API key, whose caller isn't known yet.
@@ -189,7 +197,7 @@ func (a authenticator) bearer(e echo.Context, scheme string, scopes []string) (c
 	if err != nil {
 		return nil, err
 	}
-	caller, err := a.credentials.Tenant(ctx, token)
+	caller, err := a.tenant(ctx, token)
 	if err != nil {
 		return nil, err
 	}
@@ -206,6 +214,13 @@ func (a authenticator) bearer(e echo.Context, scheme string, scopes []string) (c
 		}
 	}
 	return ctx, nil
+}
+
+func (a authenticator) tenant(ctx context.Context, token string) (tenancy.Caller, error) {
+	if a.ends {
+		return a.credentials.TenantToEnd(ctx, token)
+	}
+	return a.credentials.Tenant(ctx, token)
 }
 
 // admin does the same as bearer for the platform's admins.

@@ -38,6 +38,8 @@ type operation struct {
 	unbuilt bool
 	// bearer: a token or key in the Authorization header can authenticate its callers.
 	bearer bool
+	// ends: it only ends an impersonation.
+	ends bool
 	// mixed: participants and others can call it.
 	mixed bool
 	// timeout is the time within which it must answer.
@@ -115,6 +117,7 @@ func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) 
 		hasBody:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
 		hasFile:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEOctetStream] != nil,
 		bearer:     takesBearer(security, doc.Components.SecuritySchemes),
+		ends:       strings.EqualFold(op.OperationID, endImpersonation),
 		mixed:      isMixed(security),
 		idempotent: idempotent(method, path, op, len(security) == 0),
 		counted:    path == "/v1/me" || strings.HasPrefix(path, "/v1/me/"),

@@ -18,7 +18,8 @@ const (
 	Allowed Impersonation = true
 )
 
-// endImpersonation is the only changing operation for a read-only token: an admin must be able to revoke each impersonation.
+// endImpersonation is the only changing operation for a read-only token, and the only operation for another token of a suspended tenant:
+// an admin must be able to revoke each impersonation.
 const endImpersonation = "endImpersonation"
 
 // Impersonations has the decision for each operation that takes a tenant's token and changes something, by operationId. Operations that
@@ -94,7 +95,7 @@ func (c *contract) refuseImpersonated(next echo.HandlerFunc) echo.HandlerFunc {
 		switch {
 		case !changes:
 			return next(e)
-		case by.ReadOnly && !strings.EqualFold(op.route.Operation.OperationID, endImpersonation):
+		case by.ReadOnly && !op.ends:
 			return problem.New(problem.Forbidden, "impersonated",
 				"this tenant is SUSPENDED or CANCELLED, so an admin who acts as its user can only read")
 		case decision == Refused:

@@ -68,7 +68,7 @@ func (s *Service) LoginAdmin(ctx context.Context, c account.Credentials, from te
 		q, now := db.New(tx), s.now()
 		verdict, err := s.factors.CheckTx(ctx, tx, admin.ID, c.Proof)
 		if refusal = verdict.LoginRefusal(); err != nil || refusal != nil {
-			return err // the count of wrong codes commits
+			return errors.Join(err, s.mailLock(ctx, tx, admin, verdict)) // the count of wrong codes commits
 		}
 		row, err := q.RecordAdminLogin(ctx, db.RecordAdminLoginParams{ID: admin.ID, TokenVersion: admin.TokenVersion, Now: &now})
 		if errors.Is(err, pgx.ErrNoRows) {

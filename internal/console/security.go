@@ -56,7 +56,7 @@ func (s *Service) DisableAdminTotp(ctx context.Context, c platform.Caller, passw
 	err := s.withPassword(ctx, c, password, func(tx pgx.Tx, admin db.Admin) error {
 		v, err := s.factors.DisableTx(ctx, tx, admin.ID, secondfactor.ProofOf(code))
 		if refusal = v.Refusal(); err != nil || refusal != nil {
-			return err
+			return errors.Join(err, s.mailLock(ctx, tx, admin, v))
 		}
 		return s.noteFactor(ctx, tx, c.Actor(), admin, false)
 	})
@@ -72,7 +72,7 @@ func (s *Service) RenewAdminRecoveryCodes(
 		var v secondfactor.Verdict
 		out, v, err = s.factors.RenewTx(ctx, tx, admin.ID, secondfactor.ProofOf(code))
 		if refusal = v.Refusal(); err != nil || refusal != nil {
-			return err
+			return errors.Join(err, s.mailLock(ctx, tx, admin, v))
 		}
 		return audit.WriteTx(ctx, db.New(tx), s.now(), audit.Entry{
 			Actor: c.Actor(), Action: "admin.renew_recovery_codes", Entity: entityAdmin, EntityID: admin.ID,
@@ -176,6 +176,15 @@ func (s *Service) noteFactor(ctx context.Context, tx pgx.Tx, actor audit.Actor, 
 		return err
 	}
 	return s.mails.PostTx(ctx, tx, account.FactorLetter(admin.Email, admin.Email, enabled, now, ""))
+}
+
+// mailLock mails the admin if the verdict locks the second factor. The caller knew the password.
+func (s *Service) mailLock(ctx context.Context, tx pgx.Tx, admin db.Admin, v secondfactor.Verdict) error {
+	until, locks := v.Locks()
+	if !locks || s.mails == nil || !s.mails.Works() { // the lock works without a mail
+		return nil
+	}
+	return s.mails.PostTx(ctx, tx, account.LockLetter(admin.Email, admin.Email, until, ""))
 }
 
 // ListAdminSignIns returns the caller's logins, newest first.

@@ -65,7 +65,7 @@ func (c Caller) Holder() string {
 func (c Caller) Actor() audit.Actor {
 	a := audit.Actor{Type: "user", ID: c.UserID, IP: c.IP, RequestID: c.RequestID}
 	if c.Impersonation != nil {
-		a.ImpersonatorID = c.Impersonation.AdminID
+		a.ImpersonatorID, a.ImpersonationID = c.Impersonation.AdminID, c.Impersonation.TokenID
 	}
 	switch {
 	case c.UserID == "" && c.Impersonation != nil:

@@ -14,11 +14,14 @@ const (
 // Statuses lists the statuses that a tenant can have.
 func Statuses() []string { return []string{Trial, Active, PastDue, Suspended, Cancelled} }
 
+// SuspendedCode is the code of CheckTenant's refusal.
+const SuspendedCode = "tenant_suspended"
+
 // CheckTenant refuses operations for a suspended or cancelled tenant: logging in,
 // API calls, publishing. Its webhook deliveries wait.
 func CheckTenant(status string) error {
 	if status == Suspended || status == Cancelled {
-		return problem.New(problem.Forbidden, "tenant_suspended", "this tenant is suspended; contact support")
+		return problem.New(problem.Forbidden, SuspendedCode, "this tenant is suspended; contact support")
 	}
 	return nil
 }

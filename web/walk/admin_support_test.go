@@ -138,6 +138,12 @@ func TestAdminActsForATenant(t *testing.T) {
 	c.looks("admin-impersonate")
 	c.clicks("submit")
 	browsertest.WaitFor(t, c.tab, actsInATab)
+	c.opens("/admin/audit?action=tenant.impersonate&tenantId=" + owner.TenantID)
+	c.sees("Hilfe beim Einrichten")
+	c.clicks("Änderungen")
+	c.sees("Zugriff als Benutzer")
+	c.sees("jti_")
+	c.looks("admin-audit-impersonation")
 	c.complains(refusedFirst)
 }
 

@@ -13,6 +13,7 @@ import (
 	"showfloor/internal/base/etag"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/base/timestamp"
 	"showfloor/internal/console/platform"
 	"showfloor/internal/outflow/event"
 )
@@ -111,7 +112,8 @@ func (s *Service) UpdateAdminTicket(ctx context.Context, c platform.Caller, tick
 		if err != nil || after.Status != Resolved || before.Status == Resolved {
 			return after, err
 		}
-		return after, s.mailRequesterTx(ctx, tx, m, after, "the support marked your ticket as resolved. A message of yours opens it again.", "")
+		const resolved = "the support marked your ticket as resolved. A message of yours opens it again."
+		return after, s.mailRequesterTx(ctx, tx, m, after, resolved, posted{})
 	})
 }
 
@@ -152,13 +154,25 @@ func (s *Service) ReplyToTicket(ctx context.Context, c platform.Caller, ticketID
 		err = s.config.Events.EmitTx(ctx, tx, event.Event{
 			TenantID: k.TenantID, Name: event.TicketReplied, Subject: k.ID, Data: eventdata.TicketRepliedData{
 				TicketID: k.ID, Number: k.Number, Subject: k.Subject, Status: eventdata.TicketStatus(k.Status), MessageID: row.ID, Body: row.Body,
+				Attachments: eventFiles(row.Files),
 			},
 		})
 		if err != nil {
 			return k, err
 		}
-		return k, s.mailRequesterTx(ctx, tx, m, k, "the support answered your ticket:", r.Body)
+		return k, s.mailRequesterTx(ctx, tx, m, k, "the support answered your ticket:", row)
 	})
+}
+
+// eventFiles returns the files of an answer for its event.
+func eventFiles(files []db.TicketAttachment) []eventdata.TicketAttachment {
+	list := make([]eventdata.TicketAttachment, len(files))
+	for i, f := range files {
+		list[i] = eventdata.TicketAttachment{
+			ID: f.ID, Name: f.Name, ContentType: f.ContentType, SizeBytes: f.SizeBytes, CreatedAt: timestamp.From(f.CreatedAt),
+		}
+	}
+	return list
 }
 
 // changeAny changes a locked ticket of any tenant and writes the audit entry.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -155,22 +156,25 @@ func mayUpload(authorType string, size int64, sums db.SumTicketAttachmentsRow) e
 	return nil
 }
 
-// attachTx attaches the author's files to a message, or none of them.
-func attachTx(ctx context.Context, tx pgx.Tx, now time.Time, m db.TicketMessage, by author, ids []string) error {
+// attachTx attaches the author's files to a message, or none of them. It returns the files in the order of their uploads.
+func attachTx(
+	ctx context.Context, tx pgx.Tx, now time.Time, m db.TicketMessage, by author, ids []string,
+) ([]db.TicketAttachment, error) {
 	if len(ids) == 0 {
-		return nil
+		return nil, nil
 	}
 	attached, err := db.New(tx).AttachToTicketMessage(ctx, db.AttachToTicketMessageParams{
 		TenantID: m.TenantID, TicketID: m.TicketID, MessageID: m.ID, Ids: ids, AuthorType: by.kind, AuthorID: by.id,
 		Since: now.Add(-attachWithin),
 	})
 	if err != nil {
-		return fmt.Errorf("attach to ticket message: %w", err)
+		return nil, fmt.Errorf("attach to ticket message: %w", err)
 	}
-	if attached != int64(len(ids)) {
-		return problem.BadField("attachmentIds", "must be ids of files that you uploaded in the last 24 hours and that no message has")
+	if len(attached) != len(ids) {
+		return nil, problem.BadField("attachmentIds", "must be ids of files that you uploaded in the last 24 hours and that no message has")
 	}
-	return nil
+	slices.SortFunc(attached, func(a, b db.TicketAttachment) int { return strings.Compare(a.ID, b.ID) })
+	return attached, nil
 }
 
 // attachments returns the files of messages by the ids of the messages.

@@ -37,7 +37,7 @@ func (s *Service) mailing(ctx context.Context) (m mailing, err error) {
 }
 
 // mailSupportTx mails a tenant's message to the support.
-func (s *Service) mailSupportTx(ctx context.Context, tx pgx.Tx, m mailing, k db.Ticket, author, body string) error {
+func (s *Service) mailSupportTx(ctx context.Context, tx pgx.Tx, m mailing, k db.Ticket, row posted) error {
 	if !m.on || !mail.Deliverable(m.to) {
 		return nil
 	}
@@ -53,23 +53,46 @@ func (s *Service) mailSupportTx(ctx context.Context, tx pgx.Tx, m mailing, k db.
 		TenantID: k.TenantID, Kind: newKind, To: m.to, Until: now.Add(letterLife),
 		Subject: fmt.Sprintf("Ticket #%d: %s", k.Number, k.Subject),
 		Opening: append([]string{
-			fmt.Sprintf("%s wrote to the support (ticket #%d, tenant %s, priority %s):", author, k.Number, k.TenantID, k.Priority),
-		}, paragraphs(body)...),
+			fmt.Sprintf("%s wrote to the support (ticket #%d, tenant %s, priority %s):", row.AuthorName, k.Number, k.TenantID, k.Priority),
+		}, row.paragraphs()...),
 		Closing: []string{fmt.Sprintf("Answer with POST /v1/admin/tickets/%s/reply. Answers to this mail are not read.", k.ID)},
 	})
 }
 
-// mailRequesterTx mails an answer, or that the ticket is RESOLVED, to the user who asked.
-func (s *Service) mailRequesterTx(ctx context.Context, tx pgx.Tx, m mailing, k db.Ticket, opening string, body string) error {
+// mailRequesterTx mails an answer, or that the ticket is RESOLVED, to the user who asked. row is the answer; zero for none.
+func (s *Service) mailRequesterTx(ctx context.Context, tx pgx.Tx, m mailing, k db.Ticket, opening string, row posted) error {
 	if !m.on || k.RequesterID == nil || !mail.Deliverable(k.RequesterEmail) {
 		return nil
 	}
 	return s.config.Mails.PostTx(ctx, tx, mail.Letter{
 		TenantID: k.TenantID, Kind: replyKind, To: k.RequesterEmail, Until: s.config.Now().Add(letterLife),
 		Subject: fmt.Sprintf("Ticket #%d: %s", k.Number, k.Subject),
-		Opening: append([]string{fmt.Sprintf("Hello %s,", k.RequesterName), opening}, paragraphs(body)...),
+		Opening: append([]string{fmt.Sprintf("Hello %s,", k.RequesterName), opening}, row.paragraphs()...),
 		Closing: []string{fmt.Sprintf("Answer with POST /v1/me/tickets/%s/reply. Answers to this mail are not read.", k.ID)},
 	})
+}
+
+// paragraphs returns the beginning of the message, and the names and sizes of its files. The mail has no bytes of them.
+func (p posted) paragraphs() []string {
+	list := paragraphs(p.Body)
+	if len(p.Files) > 0 {
+		list = append(list, "Download the files from the ticket:")
+	}
+	for _, f := range p.Files {
+		list = append(list, fmt.Sprintf("“%s” (%s)", f.Name, fileSize(f.SizeBytes)))
+	}
+	return list
+}
+
+// fileSize returns a number of bytes for people.
+func fileSize(bytes int64) string {
+	switch {
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	case bytes >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }
 
 // paragraphs returns the beginning of a text, a paragraph for each of its lines.

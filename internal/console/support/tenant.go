@@ -118,10 +118,11 @@ func (s *Service) CreateTicket(ctx context.Context, c tenancy.Caller, n NewTicke
 		}
 		stored.Add(ctx, messageBytes+len(n.Subject))
 		before := k
-		if k, _, err = s.writeTx(ctx, tx, k, message{n.Message, author{byTenant, c.UserID}, u.Name, false, nil}); err != nil {
+		var row posted
+		if k, row, err = s.writeTx(ctx, tx, k, message{n.Message, author{byTenant, c.UserID}, u.Name, false, nil}); err != nil {
 			return err
 		}
-		if err := s.mailSupportTx(ctx, tx, mails, k, u.Name, n.Body); err != nil {
+		if err := s.mailSupportTx(ctx, tx, mails, k, row); err != nil {
 			return err
 		}
 		return auditTx(ctx, tx, now, c.Actor(), "ticket.create", before, k)
@@ -146,11 +147,11 @@ func (s *Service) AddTicketMessage(ctx context.Context, c tenancy.Caller, ticket
 		if err := mayWrite(k, false); err != nil {
 			return k, err
 		}
-		k, _, err := s.writeTx(ctx, tx, k, message{m, author{byTenant, c.UserID}, u.Name, false, nil})
+		k, row, err := s.writeTx(ctx, tx, k, message{m, author{byTenant, c.UserID}, u.Name, false, nil})
 		if err != nil {
 			return k, err
 		}
-		return k, s.mailSupportTx(ctx, tx, mails, k, u.Name, m.Body)
+		return k, s.mailSupportTx(ctx, tx, mails, k, row)
 	})
 }
 
@@ -198,17 +199,24 @@ type message struct {
 	status     *string
 }
 
+// posted is a message with its files.
+type posted struct {
+	db.TicketMessage
+
+	Files []db.TicketAttachment
+}
+
 // writeTx writes a message to a locked ticket, and what follows from it.
-func (s *Service) writeTx(ctx context.Context, tx pgx.Tx, k db.Ticket, m message) (db.Ticket, db.TicketMessage, error) {
+func (s *Service) writeTx(ctx context.Context, tx pgx.Tx, k db.Ticket, m message) (_ db.Ticket, row posted, err error) {
 	now := s.config.Now()
-	row, err := db.New(tx).CreateTicketMessage(ctx, db.CreateTicketMessageParams{
+	row.TicketMessage, err = db.New(tx).CreateTicketMessage(ctx, db.CreateTicketMessageParams{
 		ID: id.New(id.TicketMessage), TenantID: k.TenantID, TicketID: k.ID, AuthorType: m.author.kind, AuthorID: &m.author.id,
 		AuthorName: m.authorName, Body: m.Body, Internal: m.internal, Now: now,
 	})
 	if err != nil {
 		return k, row, fmt.Errorf("create ticket message: %w", err)
 	}
-	if err := attachTx(ctx, tx, now, row, m.author, m.AttachmentIDs); err != nil {
+	if row.Files, err = attachTx(ctx, tx, now, row.TicketMessage, m.author, m.AttachmentIDs); err != nil {
 		return k, row, err
 	}
 	if m.author.kind == byTenant {

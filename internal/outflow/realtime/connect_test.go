@@ -30,6 +30,22 @@ func TestAPublicationReachesAllSubscribersOfTheRoom(t *testing.T) {
 	require.Equal(t, uint64(2), r.Stats().Publications)
 }
 
+func TestAHoldersConnectionsAreCheckedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, realtime.Config{CheckEvery: 1 << 60}) // never by itself
+	r.gate.who["other"] = realtime.Identity{TenantID: "ten_1", Holder: "key_1", Rooms: true}
+	one, two, other, ada := r.watch(t, "key", "ses_1"), r.watch(t, "key", "ses_2"), r.watch(t, "other", "ses_1"), r.watch(t, "ada", "ses_1")
+	r.gate.refuse("key", problem.New(problem.Unauthenticated, "token_revoked", "this token was ended"))
+	r.HolderChanged("ten_2", "key_1")
+	r.HolderChanged("ten_1", "key_2")
+	r.HolderChanged("ten_1", "key_1")
+	require.Equal(t, uint32(3500), one.Next(t, realtimetest.Disconnected).Code)
+	require.Equal(t, uint32(3500), two.Next(t, realtimetest.Disconnected).Code)
+	r.Publish(t.Context(), realtime.Publication{Room: "ses_1", Type: realtime.StockTick, Data: map[string]any{"remaining": 3}})
+	other.NextType(t, realtime.StockTick)
+	ada.NextType(t, realtime.StockTick)
+}
+
 func TestTheBinaryEncoding(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, realtime.Config{})

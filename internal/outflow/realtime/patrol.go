@@ -77,6 +77,19 @@ func (s *Server) RoomChanged(ctx context.Context, room, userID string) {
 	}
 }
 
+// HolderChanged checks the connections of a tenant's user or API key; see Identity.Holder. It doesn't wait for the check.
+func (s *Server) HolderChanged(tenantID, id string) {
+	tokens := s.conns.ofHolder(holder{tenantID: tenantID, id: id})
+	if len(tokens) == 0 {
+		return
+	}
+	s.spawn(func() {
+		for token, conns := range tokens {
+			s.lookAtToken(s.ctx, token, conns)
+		}
+	})
+}
+
 // lookAtToken checks whether a tenant's credential is still valid.
 func (s *Server) lookAtToken(ctx context.Context, token string, conns []*conn) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)

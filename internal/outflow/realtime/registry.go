@@ -125,6 +125,17 @@ func (r *registry) inRoom(room, userID string) []*conn {
 	return list
 }
 
+// ofHolder lists the connections of a tenant's credential, grouped by its tokens.
+func (r *registry) ofHolder(h holder) map[string][]*conn {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	tokens := map[string][]*conn{}
+	for _, c := range r.holders[h] {
+		tokens[c.token] = append(tokens[c.token], c)
+	}
+	return tokens
+}
+
 // all lists every connection, grouped by what one call of the gate checks:
 // participants by room, others by token.
 func (r *registry) all() (rooms, tokens map[string][]*conn) {

@@ -40,6 +40,8 @@ func (s *Service) AllowImpersonation(by Impersonators) { s.impersonators = by }
 
 // Impersonated is a new token of an admin who acts in a tenant's name. User is nil for a first-party app.
 type Impersonated struct {
+	// ID is the token's id, which the audit entries of the impersonation name.
+	ID        string
 	Token     string
 	ExpiresAt time.Time
 	Tenant    db.Tenant
@@ -61,7 +63,8 @@ func (s *Service) ImpersonateTx(
 	if err != nil {
 		return out, fmt.Errorf("lock tenant: %w", err)
 	}
-	out.ReadOnly = tenancy.CheckTenant(out.Tenant.Status) != nil
+	out.ID, out.ReadOnly = id.New(id.Token), tenancy.CheckTenant(out.Tenant.Status) != nil
+	actor.ImpersonationID = out.ID
 	if out.User, err = impersonatedUser(ctx, q, tenantID, userID); err != nil {
 		return out, err
 	}
@@ -113,7 +116,7 @@ func (s *Service) IssueImpersonation(ctx context.Context, by Impersonator, out I
 		TenantID: out.Tenant.ID, Role: tenancy.Admin, Type: tokenType, ReadOnly: out.ReadOnly,
 		Act: &actClaim{Subject: by.AdminID, SignIn: by.SignInID, Version: by.TokenVersion},
 		RegisteredClaims: jwt.RegisteredClaims{
-			Subject: out.Tenant.ID, ID: id.New(id.Token), IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(out.ExpiresAt),
+			Subject: out.Tenant.ID, ID: out.ID, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(out.ExpiresAt),
 		},
 	}
 	if out.User != nil {
@@ -151,47 +154,68 @@ func (s *Service) EndImpersonation(ctx context.Context, c tenancy.Caller) error 
 
 // authenticateImpersonation returns the caller of an impersonating admin's token.
 func (s *Service) authenticateImpersonation(ctx context.Context, c claims) (tenancy.Caller, error) {
+	caller, status, err := s.impersonating(ctx, c)
+	// A read-only token was made to look at a suspended tenant.
+	if err == nil && !c.ReadOnly {
+		err = tenancy.CheckTenant(status)
+	}
+	if err != nil {
+		return tenancy.Caller{}, err
+	}
+	return caller, nil
+}
+
+// AuthenticateToEnd does the same as Authenticate, and accepts an impersonating admin's token also while the tenant is suspended or
+// cancelled. It is for EndImpersonation only, which takes access away.
+func (s *Service) AuthenticateToEnd(ctx context.Context, bearer string) (tenancy.Caller, error) {
+	caller, refusal := s.Authenticate(ctx, bearer)
+	if !problem.Is(refusal, tenancy.SuspendedCode) {
+		return caller, refusal
+	}
+	c, err := s.parseToken(ctx, bearer)
+	if err != nil || c.Act == nil { // an API key, or a user's own token
+		return tenancy.Caller{}, refusal
+	}
+	caller, _, err = s.impersonating(ctx, c)
+	return caller, err
+}
+
+// impersonating returns the caller of an impersonating admin's token, and the status of the tenant, which it doesn't check.
+func (s *Service) impersonating(ctx context.Context, c claims) (caller tenancy.Caller, tenantStatus string, err error) {
 	if s.impersonators == nil {
-		return tenancy.Caller{}, ErrBadCredential()
+		return tenancy.Caller{}, "", ErrBadCredential()
 	}
 	by := Impersonator{AdminID: c.Act.Subject, SignInID: c.Act.SignIn, TokenVersion: c.Act.Version}
 	if err := s.impersonators.CheckImpersonator(ctx, by); err != nil {
-		return tenancy.Caller{}, err
+		return tenancy.Caller{}, "", err
 	}
-	caller := tenancy.Caller{TenantID: c.TenantID, Role: c.Role, Impersonation: &tenancy.Impersonation{
+	caller = tenancy.Caller{TenantID: c.TenantID, Role: c.Role, Impersonation: &tenancy.Impersonation{
 		AdminID: c.Act.Subject, TokenID: c.ID, ReadOnly: c.ReadOnly, ExpiresAt: c.ExpiresAt.Time,
 	}}
 	q := db.New(s.pool)
 	if ended, err := q.HasImpersonationEnded(ctx, c.ID); err != nil {
-		return tenancy.Caller{}, fmt.Errorf("look for the end of the impersonation: %w", err)
+		return tenancy.Caller{}, "", fmt.Errorf("look for the end of the impersonation: %w", err)
 	} else if ended {
-		return tenancy.Caller{}, errTokenRevoked()
+		return tenancy.Caller{}, "", errTokenRevoked()
 	}
-	var status string
 	if c.Subject == c.TenantID {
 		tenant, err := q.GetTenant(ctx, c.TenantID)
 		if err != nil {
-			return tenancy.Caller{}, fmt.Errorf("get tenant: %w", err)
+			return tenancy.Caller{}, "", fmt.Errorf("get tenant: %w", err)
 		}
-		status = tenant.Status
+		tenantStatus = tenant.Status
 	} else {
 		row, err := q.GetUserForToken(ctx, db.GetUserForTokenParams{TenantID: c.TenantID, ID: c.Subject})
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
-			return tenancy.Caller{}, ErrBadCredential()
+			return tenancy.Caller{}, "", ErrBadCredential()
 		case err != nil:
-			return tenancy.Caller{}, fmt.Errorf("get user: %w", err)
+			return tenancy.Caller{}, "", fmt.Errorf("get user: %w", err)
 		case row.Status != userActive || row.TokenVersion != c.Version:
-			return tenancy.Caller{}, errTokenRevoked()
+			return tenancy.Caller{}, "", errTokenRevoked()
 		}
-		status, caller.UserID, caller.Role = row.TenantStatus, c.Subject, tenancy.Role(row.Role)
-	}
-	// A read-only token was made to look at a suspended tenant.
-	if !c.ReadOnly {
-		if err := tenancy.CheckTenant(status); err != nil {
-			return tenancy.Caller{}, err
-		}
+		tenantStatus, caller.UserID, caller.Role = row.TenantStatus, c.Subject, tenancy.Role(row.Role)
 	}
 	caller.Scopes = caller.Role.Scopes()
-	return caller, nil
+	return caller, tenantStatus, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/tenancy/mail"
+	"showfloor/internal/tenancy/secondfactor"
 )
 
 // noticeLife is how long a mail that is only a notice may still be sent.
@@ -122,6 +123,23 @@ func FactorLetter(to, name string, enabled bool, at time.Time, resetURL string) 
 		l.Subject = "Your second factor was enabled"
 		l.Opening[1] = fmt.Sprintf("a second factor of your account was enabled on %s UTC. From now on each login needs a code of your app.",
 			at.UTC().Format("2 January 2006 at 15:04"))
+	}
+	if resetURL != "" {
+		l.Link = &mail.Link{Label: linkLabel, URL: resetURL}
+	}
+	return l
+}
+
+// LockLetter informs a user or an admin that wrong codes have locked the second factor until a time.
+func LockLetter(to, name string, until time.Time, resetURL string) mail.Letter {
+	l := mail.Letter{
+		Kind: "second_factor_locked", To: to, Subject: "Wrong codes were entered for your account", Until: until.Add(noticeLife),
+		Opening: []string{
+			fmt.Sprintf("Hello %s,", name),
+			fmt.Sprintf("a person who knows your password entered %d wrong codes of your second factor. Until %s UTC no code is accepted, "+
+				"not even a right one.", secondfactor.MaxWrong, until.UTC().Format("2 January 2006 at 15:04")),
+			"If it was you, wait until then. If it wasn't, set a new password at once: another person knows yours.",
+		},
 	}
 	if resetURL != "" {
 		l.Link = &mail.Link{Label: linkLabel, URL: resetURL}

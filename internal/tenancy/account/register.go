@@ -195,7 +195,7 @@ func (s *Service) Login(ctx context.Context, c Credentials, from tenancy.Origin)
 		l.User = user
 		verdict, err := s.factors.CheckTx(ctx, tx, user.ID, c.Proof)
 		if refusal = verdict.LoginRefusal(); err != nil || refusal != nil {
-			return err // the count of wrong codes commits
+			return errors.Join(err, s.mailLock(ctx, tx, user, verdict)) // the count of wrong codes commits
 		}
 		return s.recordLogin(ctx, tx, &l, from)
 	})

@@ -54,7 +54,7 @@ func (s *Service) DisableTotp(ctx context.Context, c tenancy.Caller, password, c
 	err := s.withPassword(ctx, c, password, func(tx pgx.Tx, user db.User) error {
 		v, err := s.factors.DisableTx(ctx, tx, user.ID, secondfactor.ProofOf(code))
 		if refusal = v.Refusal(); err != nil || refusal != nil {
-			return err
+			return errors.Join(err, s.mailLock(ctx, tx, user, v))
 		}
 		return s.noteFactor(ctx, tx, c.Actor(), user, false)
 	})
@@ -68,7 +68,7 @@ func (s *Service) RenewRecoveryCodes(ctx context.Context, c tenancy.Caller, pass
 		var v secondfactor.Verdict
 		out, v, err = s.factors.RenewTx(ctx, tx, user.ID, secondfactor.ProofOf(code))
 		if refusal = v.Refusal(); err != nil || refusal != nil {
-			return err
+			return errors.Join(err, s.mailLock(ctx, tx, user, v))
 		}
 		return audit.WriteTx(ctx, db.New(tx), s.now(), audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "user.renew_recovery_codes", Entity: entityUser, EntityID: user.ID,
@@ -188,6 +188,17 @@ func (s *Service) noteFactor(ctx context.Context, tx pgx.Tx, by audit.Actor, use
 		return err
 	}
 	l := FactorLetter(user.Email, user.Name, enabled, now, s.publicURL+"/reset-password")
+	l.TenantID = user.TenantID
+	return s.mails.PostTx(ctx, tx, l)
+}
+
+// mailLock mails the user if the verdict locks the second factor. The caller knew the password.
+func (s *Service) mailLock(ctx context.Context, tx pgx.Tx, user db.User, v secondfactor.Verdict) error {
+	until, locks := v.Locks()
+	if !locks || !s.mails.Works() { // the lock works without a mail
+		return nil
+	}
+	l := LockLetter(user.Email, user.Name, until, s.publicURL+"/reset-password")
 	l.TenantID = user.TenantID
 	return s.mails.PostTx(ctx, tx, l)
 }

@@ -21,6 +21,8 @@ type Actor struct {
 	ID   string
 	// ImpersonatorID is the admin who acts in the actor's name; empty for none.
 	ImpersonatorID string
+	// ImpersonationID is the id of the token with which the admin acts, or which the admin makes with this change; empty for none.
+	ImpersonationID string
 	// IP and RequestID are empty when no request is behind the change.
 	IP, RequestID string
 }
@@ -62,7 +64,8 @@ func WriteTx(ctx context.Context, q *db.Queries, now time.Time, e Entry) error {
 	err = q.CreateAuditEntry(ctx, db.CreateAuditEntryParams{
 		ID: id.New(id.Audit), At: now,
 		ActorType: e.Actor.Type, ActorID: e.Actor.ID, ImpersonatorID: optional(e.Actor.ImpersonatorID),
-		TenantID: optional(e.TenantID), Action: e.Action, Entity: e.Entity, EntityID: e.EntityID,
+		ImpersonationID: optional(e.Actor.ImpersonationID), TenantID: optional(e.TenantID),
+		Action: e.Action, Entity: e.Entity, EntityID: e.EntityID,
 		Reason: optional(e.Reason), IP: optional(e.Actor.IP), RequestID: optional(e.Actor.RequestID),
 		Before: before, After: after,
 	})

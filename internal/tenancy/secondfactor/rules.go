@@ -21,9 +21,9 @@ const (
 	step = 30 * time.Second
 	// skew is how many steps an app's clock may be ahead or behind.
 	skew = 1
-	// maxWrong is how many wrong codes a holder may send within wrongPeriod. Only callers who know the password or have a token get so
+	// MaxWrong is how many wrong codes a holder may send within wrongPeriod. Only callers who know the password or have a token get so
 	// far: others can't use up the tries.
-	maxWrong    = 10
+	MaxWrong    = 10
 	wrongPeriod = 15 * time.Minute
 	// recoveryCount and recoveryLength are the number of recovery codes and their length in characters of base32: 80 bits.
 	recoveryCount  = 10
@@ -47,7 +47,13 @@ type Verdict struct {
 	outcome outcome
 	// retry is how long to wait before the next try, if there were too many.
 	retry time.Duration
+	// lockedUntil is set if the code was the last wrong one that is allowed.
+	lockedUntil time.Time
 }
+
+// Locks reports whether the code was the last wrong one that is allowed, and the time until which the second factor is locked. It is true
+// once for each lock: further codes aren't checked until then.
+func (v Verdict) Locks() (until time.Time, ok bool) { return v.lockedUntil, !v.lockedUntil.IsZero() }
 
 type outcome int
 
@@ -86,7 +92,7 @@ func (v Verdict) LoginRefusal() error {
 }
 
 func (v Verdict) limited() error {
-	return problem.Limited(v.retry, "too many wrong codes: %d in %d minutes are allowed", maxWrong, int(wrongPeriod/time.Minute))
+	return problem.Limited(v.retry, "too many wrong codes: %d in %d minutes are allowed", MaxWrong, int(wrongPeriod/time.Minute))
 }
 
 // tries returns the wrong codes that count at the moment, and the time from which they count.

@@ -196,7 +196,7 @@ func (s *Service) judge(ctx context.Context, q *db.Queries, row db.SecondFactor,
 	switch {
 	case p == Proof{}:
 		return Verdict{outcome: absent}, nil
-	case count >= maxWrong:
+	case count >= MaxWrong:
 		return Verdict{outcome: limited, retry: since.Add(wrongPeriod).Sub(now)}, nil
 	}
 	right, last, err := s.matches(ctx, q, row, p)
@@ -208,6 +208,9 @@ func (s *Service) judge(ctx context.Context, q *db.Queries, row db.SecondFactor,
 	if !right {
 		v = Verdict{outcome: wrong}
 		tried.WrongCodes, tried.WrongSince = count+1, &since
+		if tried.WrongCodes >= MaxWrong {
+			v.lockedUntil = since.Add(wrongPeriod)
+		}
 	}
 	if err := q.SetSecondFactorTries(ctx, tried); err != nil {
 		return v, fmt.Errorf("set second factor tries: %w", err)

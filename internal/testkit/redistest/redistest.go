@@ -50,13 +50,14 @@ func New(t testing.TB) *Server {
 // Start starts the server, also after a Stop; then it is empty.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
-	s.cmd = exec.Command("redis-server", "--port", "0", "--unixsocket", s.socket, "--save", "", "--appendonly", "no",
+	cmd := exec.Command("redis-server", "--port", "0", "--unixsocket", s.socket, "--save", "", "--appendonly", "no",
 		"--dir", filepath.Dir(s.socket), "--loglevel", "warning")
-	s.cmd.Stdout = &s.said
-	s.cmd.SysProcAttr = endWithParent()
-	if err := s.cmd.Start(); err != nil {
+	cmd.Stdout = &s.said
+	cmd.SysProcAttr = endWithParent()
+	if err := cmd.Start(); err != nil {
 		t.Fatalf("start redis-server (Debian package redis-server): %v", err)
 	}
+	s.cmd = cmd // not before: Stop, which also runs after a failed start, needs a process
 	s.await(t)
 }
 

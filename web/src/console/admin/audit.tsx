@@ -46,7 +46,8 @@ function Entry({ entry }: { entry: AuditEntry }) {
   const changes = differences(entry.before, entry.after);
   return (
     <Stack gap="xs">
-      {[[t('at'), time(entry.at)], [t('actor'), `${word(entry.actorType)} ${entry.actorId ?? ''}`], [t('entity'), `${entry.entity} ${entry.entityId}`],
+      {[[t('at'), time(entry.at)], [t('actor'), `${word(entry.actorType)} ${entry.actorId ?? ''}`], [t('impersonator'), entry.impersonatorId],
+        [t('impersonation'), entry.impersonationId], [t('entity'), `${entry.entity} ${entry.entityId}`],
         [common('reason'), entry.reason], [t('ip'), entry.ip], [t('requestID'), entry.requestId]]
         .map(([label, value]) => value && <Text key={label} size="sm"><b>{label}:</b> {value}</Text>)}
       {changes.length === 0 ? <Text size="sm" c="dimmed">{t('noChanges')}</Text> : <Changes of={changes} />}

@@ -14,7 +14,7 @@ export const adminDe: Record<keyof typeof adminEn, string> = {
   periodEnd: 'Zeitraum endet', cancelSubscription: 'Kündigen', cancelText: 'Das Abonnement endet mit seinem Zeitraum.', pause: 'Pausieren', pauseText: 'Das Abonnement ist pausiert. Bis zur Fortsetzung wird nichts berechnet.',
   resume: 'Fortsetzen', total: 'Summe', due: 'Fällig', removeRecording: 'Löschen', removeText: 'Die Aufzeichnung und ihre Dateien werden gelöscht. Das lässt sich nicht rückgängig machen.', retain: 'Aufbewahrt bis', size: 'Größe', length: 'Länge',
   ingress: 'Empfangen', egress: 'Gesendet', cdn: 'Von CDNs gesendet', tenantID: 'Id des Mandanten', lastLogin: 'Letzte Anmeldung', suspensionReason: 'Grund: {reason}',
-  ip: 'Adresse', requestID: 'Anfrage', stream: 'Stream', started: 'Begonnen', priceNow: 'Preis',
+  ip: 'Adresse', requestID: 'Anfrage', impersonator: 'Handelnder Admin', impersonation: 'Zugriff als Benutzer', stream: 'Stream', started: 'Begonnen', priceNow: 'Preis',
   groupCustomers: 'Kunden', groupMoney: 'Geld', groupStreaming: 'Streaming', groupSystem: 'System',
   dashboard: 'Übersicht', liveWall: 'Jetzt auf Sendung', streams: 'Streams', tickets: 'Anfragen', announcements: 'Ankündigungen',
   compliance: 'Compliance', reports: 'Berichte', webhooks: 'Webhooks', devActivity: 'API-Nutzung', apps: 'Eigene Apps',

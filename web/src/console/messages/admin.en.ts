@@ -12,7 +12,7 @@ export const adminEn = {
   periodEnd: 'Period ends', cancelSubscription: 'Cancel', cancelText: 'The subscription ends at the end of its period.', pause: 'Pause', pauseText: 'The subscription is paused. Nothing is charged until it is resumed.',
   resume: 'Resume', total: 'Total', due: 'Due', removeRecording: 'Delete', removeText: 'The recording and its files are deleted. This can’t be undone.', retain: 'Kept until', size: 'Size', length: 'Length',
   ingress: 'Received', egress: 'Sent', cdn: 'Sent by CDNs', tenantID: 'Tenant’s id', lastLogin: 'Last login', suspensionReason: 'Reason: {reason}',
-  ip: 'Address', requestID: 'Request', stream: 'Stream', started: 'Started', priceNow: 'Price',
+  ip: 'Address', requestID: 'Request', impersonator: 'Admin who acted', impersonation: 'Access as a user', stream: 'Stream', started: 'Started', priceNow: 'Price',
   groupCustomers: 'Customers', groupMoney: 'Money', groupStreaming: 'Streaming', groupSystem: 'System',
   dashboard: 'Dashboard', liveWall: 'On air now', streams: 'Streams', tickets: 'Tickets', announcements: 'Announcements',
   compliance: 'Compliance', reports: 'Reports', webhooks: 'Webhooks', devActivity: 'API usage', apps: 'Own apps', settings: 'Settings',
