@@ -73,19 +73,22 @@ ORDER BY id DESC LIMIT 1;
 
 -- name: ListAdminRecordings :many
 -- @sqlc-vet-disable tenant
--- Admins list the recordings of all tenants.
+-- Admins list the recordings of all tenants. Finds the page along an index before it reads rows.
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM recordings f
+    WHERE (sqlc.narg('tenant')::text IS NULL OR f.tenant_id = sqlc.narg('tenant')::text)
+        AND (sqlc.narg('status')::text IS NULL OR f.status = sqlc.narg('status')::text)
+    ORDER BY f.created_at DESC, f.id DESC LIMIT @max_rows OFFSET @skip::bigint
+)
 SELECT sqlc.embed(r), t.name AS tenant_name, s.name AS stream_name
-FROM recordings r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id
-WHERE (sqlc.narg('tenant')::text IS NULL OR r.tenant_id = sqlc.narg('tenant')::text)
-    AND (sqlc.narg('status')::text IS NULL OR r.status = sqlc.narg('status')::text)
-ORDER BY r.created_at DESC, r.id DESC LIMIT @max_rows OFFSET @skip;
+FROM page JOIN recordings r ON r.id = page.id JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id
+ORDER BY r.created_at DESC, r.id DESC;
 
 -- name: CountAdminRecordings :one
 -- @sqlc-vet-disable tenant
--- Admins count the recordings of all tenants.
-SELECT count(*) FROM recordings r
-WHERE (sqlc.narg('tenant')::text IS NULL OR r.tenant_id = sqlc.narg('tenant')::text)
-    AND (sqlc.narg('status')::text IS NULL OR r.status = sqlc.narg('status')::text);
+-- The kept number of recordings of one tenant or of all.
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'recording_rows'
+    AND c.key IN (SELECT coalesce(sqlc.narg('tenant')::text, '') || '/' || s.status FROM unnest(@statuses::text[]) AS s (status));
 
 -- name: ListAdminStreamRecordings :many
 -- @sqlc-vet-disable tenant

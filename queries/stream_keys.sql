@@ -26,7 +26,7 @@ WHERE k.id = ANY (@ids::text[]) ORDER BY k.created_at DESC, k.id DESC;
 -- @sqlc-vet-disable tenant
 -- The kept number of the keys of one tenant, or of all.
 SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c
-WHERE c.scope = @scope::text AND (sqlc.narg('tenant_id')::text IS NULL OR c.key = sqlc.narg('tenant_id'));
+WHERE c.scope = @scope::text AND c.key = coalesce(sqlc.narg('tenant_id')::text, '');
 
 -- name: ListNewestStreamKeys :many
 -- @sqlc-vet-disable tenant

@@ -12,22 +12,22 @@ import (
 )
 
 const CountPlatformInvoices = `-- name: CountPlatformInvoices :one
-SELECT count(*) FROM invoices i
-WHERE ($1::text IS NULL OR i.status = $1) AND ($2::text IS NULL OR i.tenant_id = $2)
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'invoices'
+    AND c.key IN (SELECT coalesce($1::text, '') || '/' || s.status FROM unnest($2::text[]) AS s (status))
 `
 
 type CountPlatformInvoicesParams struct {
-	Status   *string
 	TenantID *string
+	Statuses []string
 }
 
 // @sqlc-vet-disable tenant
-// For the platform's operators.
+// The kept number of invoices of one tenant or of all, for the platform's operators.
 func (q *Queries) CountPlatformInvoices(ctx context.Context, arg CountPlatformInvoicesParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountPlatformInvoices, arg.Status, arg.TenantID)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
+	row := q.db.QueryRow(ctx, CountPlatformInvoices, arg.TenantID, arg.Statuses)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const CreateInvoice = `-- name: CreateInvoice :exec
@@ -271,9 +271,14 @@ func (q *Queries) ListInvoicesOfProcessor(ctx context.Context, arg ListInvoicesO
 }
 
 const ListPlatformInvoices = `-- name: ListPlatformInvoices :many
-SELECT i.id, i.tenant_id, i.processor_invoice_id, i.subscription_id, i.number, i.status, i.currency, i.subtotal_cents, i.tax_cents, i.total_cents, i.paid_cents, i.due_cents, i.refunded_cents, i.failed_attempts, i.period_start, i.period_end, i.due_at, i.paid_at, i.voided_at, i.hosted_url, i.pdf_url, i.lines, i.created_at, i.updated_at, i.overage, t.name AS tenant_name FROM invoices i JOIN tenants t ON t.id = i.tenant_id
-WHERE ($1::text IS NULL OR i.status = $1) AND ($2::text IS NULL OR i.tenant_id = $2)
-ORDER BY i.created_at DESC, i.id DESC LIMIT $4 OFFSET $3::bigint
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM invoices f
+    WHERE ($1::text IS NULL OR f.status = $1)
+      AND ($2::text IS NULL OR f.tenant_id = $2)
+    ORDER BY f.created_at DESC, f.id DESC LIMIT $4 OFFSET $3::bigint
+)
+SELECT i.id, i.tenant_id, i.processor_invoice_id, i.subscription_id, i.number, i.status, i.currency, i.subtotal_cents, i.tax_cents, i.total_cents, i.paid_cents, i.due_cents, i.refunded_cents, i.failed_attempts, i.period_start, i.period_end, i.due_at, i.paid_at, i.voided_at, i.hosted_url, i.pdf_url, i.lines, i.created_at, i.updated_at, i.overage, t.name AS tenant_name FROM page JOIN invoices i ON i.id = page.id JOIN tenants t ON t.id = i.tenant_id
+ORDER BY i.created_at DESC, i.id DESC
 `
 
 type ListPlatformInvoicesParams struct {
@@ -289,7 +294,7 @@ type ListPlatformInvoicesRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// For the platform's operators. Newest first.
+// For the platform's operators. Newest first. Finds the page along an index before it reads rows.
 func (q *Queries) ListPlatformInvoices(ctx context.Context, arg ListPlatformInvoicesParams) ([]ListPlatformInvoicesRow, error) {
 	rows, err := q.db.Query(ctx, ListPlatformInvoices,
 		arg.Status,
@@ -387,7 +392,7 @@ func (q *Queries) SumOpenInvoices(ctx context.Context, now time.Time) ([]SumOpen
 
 const SumPaidOfTenants = `-- name: SumPaidOfTenants :many
 SELECT i.tenant_id, i.currency, sum(i.paid_cents)::bigint AS cents FROM invoices i
-WHERE i.tenant_id = ANY ($1::text[]) AND i.paid_at >= $2::timestamptz GROUP BY 1, 2 HAVING sum(i.paid_cents) > 0
+WHERE i.tenant_id = ANY ($1::text[]) AND i.paid_at >= $2::timestamptz AND i.paid_cents > 0 GROUP BY 1, 2
 `
 
 type SumPaidOfTenantsParams struct {

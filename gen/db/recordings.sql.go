@@ -34,23 +34,22 @@ func (q *Queries) ContinueRecording(ctx context.Context, arg ContinueRecordingPa
 }
 
 const CountAdminRecordings = `-- name: CountAdminRecordings :one
-SELECT count(*) FROM recordings r
-WHERE ($1::text IS NULL OR r.tenant_id = $1::text)
-    AND ($2::text IS NULL OR r.status = $2::text)
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'recording_rows'
+    AND c.key IN (SELECT coalesce($1::text, '') || '/' || s.status FROM unnest($2::text[]) AS s (status))
 `
 
 type CountAdminRecordingsParams struct {
-	Tenant *string
-	Status *string
+	Tenant   *string
+	Statuses []string
 }
 
 // @sqlc-vet-disable tenant
-// Admins count the recordings of all tenants.
+// The kept number of recordings of one tenant or of all.
 func (q *Queries) CountAdminRecordings(ctx context.Context, arg CountAdminRecordingsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountAdminRecordings, arg.Tenant, arg.Status)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
+	row := q.db.QueryRow(ctx, CountAdminRecordings, arg.Tenant, arg.Statuses)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const CreateImport = `-- name: CreateImport :one
@@ -647,17 +646,21 @@ func (q *Queries) ListAbandonedImports(ctx context.Context, before time.Time) ([
 }
 
 const ListAdminRecordings = `-- name: ListAdminRecordings :many
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM recordings f
+    WHERE ($1::text IS NULL OR f.tenant_id = $1::text)
+        AND ($2::text IS NULL OR f.status = $2::text)
+    ORDER BY f.created_at DESC, f.id DESC LIMIT $4 OFFSET $3::bigint
+)
 SELECT r.id, r.tenant_id, r.stream_id, r.source, r.name, r.status, r.broadcast_at, r.started_at, r.ended_at, r.duration_ms, r.size_bytes, r.incomplete_reason, r.error, r.playlist_url, r.takes, r.node, r.wanted_at, r.product_timeline, r.retain_until, r.legal_hold, r.deleted_at, r.deleted_reason, r.files_deleted_at, r.metadata, r.created_at, r.updated_at, r.assets_at, r.has_poster, r.has_storyboard, r.has_mp4, r.retention_set, r.clip_of, r.clip_from_ms, r.clip_to_ms, r.session_id, r.project_id, r.layout, r.separate_tracks, r.tracks_key, t.name AS tenant_name, s.name AS stream_name
-FROM recordings r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id
-WHERE ($1::text IS NULL OR r.tenant_id = $1::text)
-    AND ($2::text IS NULL OR r.status = $2::text)
-ORDER BY r.created_at DESC, r.id DESC LIMIT $4 OFFSET $3
+FROM page JOIN recordings r ON r.id = page.id JOIN tenants t ON t.id = r.tenant_id LEFT JOIN streams s ON s.id = r.stream_id
+ORDER BY r.created_at DESC, r.id DESC
 `
 
 type ListAdminRecordingsParams struct {
 	Tenant  *string
 	Status  *string
-	Skip    int32
+	Skip    int64
 	MaxRows int32
 }
 
@@ -668,7 +671,7 @@ type ListAdminRecordingsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Admins list the recordings of all tenants.
+// Admins list the recordings of all tenants. Finds the page along an index before it reads rows.
 func (q *Queries) ListAdminRecordings(ctx context.Context, arg ListAdminRecordingsParams) ([]ListAdminRecordingsRow, error) {
 	rows, err := q.db.Query(ctx, ListAdminRecordings,
 		arg.Tenant,

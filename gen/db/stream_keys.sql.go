@@ -12,7 +12,7 @@ import (
 
 const CountStreamKeys = `-- name: CountStreamKeys :one
 SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c
-WHERE c.scope = $1::text AND ($2::text IS NULL OR c.key = $2)
+WHERE c.scope = $1::text AND c.key = coalesce($2::text, '')
 `
 
 type CountStreamKeysParams struct {

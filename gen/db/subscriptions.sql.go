@@ -11,7 +11,8 @@ import (
 )
 
 const CountPlatformSubscriptions = `-- name: CountPlatformSubscriptions :many
-SELECT status, count(*) AS n FROM subscriptions GROUP BY status
+SELECT substr(c.key, 2)::text AS status, sum(c.n)::bigint AS n FROM row_numbers c
+WHERE c.scope = 'subscriptions' AND c.key IN (SELECT '/' || s.status FROM unnest($1::text[]) AS s (status)) GROUP BY 1 HAVING sum(c.n) > 0
 `
 
 type CountPlatformSubscriptionsRow struct {
@@ -20,9 +21,9 @@ type CountPlatformSubscriptionsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// For the platform's operators.
-func (q *Queries) CountPlatformSubscriptions(ctx context.Context) ([]CountPlatformSubscriptionsRow, error) {
-	rows, err := q.db.Query(ctx, CountPlatformSubscriptions)
+// The kept numbers of all tenants' subscriptions, for the platform's operators.
+func (q *Queries) CountPlatformSubscriptions(ctx context.Context, statuses []string) ([]CountPlatformSubscriptionsRow, error) {
+	rows, err := q.db.Query(ctx, CountPlatformSubscriptions, statuses)
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +43,8 @@ func (q *Queries) CountPlatformSubscriptions(ctx context.Context) ([]CountPlatfo
 }
 
 const CountSubscriptionOutlook = `-- name: CountSubscriptionOutlook :one
-SELECT count(*) FILTER (WHERE status = 'TRIALING' AND trial_ends_at < $1::timestamptz)::bigint AS trials_ending,
-    count(*) FILTER (WHERE cancel_at_period_end AND status <> 'CANCELED')::bigint AS canceling
-FROM subscriptions WHERE status = 'TRIALING' OR cancel_at_period_end
+SELECT (SELECT count(*) FROM subscriptions WHERE status = 'TRIALING' AND trial_ends_at < $1::timestamptz)::bigint AS trials_ending,
+    (SELECT count(*) FROM subscriptions WHERE cancel_at_period_end AND status <> 'CANCELED')::bigint AS canceling
 `
 
 type CountSubscriptionOutlookRow struct {
@@ -225,11 +225,14 @@ func (q *Queries) ListDueSubscriptions(ctx context.Context, arg ListDueSubscript
 }
 
 const ListPlatformSubscriptions = `-- name: ListPlatformSubscriptions :many
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM subscriptions f WHERE ($1::text IS NULL OR f.status = $1)
+    ORDER BY f.created_at DESC, f.id DESC LIMIT $3 OFFSET $2::bigint
+)
 SELECT s.id, s.tenant_id, s.processor_subscription_id, s.plan, s.status, s.billing_interval, s.price_cents, s.currency, s.collection, s.trial_ends_at, s.period_start, s.period_end, s.cancel_at_period_end, s.canceled_at, s.paused_at, s.unpaid_at, s.pending_plan, s.pending_interval, s.pending_at, s.payment_url, s.trial_reminded, s.monthly_cents, s.created_at, s.updated_at, t.name AS tenant_name, p.id AS plan_id, c.processor_customer_id
-FROM subscriptions s JOIN tenants t ON t.id = s.tenant_id JOIN plans p ON p.tier = s.plan
+FROM page JOIN subscriptions s ON s.id = page.id JOIN tenants t ON t.id = s.tenant_id JOIN plans p ON p.tier = s.plan
 LEFT JOIN billing_customers c ON c.tenant_id = s.tenant_id
-WHERE ($1::text IS NULL OR s.status = $1)
-ORDER BY s.created_at DESC, s.id DESC LIMIT $3 OFFSET $2::bigint
+ORDER BY s.created_at DESC, s.id DESC
 `
 
 type ListPlatformSubscriptionsParams struct {
@@ -246,7 +249,7 @@ type ListPlatformSubscriptionsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// For the platform's operators. Newest first.
+// For the platform's operators. Newest first. Finds the page along an index before it reads rows.
 func (q *Queries) ListPlatformSubscriptions(ctx context.Context, arg ListPlatformSubscriptionsParams) ([]ListPlatformSubscriptionsRow, error) {
 	rows, err := q.db.Query(ctx, ListPlatformSubscriptions, arg.Status, arg.Skip, arg.MaxRows)
 	if err != nil {

@@ -227,8 +227,9 @@ func tableExceptions() []tableException {
 			pkg: "internal/commerce/subscription",
 			why: "a tenant's plan and status follow from its subscription, and commit with it; admins' lists name tenant and plan; a plan keeps its product",
 			queries: map[string]string{
-				"tenants": "GetSubscription GetTenant ListPlatformInvoices ListPlatformSubscriptions LockTenant SetStatusBeforeSuspension SetTenantPlan SetTenantStatus",
-				"plans":   "GetSubscription KeepPlanProduct ListPlans ListPlatformSubscriptions",
+				"row_numbers": "CountPlatformInvoices CountPlatformSubscriptions",
+				"tenants":     "GetSubscription GetTenant ListPlatformInvoices ListPlatformSubscriptions LockTenant SetStatusBeforeSuspension SetTenantPlan SetTenantStatus",
+				"plans":       "GetSubscription KeepPlanProduct ListPlans ListPlatformSubscriptions",
 			},
 		},
 		{
@@ -289,9 +290,10 @@ func tableExceptions() []tableException {
 			why: "admins' lists name tenant and stream; the sweep compares each active recording with its stream; a suspended tenant's can't be played; " +
 				"the storage is summed in one statement",
 			queries: map[string]string{
-				"streams":    "GetAdminRecording ListAdminRecordings ListAdminStreamRecordings ListIdleRecordings ListStrandedRecordings",
-				"tenants":    "FindPlayableRecording GetAdminRecording ListAdminRecordings ListAdminStreamRecordings",
-				"media_jobs": "SumStoredBytes",
+				"streams":     "GetAdminRecording ListAdminRecordings ListAdminStreamRecordings ListIdleRecordings ListStrandedRecordings",
+				"row_numbers": "CountAdminRecordings",
+				"tenants":     "FindPlayableRecording GetAdminRecording ListAdminRecordings ListAdminStreamRecordings",
+				"media_jobs":  "SumStoredBytes",
 			},
 		},
 		{

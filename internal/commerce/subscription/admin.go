@@ -25,14 +25,12 @@ type Summary = db.GetSubscriptionRow
 // any.
 func (s *Service) ListSubscriptions(ctx context.Context, status *string, p Page) (list []Summary, total int64, err error) {
 	q := db.New(s.config.Pool)
-	counts, err := q.CountPlatformSubscriptions(ctx)
+	counts, err := q.CountPlatformSubscriptions(ctx, wanted(status, Statuses()))
 	if err != nil {
 		return nil, 0, fmt.Errorf("count subscriptions: %w", err)
 	}
 	for _, c := range counts {
-		if status == nil || c.Status == *status {
-			total += c.N
-		}
+		total += c.N
 	}
 	rows, err := q.ListPlatformSubscriptions(ctx, db.ListPlatformSubscriptionsParams{
 		Status: status, MaxRows: int32(p.Size), Skip: int64(p.Skip),
@@ -51,7 +49,8 @@ func (s *Service) ListInvoices(
 	ctx context.Context, status, tenantID *string, p Page,
 ) (list []db.ListPlatformInvoicesRow, total int64, err error) {
 	q := db.New(s.config.Pool)
-	if total, err = q.CountPlatformInvoices(ctx, db.CountPlatformInvoicesParams{Status: status, TenantID: tenantID}); err != nil {
+	counted := db.CountPlatformInvoicesParams{TenantID: tenantID, Statuses: wanted(status, InvoiceStatuses())}
+	if total, err = q.CountPlatformInvoices(ctx, counted); err != nil {
 		return nil, 0, fmt.Errorf("count invoices: %w", err)
 	}
 	list, err = q.ListPlatformInvoices(ctx, db.ListPlatformInvoicesParams{
@@ -61,6 +60,14 @@ func (s *Service) ListInvoices(
 		return nil, 0, fmt.Errorf("list invoices: %w", err)
 	}
 	return list, total, nil
+}
+
+// wanted returns the statuses that a list shows; nil means all.
+func wanted(status *string, all []string) []string {
+	if status == nil {
+		return all
+	}
+	return []string{*status}
 }
 
 // PauseSubscription pauses a subscription: nothing is charged, and its tenant has the limits of FREE.

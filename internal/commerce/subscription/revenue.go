@@ -60,7 +60,7 @@ func (s *Service) GetOverview(ctx context.Context) (o Overview, err error) {
 		At: now, Subscriptions: map[string]int64{},
 		Open: Amounts{}, Overdue: Amounts{}, PaidThisMonth: Amounts{}, RefundedThisMonth: Amounts{},
 	}
-	counts, err := q.CountPlatformSubscriptions(ctx)
+	counts, err := q.CountPlatformSubscriptions(ctx, Statuses())
 	if err != nil {
 		return o, fmt.Errorf("count subscriptions: %w", err)
 	}

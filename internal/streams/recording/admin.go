@@ -44,7 +44,11 @@ func (s *Service) ListAdminRecordings(ctx context.Context, f Filter, skip, limit
 		return nil, 0, problem.BadField("status", "must be one of %s", strings.Join(statuses(), ", "))
 	}
 	q := db.New(s.config.Pool)
-	total, err = q.CountAdminRecordings(ctx, db.CountAdminRecordingsParams{Tenant: f.TenantID, Status: f.Status})
+	counted := statuses()
+	if f.Status != nil {
+		counted = []string{*f.Status}
+	}
+	total, err = q.CountAdminRecordings(ctx, db.CountAdminRecordingsParams{Tenant: f.TenantID, Statuses: counted})
 	if err != nil {
 		return nil, 0, fmt.Errorf("count recordings: %w", err)
 	}
@@ -52,7 +56,7 @@ func (s *Service) ListAdminRecordings(ctx context.Context, f Filter, skip, limit
 		return []AdminView{}, total, nil
 	}
 	rows, err := q.ListAdminRecordings(ctx, db.ListAdminRecordingsParams{
-		Tenant: f.TenantID, Status: f.Status, Skip: int32(skip), MaxRows: int32(limit),
+		Tenant: f.TenantID, Status: f.Status, Skip: int64(skip), MaxRows: int32(limit),
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list recordings: %w", err)
