@@ -161,13 +161,13 @@ WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND (sqlc.narg('cursor
 ORDER BY id DESC LIMIT @max_rows;
 
 -- name: ListRestrictions :many
--- Reads a page of each kind, in the order of the list.
+-- Reads a page of each kind, in the order of the list. The collation is that of channel_restrictions_page_idx.
 SELECT m.* FROM unnest(@kinds::text[]) AS k (kind)
 CROSS JOIN LATERAL (
     SELECT r.id FROM channel_restrictions r
-    WHERE r.tenant_id = @tenant_id AND r.channel_id = @channel_id AND r.kind = k.kind AND r.id < @before::text
+    WHERE r.tenant_id = @tenant_id AND r.channel_id = @channel_id AND r.kind = k.kind AND r.id COLLATE "C" < @before::text
       AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
-    ORDER BY r.id DESC LIMIT @max_rows
+    ORDER BY r.id COLLATE "C" DESC LIMIT @max_rows
 ) page JOIN channel_moderation m ON m.id = page.id WHERE m.tenant_id = @tenant_id
 ORDER BY m.id DESC LIMIT @max_rows;
 

@@ -11,7 +11,8 @@ CREATE TABLE channel_restrictions (
     expires_at timestamptz,
     UNIQUE (channel_id, user_id, kind)
 );
-CREATE INDEX channel_restrictions_page_idx ON channel_restrictions (channel_id, kind, id DESC);
+-- The collation keeps the planner from reading the list by the primary key, past the rows of other channels and kinds.
+CREATE INDEX channel_restrictions_page_idx ON channel_restrictions (channel_id, kind, id COLLATE "C" DESC);
 CREATE INDEX channel_restrictions_expires_idx ON channel_restrictions (expires_at) WHERE expires_at IS NOT NULL;
 
 -- A trigger, so that actions on servers of the former version count too. The channel is locked, so the actions in it follow each other.

@@ -751,9 +751,9 @@ const ListRestrictions = `-- name: ListRestrictions :many
 SELECT m.id, m.channel_id, m.tenant_id, m.kind, m.target, m.by_user, m.reason, m.active, m.expires_at, m.slowmode_sec, m.created_at FROM unnest($1::text[]) AS k (kind)
 CROSS JOIN LATERAL (
     SELECT r.id FROM channel_restrictions r
-    WHERE r.tenant_id = $2 AND r.channel_id = $3 AND r.kind = k.kind AND r.id < $4::text
+    WHERE r.tenant_id = $2 AND r.channel_id = $3 AND r.kind = k.kind AND r.id COLLATE "C" < $4::text
       AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
-    ORDER BY r.id DESC LIMIT $5
+    ORDER BY r.id COLLATE "C" DESC LIMIT $5
 ) page JOIN channel_moderation m ON m.id = page.id WHERE m.tenant_id = $2
 ORDER BY m.id DESC LIMIT $5
 `
@@ -766,7 +766,7 @@ type ListRestrictionsParams struct {
 	MaxRows   int32
 }
 
-// Reads a page of each kind, in the order of the list.
+// Reads a page of each kind, in the order of the list. The collation is that of channel_restrictions_page_idx.
 func (q *Queries) ListRestrictions(ctx context.Context, arg ListRestrictionsParams) ([]ChannelModeration, error) {
 	rows, err := q.db.Query(ctx, ListRestrictions,
 		arg.Kinds,

@@ -31,7 +31,9 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 		})
 	})
 	timeouts := postgres.DeleteInBatches(ctx, "ended timeouts", func(maxRows int32) (int64, error) {
-		return db.New(s.config.Pool).DeleteEndedTimeouts(ctx, db.DeleteEndedTimeoutsParams{Before: new(s.config.Now().Add(-keepTimeouts)), MaxRows: maxRows})
+		return db.New(s.config.Pool).DeleteEndedTimeouts(ctx, db.DeleteEndedTimeoutsParams{
+			Before: new(s.config.Now().Add(-keepTimeouts)), MaxRows: maxRows,
+		})
 	})
 	return errors.Join(pins, timeouts, s.deleteOldMessages(ctx))
 }
