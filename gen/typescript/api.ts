@@ -14284,6 +14284,11 @@ export interface components {
              */
             platform: string;
             /**
+             * @description Whether the address is the stream key behind the platform's address in `listRestreamPresets`. False for another server, for a platform without a preset, and after the target is removed.
+             * @example false
+             */
+            presetServer: boolean;
+            /**
              * @description The masked address: asterisks and the last 6 characters. The whole address is never returned.
              * @example ************4f9q2x
              */
