@@ -11012,6 +11012,11 @@ export interface components {
              */
             expiresAt: string;
             /**
+             * @description The admin's email address.
+             * @example root@example.com
+             */
+            impersonatorEmail: string;
+            /**
              * @description The admin.
              * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
              */
