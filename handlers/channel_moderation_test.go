@@ -11,6 +11,8 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
+	"showfloor/schema"
 )
 
 // moderate performs an act of moderation in a channel.
@@ -219,7 +221,7 @@ func TestListChannelModeration(t *testing.T) {
 
 func TestListChannelRestrictions(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, apitest.Options{})
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
 	owner := s.Register(t)
 	st := owner.Stream(t, nil)
 	list := func(query string) (all []api.ChannelRestriction) {
@@ -265,6 +267,19 @@ func TestListChannelRestrictions(t *testing.T) {
 	require.Equal(t, []api.ChannelRestriction{mute, ban}, list("userId=ben"))
 	restrict("timeout", "cleo", 0, false)
 	require.Equal(t, []api.ChannelRestriction{mute, ban}, list(""))
+
+	// The migration finds the same restrictions in the actions.
+	migration, err := schema.FS.ReadFile("0100_channel_restrictions.sql")
+	require.NoError(t, err)
+	before, backfill, found := strings.Cut(string(migration), "-- The restrictions before this migration.")
+	require.True(t, found)
+	require.Contains(t, before, "CREATE TRIGGER")
+	_, err = s.Pool.Exec(t.Context(), "DELETE FROM channel_restrictions WHERE channel_id = $1", st.ID)
+	require.NoError(t, err)
+	require.Empty(t, list(""))
+	_, err = s.Pool.Exec(t.Context(), strings.TrimSuffix(strings.TrimSpace("-- "+backfill), ";")+" ON CONFLICT DO NOTHING")
+	require.NoError(t, err)
+	require.Equal(t, []api.ChannelRestriction{mute, ban, timeout}, list(""), "the end of this timeout was changed in its row only")
 
 	for _, query := range []string{"cursor=x", "kind=slowmode", "userId=", "limit=0", "userId=a" + strings.Repeat("&userId=a", 100)} {
 		owner.Call(t, "GET", channelsPath+"/"+st.ID+"/restrictions?"+query, nil).Problem(t, 400, "invalid_input")
