@@ -31,6 +31,26 @@ func (s *Server) ListChannelModeration(
 	}, nil
 }
 
+// ListChannelRestrictions lists the restrictions that apply now in a channel.
+func (s *Server) ListChannelRestrictions(
+	ctx context.Context, r api.ListChannelRestrictionsRequestObject,
+) (api.ListChannelRestrictionsResponseObject, error) {
+	size := pageSize(r.Params.Limit)
+	cursor, err := after(r.Params.Cursor, id.Moderation)
+	if err != nil {
+		return nil, err
+	}
+	f := chat.RestrictionFilter{Kind: (*string)(r.Params.Kind), UserIDs: r.Params.UserID}
+	rows, err := s.areas.Chat.ListChannelRestrictions(ctx, request.Caller(ctx), r.ID, f, cursor, size+1)
+	if err != nil {
+		return nil, err
+	}
+	rows, link := page(ctx, s, rows, size, func(m db.ChannelModeration) string { return m.ID })
+	return api.ListChannelRestrictions200JSONResponse{
+		Body: each(rows, toChannelRestriction), Headers: api.ListChannelRestrictions200ResponseHeaders{Link: link},
+	}, nil
+}
+
 // TimeoutChannelMember prevents a user from writing for a time.
 func (s *Server) TimeoutChannelMember(
 	ctx context.Context, r api.TimeoutChannelMemberRequestObject,
@@ -83,5 +103,12 @@ func toModerationAction(m db.ChannelModeration) api.ChannelModerationAction {
 		ID: m.ID, ChannelID: m.ChannelID, Kind: api.ChannelModerationKind(m.Kind), Target: orNull(m.Target), By: m.ByUser,
 		Reason: orNull(m.Reason), Active: m.Active, ExpiresAt: timeOrNull(m.ExpiresAt), SlowmodeSec: intOrNull(m.SlowmodeSec),
 		CreatedAt: timestamp.From(m.CreatedAt),
+	}
+}
+
+func toChannelRestriction(m db.ChannelModeration) api.ChannelRestriction {
+	return api.ChannelRestriction{
+		ID: m.ID, ChannelID: m.ChannelID, Kind: api.ChannelRestrictionKind(m.Kind), UserID: *m.Target, By: m.ByUser,
+		Reason: orNull(m.Reason), Since: timestamp.From(m.CreatedAt), Until: timeOrNull(m.ExpiresAt),
 	}
 }

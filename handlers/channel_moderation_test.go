@@ -11,6 +11,8 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
+	"showfloor/schema"
 )
 
 // moderate performs an act of moderation in a channel.
@@ -215,6 +217,75 @@ func TestListChannelModeration(t *testing.T) {
 	require.Equal(t, want, got)
 	owner.Call(t, "GET", channelsPath+"/"+st.ID+"/moderation?cursor=x", nil).Problem(t, 400, "invalid_input")
 	owner.Call(t, "GET", channelsPath+"/chan_none/moderation", nil).Problem(t, 404, "not_found")
+}
+
+func TestListChannelRestrictions(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	owner := s.Register(t)
+	st := owner.Stream(t, nil)
+	list := func(query string) (all []api.ChannelRestriction) {
+		t.Helper()
+		for page := channelsPath + "/" + st.ID + "/restrictions?" + query; page != ""; {
+			var rows []api.ChannelRestriction
+			r := owner.Call(t, "GET", page, nil)
+			r.Into(t, 200, &rows)
+			all = append(all, rows...)
+			page = r.NextPage(t)
+		}
+		return all
+	}
+	require.JSONEq(t, "[]", string(owner.Call(t, "GET", channelsPath+"/"+st.ID+"/restrictions", nil).Is(t, 200).Body))
+	restrict := func(kind, target string, seconds int, active bool) api.ChannelRestriction {
+		t.Helper()
+		a := moderate(t, owner, st.ID, kind, map[string]any{"target": target, "by": "ada", "reason": "spam", "durationSec": seconds, "active": active})
+		return api.ChannelRestriction{
+			ID: a.ID, ChannelID: st.ID, Kind: api.ChannelRestrictionKind(kind), UserID: target, By: "ada", Reason: a.Reason,
+			Since: a.CreatedAt, Until: a.ExpiresAt,
+		}
+	}
+	restrict("mute", "ben", 0, true)
+	timeout := restrict("timeout", "ben", 60, true)
+	ban := restrict("ban", "ben", 0, true)
+	restrict("ban", "cleo", 0, true)
+	other := restrict("timeout", "cleo", 60, true)
+	mute := restrict("mute", "ben", 0, true) // replaces the first one
+	restrict("ban", "cleo", 0, false)
+	restrict("mute", "cleo", 0, false) // there is none
+	moderate(t, owner, st.ID, "slowmode", map[string]any{"slowmodeSec": 5, "by": "ada"})
+
+	require.Equal(t, []api.ChannelRestriction{mute, other, ban, timeout}, list("limit=1"))
+	require.Equal(t, []api.ChannelRestriction{other, timeout}, list("limit=1&kind=timeout"))
+	require.Equal(t, []api.ChannelRestriction{mute, ban, timeout}, list("limit=1&userId=ben"))
+	require.Equal(t, []api.ChannelRestriction{mute, other, ban, timeout}, list("userId=ben&userId=cleo&userId=dana"))
+	require.Equal(t, []api.ChannelRestriction{mute}, list("userId=ben&kind=mute"))
+	require.Empty(t, list("userId=dana"))
+
+	_, err := s.Pool.Exec(t.Context(), "UPDATE channel_restrictions SET expires_at = clock_timestamp() WHERE id = $1", timeout.ID)
+	require.NoError(t, err)
+	require.Equal(t, []api.ChannelRestriction{mute, other, ban}, list(""), "an ended timeout is not listed")
+	require.Equal(t, []api.ChannelRestriction{mute, ban}, list("userId=ben"))
+	restrict("timeout", "cleo", 0, false)
+	require.Equal(t, []api.ChannelRestriction{mute, ban}, list(""))
+
+	// The migration finds the same restrictions in the actions.
+	migration, err := schema.FS.ReadFile("0100_channel_restrictions.sql")
+	require.NoError(t, err)
+	before, backfill, found := strings.Cut(string(migration), "-- The restrictions before this migration.")
+	require.True(t, found)
+	require.Contains(t, before, "CREATE TRIGGER")
+	_, err = s.Pool.Exec(t.Context(), "DELETE FROM channel_restrictions WHERE channel_id = $1", st.ID)
+	require.NoError(t, err)
+	require.Empty(t, list(""))
+	_, err = s.Pool.Exec(t.Context(), strings.TrimSuffix(strings.TrimSpace("-- "+backfill), ";")+" ON CONFLICT DO NOTHING")
+	require.NoError(t, err)
+	require.Equal(t, []api.ChannelRestriction{mute, ban, timeout}, list(""), "the end of this timeout was changed in its row only")
+
+	for _, query := range []string{"cursor=x", "kind=slowmode", "userId=", "limit=0", "userId=a" + strings.Repeat("&userId=a", 100)} {
+		owner.Call(t, "GET", channelsPath+"/"+st.ID+"/restrictions?"+query, nil).Problem(t, 400, "invalid_input")
+	}
+	owner.Call(t, "GET", channelsPath+"/chan_none/restrictions", nil).Problem(t, 404, "not_found")
+	s.Register(t).Call(t, "GET", channelsPath+"/"+st.ID+"/restrictions", nil).Problem(t, 404, "not_found")
 }
 
 func TestModerationInput(t *testing.T) {

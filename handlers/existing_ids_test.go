@@ -104,7 +104,7 @@ func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[str
 		"getAuction": auction.ID, "placeBid": auction.ID, "cancelAuction": cancelled.ID,
 		"sendStreamMessage": st.ID, "sendChannelMessage": ch.ID, "listChannelMessages": ch.ID, "getChannel": ch.ID, "listChannelMembers": ch.ID,
 		"editChannelMessage": ch.ID + "/" + message.ID, "deleteChannelMessage": ch.ID + "/" + message.ID,
-		"joinChannel": ch.ID, "leaveChannel": ch.ID, "listChannelModeration": ch.ID,
+		"joinChannel": ch.ID, "leaveChannel": ch.ID, "listChannelModeration": ch.ID, "listChannelRestrictions": ch.ID,
 		"timeoutChannelMember": moderated.ID, "banChannelMember": moderated.ID, "muteChannelMember": moderated.ID, "setChannelSlowmode": moderated.ID,
 		"getRecording": made.ID, "updateRecording": made.ID, "getRecordingPlaybackUrl": made.ID, "deleteRecording": made.ID, "createRecordingClip": made.ID,
 		"listRecordingTranscodes": made.ID, "listRecordingPackages": made.ID,

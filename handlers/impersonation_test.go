@@ -78,9 +78,13 @@ func TestImpersonatingATenant(t *testing.T) {
 	var me api.CurrentUser
 	as.Call(t, "GET", "/v1/auth/me", nil).Into(t, http.StatusOK, &me)
 	require.Equal(t, root.UserID, me.Impersonation.ImpersonatorID)
+	var admin api.Administrator
+	root.Call(t, "GET", "/v1/admin/auth/me", nil).Into(t, http.StatusOK, &admin)
+	require.Equal(t, admin.Email, me.Impersonation.ImpersonatorEmail)
 	var who api.Identity
 	as.Call(t, "GET", "/v1/me", nil).Into(t, http.StatusOK, &who)
 	require.Equal(t, root.UserID, who.Impersonation.ImpersonatorID)
+	require.Equal(t, admin.Email, who.Impersonation.ImpersonatorEmail)
 	ada.Call(t, "GET", "/v1/me", nil).Into(t, http.StatusOK, &who)
 
 	// Changes are audited with both names; credentials, the team and money are out of reach.

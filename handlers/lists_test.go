@@ -65,6 +65,9 @@ func TestListsPage(t *testing.T) {
 		owner.Call(t, "POST", at+"start", nil).Into(t, 201, &r)
 		owner.Call(t, "POST", at+r.ID+"/stop", nil).Is(t, 201)
 	}
+	for i := range n {
+		moderate(t, owner, meeting.ID, "mute", map[string]any{"target": strconv.Itoa(i), "by": "ada"})
+	}
 	for range n {
 		target := owner.RestreamTarget(t, "rtmp://live.example/app/key")
 		owner.Call(t, "POST", restreamPath+shop, attach(target)).Is(t, 201)
@@ -100,6 +103,7 @@ func TestListsPage(t *testing.T) {
 		"listSessions":            sessionsPath,
 		"listChannels":            channelsPath,
 		"listChannelModeration":   channelsPath + "/" + shop + "/moderation",
+		"listChannelRestrictions": channelsPath + "/" + meeting.ID + "/restrictions",
 		"listRestreamTargets":     targetsPath,
 		"listRestreamRoutes":      restreamPath + shop,
 		"listPushNotifications":   pushPath + "notifications",

@@ -35,7 +35,7 @@ func (s *Server) ListRestreamTargets(
 	}
 	rows, link := page(ctx, s, rows, size, func(t db.RestreamTarget) string { return t.ID })
 	return api.ListRestreamTargets200JSONResponse{
-		Body: each(rows, toRestreamTarget), Headers: api.ListRestreamTargets200ResponseHeaders{Link: link},
+		Body: each(rows, s.toRestreamTarget), Headers: api.ListRestreamTargets200ResponseHeaders{Link: link},
 	}, nil
 }
 
@@ -48,7 +48,7 @@ func (s *Server) CreateRestreamTarget(
 	if err != nil {
 		return nil, err
 	}
-	return api.CreateRestreamTarget201JSONResponse(toRestreamTarget(row)), nil
+	return api.CreateRestreamTarget201JSONResponse(s.toRestreamTarget(row)), nil
 }
 
 // UpdateRestreamTarget changes a target.
@@ -61,7 +61,7 @@ func (s *Server) UpdateRestreamTarget(
 	if err != nil {
 		return nil, err
 	}
-	return api.UpdateRestreamTarget200JSONResponse(toRestreamTarget(row)), nil
+	return api.UpdateRestreamTarget200JSONResponse(s.toRestreamTarget(row)), nil
 }
 
 // DeleteRestreamTarget removes a target and ends its routes.
@@ -72,7 +72,7 @@ func (s *Server) DeleteRestreamTarget(
 	if err != nil {
 		return nil, err
 	}
-	return api.DeleteRestreamTarget200JSONResponse(toRestreamTarget(row)), nil
+	return api.DeleteRestreamTarget200JSONResponse(s.toRestreamTarget(row)), nil
 }
 
 // TestRestreamTarget publishes to a target without media.
@@ -127,10 +127,10 @@ func (s *Server) DetachRestreamTarget(
 	return api.DetachRestreamTarget200JSONResponse(s.toRestreamRoute(row)), nil
 }
 
-func toRestreamTarget(t db.RestreamTarget) api.RestreamTarget {
+func (s *Server) toRestreamTarget(t db.RestreamTarget) api.RestreamTarget {
 	return api.RestreamTarget{
-		ID: t.ID, Name: t.Name, Platform: t.Platform, RtmpURL: restream.Mask(t.AddressEnd), Active: t.DeletedAt == nil,
-		CreatedAt: timestamp.From(t.CreatedAt),
+		ID: t.ID, Name: t.Name, Platform: t.Platform, RtmpURL: restream.Mask(t.AddressEnd),
+		PresetServer: s.areas.Restreams.HasPresetServer(t), Active: t.DeletedAt == nil, CreatedAt: timestamp.From(t.CreatedAt),
 	}
 }
 

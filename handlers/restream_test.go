@@ -232,7 +232,14 @@ func TestAStreamKeyIsEnoughForKnownPlatforms(t *testing.T) {
 	for _, p := range presets {
 		var target api.RestreamTarget
 		owner.Call(t, "POST", targetsPath, map[string]any{"name": p.Name, "platform": p.Platform, "streamKey": "key-4f9q2x"}).Into(t, 201, &target)
-		require.Equal(t, []any{"************4f9q2x", p.Platform}, []any{target.RtmpURL, target.Platform})
+		require.Equal(t, []any{"************4f9q2x", p.Platform, true}, []any{target.RtmpURL, target.Platform, target.PresetServer})
+		at := targetsPath + "/" + target.ID
+		owner.Call(t, "PATCH", at, map[string]any{"rtmpUrl": "rtmp://93.184.216.34/live/key-4f9q2x"}).Into(t, 200, &target)
+		require.False(t, target.PresetServer, "another server")
+		owner.Call(t, "PATCH", at, map[string]any{"rtmpUrl": p.Address + "/key-4f9q2x"}).Into(t, 200, &target)
+		require.True(t, target.PresetServer)
+		owner.Call(t, "PATCH", at, map[string]any{"platform": "custom", "rtmpUrl": p.Address + "/key-4f9q2x"}).Into(t, 200, &target)
+		require.False(t, target.PresetServer, "a platform without a preset")
 	}
 	got := owner.Call(t, "POST", targetsPath, map[string]any{"name": "n", "platform": "custom", "streamKey": "key"})
 	got.Problem(t, 400, "invalid_input")

@@ -127,6 +127,7 @@ func impersonationOf(c tenancy.Caller) *api.ImpersonationState {
 		return nil
 	}
 	return &api.ImpersonationState{
-		ImpersonatorID: c.Impersonation.AdminID, ReadOnly: c.Impersonation.ReadOnly, ExpiresAt: timestamp.From(c.Impersonation.ExpiresAt),
+		ImpersonatorID: c.Impersonation.AdminID, ImpersonatorEmail: c.Impersonation.AdminEmail,
+		ReadOnly: c.Impersonation.ReadOnly, ExpiresAt: timestamp.From(c.Impersonation.ExpiresAt),
 	}
 }

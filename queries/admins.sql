@@ -27,7 +27,7 @@ SELECT * FROM admins WHERE id = @id;
 -- name: GetAdminForToken :one
 -- @sqlc-vet-disable tenant
 -- As GetUserForToken.
-SELECT a.token_version, a.role, s.last_seen_at
+SELECT a.token_version, a.role, a.email, s.last_seen_at
 FROM admins a LEFT JOIN sign_ins s ON s.holder_id = a.id AND s.id = @sign_in_id
 WHERE a.id = @id;
 

@@ -160,6 +160,29 @@ SELECT * FROM channel_moderation
 WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
 ORDER BY id DESC LIMIT @max_rows;
 
+-- name: ListRestrictions :many
+-- Reads a page of each kind, in the order of the list. The collation is that of channel_restrictions_page_idx.
+SELECT m.* FROM unnest(@kinds::text[]) AS k (kind)
+CROSS JOIN LATERAL (
+    SELECT r.id FROM channel_restrictions r
+    WHERE r.tenant_id = @tenant_id AND r.channel_id = @channel_id AND r.kind = k.kind AND r.id COLLATE "C" < @before::text
+      AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
+    ORDER BY r.id COLLATE "C" DESC LIMIT @max_rows
+) page JOIN channel_moderation m ON m.id = page.id WHERE m.tenant_id = @tenant_id
+ORDER BY m.id DESC LIMIT @max_rows;
+
+-- name: ListRestrictionsOf :many
+-- As ListRestrictions, for some users.
+SELECT m.* FROM channel_restrictions r JOIN channel_moderation m ON m.id = r.id
+WHERE r.tenant_id = @tenant_id AND r.channel_id = @channel_id AND r.user_id = ANY (@user_ids::text[]) AND r.kind = ANY (@kinds::text[])
+  AND r.id < @before::text AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
+ORDER BY r.id DESC LIMIT @max_rows;
+
+-- name: DeleteEndedTimeouts :execrows
+-- @sqlc-vet-disable tenant
+DELETE FROM channel_restrictions WHERE id = ANY (ARRAY(
+    SELECT r.id FROM channel_restrictions r WHERE r.expires_at < @before ORDER BY r.expires_at LIMIT @max_rows));
+
 -- name: DeleteChannelMembersOfSessions :execrows
 -- @sqlc-vet-disable tenant
 DELETE FROM channel_members WHERE (channel_id, user_id) IN (

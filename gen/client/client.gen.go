@@ -2510,10 +2510,18 @@ type ClientInterface interface {
 	// ListChannelModeration List a channel's moderation actions
 	//
 	// Lists every timeout, ban, mute and slow mode of the channel, and the actions that lifted them. The id may be that of a
-	// stream or session.
+	// stream or session. The restrictions that apply now are listed by `listChannelRestrictions`.
 	//
 	// Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
 	ListChannelModeration(ctx context.Context, id ID, params *ListChannelModerationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListChannelRestrictions List a channel's restrictions
+	//
+	// Lists the timeouts, bans and mutes that apply now, not those that were lifted or have ended. A user has at most one of each kind. The
+	// id may be that of a stream or session.
+	//
+	// Corresponds with GET /v1/me/channels/{id}/restrictions (the `ListChannelRestrictions` operationId).
+	ListChannelRestrictions(ctx context.Context, id ID, params *ListChannelRestrictionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAuctions List auctions
 	//
@@ -9870,11 +9878,29 @@ func (c *Client) TimeoutChannelMember(ctx context.Context, id ID, body TimeoutCh
 // ListChannelModeration List a channel's moderation actions
 //
 // Lists every timeout, ban, mute and slow mode of the channel, and the actions that lifted them. The id may be that of a
-// stream or session.
+// stream or session. The restrictions that apply now are listed by `listChannelRestrictions`.
 //
 // Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
 func (c *Client) ListChannelModeration(ctx context.Context, id ID, params *ListChannelModerationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListChannelModerationRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListChannelRestrictions List a channel's restrictions
+//
+// Lists the timeouts, bans and mutes that apply now, not those that were lifted or have ended. A user has at most one of each kind. The
+// id may be that of a stream or session.
+//
+// Corresponds with GET /v1/me/channels/{id}/restrictions (the `ListChannelRestrictions` operationId).
+func (c *Client) ListChannelRestrictions(ctx context.Context, id ID, params *ListChannelRestrictionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListChannelRestrictionsRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -22660,6 +22686,103 @@ func NewListChannelModerationRequest(server string, id ID, params *ListChannelMo
 	return req, nil
 }
 
+// NewListChannelRestrictionsRequest constructs an http.Request for the ListChannelRestrictions method
+func NewListChannelRestrictionsRequest(server string, id ID, params *ListChannelRestrictionsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/channels/%s/restrictions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", *params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UserID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "userId", params.UserID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAuctionsRequest constructs an http.Request for the ListAuctions method
 func NewListAuctionsRequest(server string, params *ListAuctionsParams) (*http.Request, error) {
 	var err error
@@ -32957,12 +33080,22 @@ type ClientWithResponsesInterface interface {
 	// ListChannelModerationWithResponse List a channel's moderation actions
 	//
 	// Lists every timeout, ban, mute and slow mode of the channel, and the actions that lifted them. The id may be that of a
-	// stream or session.
+	// stream or session. The restrictions that apply now are listed by `listChannelRestrictions`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/me/channels/{id}/moderation (the `ListChannelModeration` operationId).
 	ListChannelModerationWithResponse(ctx context.Context, id ID, params *ListChannelModerationParams, reqEditors ...RequestEditorFn) (*ListChannelModerationResponse, error)
+
+	// ListChannelRestrictionsWithResponse List a channel's restrictions
+	//
+	// Lists the timeouts, bans and mutes that apply now, not those that were lifted or have ended. A user has at most one of each kind. The
+	// id may be that of a stream or session.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/channels/{id}/restrictions (the `ListChannelRestrictions` operationId).
+	ListChannelRestrictionsWithResponse(ctx context.Context, id ID, params *ListChannelRestrictionsParams, reqEditors ...RequestEditorFn) (*ListChannelRestrictionsResponse, error)
 
 	// ListAuctionsWithResponse List auctions
 	//
@@ -43914,6 +44047,61 @@ func (r ListChannelModerationResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListChannelModerationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListChannelRestrictionsResponse200Headers the declared response headers of an HTTP 200 response for ListChannelRestrictions
+type ListChannelRestrictionsResponse200Headers struct {
+	Link *string
+}
+
+type ListChannelRestrictionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChannelRestrictionList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListChannelRestrictionsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListChannelRestrictionsResponse) GetJSON200() *ChannelRestrictionList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListChannelRestrictionsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListChannelRestrictionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListChannelRestrictionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListChannelRestrictionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListChannelRestrictionsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -56114,7 +56302,7 @@ func (c *ClientWithResponses) TimeoutChannelMemberWithResponse(ctx context.Conte
 // ListChannelModerationWithResponse List a channel's moderation actions
 //
 // Lists every timeout, ban, mute and slow mode of the channel, and the actions that lifted them. The id may be that of a
-// stream or session.
+// stream or session. The restrictions that apply now are listed by `listChannelRestrictions`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -56125,6 +56313,22 @@ func (c *ClientWithResponses) ListChannelModerationWithResponse(ctx context.Cont
 		return nil, err
 	}
 	return ParseListChannelModerationResponse(rsp)
+}
+
+// ListChannelRestrictionsWithResponse List a channel's restrictions
+//
+// Lists the timeouts, bans and mutes that apply now, not those that were lifted or have ended. A user has at most one of each kind. The
+// id may be that of a stream or session.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/channels/{id}/restrictions (the `ListChannelRestrictions` operationId).
+func (c *ClientWithResponses) ListChannelRestrictionsWithResponse(ctx context.Context, id ID, params *ListChannelRestrictionsParams, reqEditors ...RequestEditorFn) (*ListChannelRestrictionsResponse, error) {
+	rsp, err := c.ListChannelRestrictions(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListChannelRestrictionsResponse(rsp)
 }
 
 // ListAuctionsWithResponse List auctions
@@ -66154,6 +66358,52 @@ func ParseListChannelModerationResponse(rsp *http.Response) (*ListChannelModerat
 	switch {
 	case rsp.StatusCode == 200:
 		var headers ListChannelModerationResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListChannelRestrictionsResponse parses an HTTP response from a ListChannelRestrictionsWithResponse call
+func ParseListChannelRestrictionsResponse(rsp *http.Response) (*ListChannelRestrictionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListChannelRestrictionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChannelRestrictionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListChannelRestrictionsResponse200Headers
 		if values := rsp.Header.Values("Link"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -156,7 +156,7 @@ func (q *Queries) GetAdminByEmail(ctx context.Context, email string) (Admin, err
 }
 
 const GetAdminForToken = `-- name: GetAdminForToken :one
-SELECT a.token_version, a.role, s.last_seen_at
+SELECT a.token_version, a.role, a.email, s.last_seen_at
 FROM admins a LEFT JOIN sign_ins s ON s.holder_id = a.id AND s.id = $1
 WHERE a.id = $2
 `
@@ -169,6 +169,7 @@ type GetAdminForTokenParams struct {
 type GetAdminForTokenRow struct {
 	TokenVersion int32
 	Role         string
+	Email        string
 	LastSeenAt   *time.Time
 }
 
@@ -177,7 +178,12 @@ type GetAdminForTokenRow struct {
 func (q *Queries) GetAdminForToken(ctx context.Context, arg GetAdminForTokenParams) (GetAdminForTokenRow, error) {
 	row := q.db.QueryRow(ctx, GetAdminForToken, arg.SignInID, arg.ID)
 	var i GetAdminForTokenRow
-	err := row.Scan(&i.TokenVersion, &i.Role, &i.LastSeenAt)
+	err := row.Scan(
+		&i.TokenVersion,
+		&i.Role,
+		&i.Email,
+		&i.LastSeenAt,
+	)
 	return i, err
 }
 

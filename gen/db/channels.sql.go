@@ -270,6 +270,25 @@ func (q *Queries) DeleteChatOfSessions(ctx context.Context, ids []string) error 
 	return err
 }
 
+const DeleteEndedTimeouts = `-- name: DeleteEndedTimeouts :execrows
+DELETE FROM channel_restrictions WHERE id = ANY (ARRAY(
+    SELECT r.id FROM channel_restrictions r WHERE r.expires_at < $1 ORDER BY r.expires_at LIMIT $2))
+`
+
+type DeleteEndedTimeoutsParams struct {
+	Before  *time.Time
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+func (q *Queries) DeleteEndedTimeouts(ctx context.Context, arg DeleteEndedTimeoutsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteEndedTimeouts, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const DeletePinsOfSessions = `-- name: DeletePinsOfSessions :execrows
 DELETE FROM product_pins WHERE id = ANY (ARRAY(
     SELECT p.id FROM product_pins p WHERE p.room_id = ANY ($1::text[]) LIMIT $2))
@@ -696,6 +715,120 @@ func (q *Queries) ListModeration(ctx context.Context, arg ListModerationParams) 
 		arg.TenantID,
 		arg.ChannelID,
 		arg.Cursor,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ChannelModeration{}
+	for rows.Next() {
+		var i ChannelModeration
+		if err := rows.Scan(
+			&i.ID,
+			&i.ChannelID,
+			&i.TenantID,
+			&i.Kind,
+			&i.Target,
+			&i.ByUser,
+			&i.Reason,
+			&i.Active,
+			&i.ExpiresAt,
+			&i.SlowmodeSec,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListRestrictions = `-- name: ListRestrictions :many
+SELECT m.id, m.channel_id, m.tenant_id, m.kind, m.target, m.by_user, m.reason, m.active, m.expires_at, m.slowmode_sec, m.created_at FROM unnest($1::text[]) AS k (kind)
+CROSS JOIN LATERAL (
+    SELECT r.id FROM channel_restrictions r
+    WHERE r.tenant_id = $2 AND r.channel_id = $3 AND r.kind = k.kind AND r.id COLLATE "C" < $4::text
+      AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
+    ORDER BY r.id COLLATE "C" DESC LIMIT $5
+) page JOIN channel_moderation m ON m.id = page.id WHERE m.tenant_id = $2
+ORDER BY m.id DESC LIMIT $5
+`
+
+type ListRestrictionsParams struct {
+	Kinds     []string
+	TenantID  string
+	ChannelID string
+	Before    string
+	MaxRows   int32
+}
+
+// Reads a page of each kind, in the order of the list. The collation is that of channel_restrictions_page_idx.
+func (q *Queries) ListRestrictions(ctx context.Context, arg ListRestrictionsParams) ([]ChannelModeration, error) {
+	rows, err := q.db.Query(ctx, ListRestrictions,
+		arg.Kinds,
+		arg.TenantID,
+		arg.ChannelID,
+		arg.Before,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ChannelModeration{}
+	for rows.Next() {
+		var i ChannelModeration
+		if err := rows.Scan(
+			&i.ID,
+			&i.ChannelID,
+			&i.TenantID,
+			&i.Kind,
+			&i.Target,
+			&i.ByUser,
+			&i.Reason,
+			&i.Active,
+			&i.ExpiresAt,
+			&i.SlowmodeSec,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListRestrictionsOf = `-- name: ListRestrictionsOf :many
+SELECT m.id, m.channel_id, m.tenant_id, m.kind, m.target, m.by_user, m.reason, m.active, m.expires_at, m.slowmode_sec, m.created_at FROM channel_restrictions r JOIN channel_moderation m ON m.id = r.id
+WHERE r.tenant_id = $1 AND r.channel_id = $2 AND r.user_id = ANY ($3::text[]) AND r.kind = ANY ($4::text[])
+  AND r.id < $5::text AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
+ORDER BY r.id DESC LIMIT $6
+`
+
+type ListRestrictionsOfParams struct {
+	TenantID  string
+	ChannelID string
+	UserIds   []string
+	Kinds     []string
+	Before    string
+	MaxRows   int32
+}
+
+// As ListRestrictions, for some users.
+func (q *Queries) ListRestrictionsOf(ctx context.Context, arg ListRestrictionsOfParams) ([]ChannelModeration, error) {
+	rows, err := q.db.Query(ctx, ListRestrictionsOf,
+		arg.TenantID,
+		arg.ChannelID,
+		arg.UserIds,
+		arg.Kinds,
+		arg.Before,
 		arg.MaxRows,
 	)
 	if err != nil {

@@ -3509,9 +3509,33 @@ export interface paths {
         /**
          * List a channel's moderation actions
          * @description Lists every timeout, ban, mute and slow mode of the channel, and the actions that lifted them. The id may be that of a
-         *     stream or session.
+         *     stream or session. The restrictions that apply now are listed by `listChannelRestrictions`.
          */
         get: operations["listChannelModeration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/channels/{id}/restrictions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List a channel's restrictions
+         * @description Lists the timeouts, bans and mutes that apply now, not those that were lifted or have ended. A user has at most one of each kind. The
+         *     id may be that of a stream or session.
+         */
+        get: operations["listChannelRestrictions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -9441,6 +9465,39 @@ export interface components {
         ChannelModerationKind: "timeout" | "ban" | "mute" | "slowmode";
         /** @description Moderation actions, newest first. */
         ChannelModerationList: components["schemas"]["ChannelModerationAction"][];
+        /** @description A restriction of a user that applies now. */
+        ChannelRestriction: {
+            /**
+             * @description Your own id of the moderator.
+             * @example ada
+             */
+            by: string;
+            /** @example chan_01m18qg1mhf2bsz1fk6m8v4jxd */
+            channelId: string;
+            /**
+             * @description The id of the moderation action that made the restriction.
+             * @example mod_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            id: string;
+            kind: components["schemas"]["ChannelRestrictionKind"];
+            /** @example spam */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description When the restriction was made.
+             */
+            since: string;
+            /**
+             * Format: date-time
+             * @description The end of a timeout; null for the other kinds.
+             */
+            until: string | null;
+            /**
+             * @description Your own id of the user.
+             * @example ben
+             */
+            userId: string;
+        };
         /** @description The user to restrict, or whose restriction is lifted. */
         ChannelRestrictionInput: {
             /**
@@ -9464,6 +9521,13 @@ export interface components {
              */
             target: string;
         };
+        /**
+         * @description timeout: the user can't write for some time. ban: the user can't write, read or join. mute: the user can only read.
+         * @enum {string}
+         */
+        ChannelRestrictionKind: "timeout" | "ban" | "mute";
+        /** @description Restrictions that apply now, newest first. */
+        ChannelRestrictionList: components["schemas"]["ChannelRestriction"][];
         /** @description The new slow mode. */
         ChannelSlowmodeInput: {
             /**
@@ -10954,6 +11018,11 @@ export interface components {
              * @description When the token expires.
              */
             expiresAt: string;
+            /**
+             * @description The admin's email address.
+             * @example root@example.com
+             */
+            impersonatorEmail: string;
             /**
              * @description The admin.
              * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -14226,6 +14295,11 @@ export interface components {
              * @example custom
              */
             platform: string;
+            /**
+             * @description Whether the address is the stream key behind the platform's address in `listRestreamPresets`. False for another server, for a platform without a preset, and after the target is removed.
+             * @example false
+             */
+            presetServer: boolean;
             /**
              * @description The masked address: asterisks and the last 6 characters. The whole address is never returned.
              * @example ************4f9q2x
@@ -18886,7 +18960,10 @@ export type ChannelMemberList = components['schemas']['ChannelMemberList'];
 export type ChannelModerationAction = components['schemas']['ChannelModerationAction'];
 export type ChannelModerationKind = components['schemas']['ChannelModerationKind'];
 export type ChannelModerationList = components['schemas']['ChannelModerationList'];
+export type ChannelRestriction = components['schemas']['ChannelRestriction'];
 export type ChannelRestrictionInput = components['schemas']['ChannelRestrictionInput'];
+export type ChannelRestrictionKind = components['schemas']['ChannelRestrictionKind'];
+export type ChannelRestrictionList = components['schemas']['ChannelRestrictionList'];
 export type ChannelSlowmodeInput = components['schemas']['ChannelSlowmodeInput'];
 export type ChannelTimeoutInput = components['schemas']['ChannelTimeoutInput'];
 export type ChatAttachment = components['schemas']['ChatAttachment'];
@@ -23975,6 +24052,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChannelModerationList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listChannelRestrictions: {
+        parameters: {
+            query?: {
+                /** @description Only restrictions of this kind. */
+                kind?: components["schemas"]["ChannelRestrictionKind"];
+                /** @description Only restrictions of these users, by your own ids: up to 100, each as a `userId` of its own. */
+                userId?: string[];
+                /** @description The maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description An opaque cursor from the `Link` header of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The restrictions, newest first. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelRestrictionList"];
                 };
             };
             default: components["responses"]["Problem"];

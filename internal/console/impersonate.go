@@ -31,13 +31,13 @@ func impersonator(c platform.Caller) account.Impersonator {
 }
 
 // CheckImpersonator implements account.Impersonators.
-func (s *Service) CheckImpersonator(ctx context.Context, who account.Impersonator) error {
+func (s *Service) CheckImpersonator(ctx context.Context, who account.Impersonator) (email string, err error) {
 	admin, err := s.checkLogin(ctx, who.AdminID, who.SignInID, who.TokenVersion)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if !admin.May(platform.AdminWrite) {
-		return problem.New(problem.Unauthenticated, "token_revoked", "the admin may not impersonate any more")
+		return "", problem.New(problem.Unauthenticated, "token_revoked", "the admin may not impersonate any more")
 	}
-	return nil
+	return admin.Email, nil
 }

@@ -145,7 +145,9 @@ func (s *Service) checkLogin(ctx context.Context, adminID, signInID string, vers
 	if row.LastSeenAt != nil {
 		s.signIns.Seen(ctx, signInID, *row.LastSeenAt)
 	}
-	return platform.Caller{AdminID: adminID, Role: platform.Role(row.Role), SignInID: signInID, TokenVersion: version}, nil
+	return platform.Caller{
+		AdminID: adminID, Email: row.Email, Role: platform.Role(row.Role), SignInID: signInID, TokenVersion: version,
+	}, nil
 }
 
 // GetCurrentAdmin returns the admin who calls.

@@ -34,7 +34,7 @@ func owners() map[string]string {
 		"internal/streams/mediajob":      {"media_jobs"},
 		"internal/streams/restream":      {"restream_targets", "restream_routes"},
 		"internal/rooms/call":            {"calls"},
-		"internal/rooms/chat":            {"channels", "channel_members", "channel_messages", "channel_moderation", "product_pins"},
+		"internal/rooms/chat":            {"channels", "channel_members", "channel_messages", "channel_moderation", "channel_restrictions", "product_pins"},
 		"internal/rooms/session":         {"sessions", "participants", "room_placements", "nodes", "session_broadcasts"},
 		"internal/rooms/transcript":      {"transcript_lines", "transcript_sizes"},
 		"internal/rooms/speech":          {"utterances"},

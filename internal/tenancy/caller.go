@@ -17,7 +17,7 @@ type Participant struct {
 
 // Impersonation is an admin of the platform who acts in the name of a tenant's user.
 type Impersonation struct {
-	AdminID string
+	AdminID, AdminEmail string
 	// TokenID is the id of the token with which the admin acts.
 	TokenID string
 	// ReadOnly: the tenant was suspended or cancelled when the token was made.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -108,6 +109,36 @@ func TestOperatorEndsRingingCalls(t *testing.T) {
 	c.opens("/console/sessions/" + read.SessionID)
 	c.sees("Der Anruf wartet auf die Antwort von dan. Er hat kein Push-Projekt")
 	c.lacks("Als dan annehmen", "Als dan ablehnen", "Anruf zurücknehmen", "Link für ada")
+	c.complains(refusedFirst)
+}
+
+// TestAllPeopleOfALargeSessionGetBreakoutRooms: more than the first page of the list, and more than the rooms have seats.
+func TestAllPeopleOfALargeSessionGetBreakoutRooms(t *testing.T) {
+	t.Parallel()
+	c := openConsole(t, "de-DE")
+	owner := c.s.Register(t)
+	room := owner.Session(t, map[string]any{"name": "Weekly planning", "type": "conference", "hostId": "ada"})
+	owner.Join(t, room.ID, "ada", nil)
+	_, err := c.s.Pool.Exec(t.Context(), `INSERT INTO participants (room_id, user_id, tenant_id, role, can_publish_screen, state, joined_at, created_at, updated_at)
+		SELECT $1, 'user-' || i, $2, 'guest', false, 'joined', $3, $3, $3 FROM generate_series(1, 450) i`, room.ID, owner.TenantID, time.Now())
+	require.NoError(t, err)
+
+	c.signsIn(owner, "/sessions/"+room.ID)
+	c.clicks("open-breakouts")
+	c.sees("„Gleichmäßig verteilen“ verteilt alle Teilnehmer.")
+	c.types("count", "4")
+	c.clicks("Gleichmäßig verteilen")
+	c.sees("450 von 450 sind zugeordnet")
+	c.sees("weitere Teilnehmer, die ihren Raum durch")
+	c.sees("Ein Raum hat 50 Plätze, aber in einen sind bis zu 113 Teilnehmer eingeladen.")
+	c.looks("breakouts-many")
+	c.clicks("submit")
+	c.sees("Weekly planning – Breakout 4")
+	var sizes []int
+	for _, one := range get[api.Session](t, owner, "/v1/me/sessions/"+room.ID).Breakouts {
+		sizes = append(sizes, len(one.UserIds))
+	}
+	require.Equal(t, []int{113, 113, 112, 112}, sizes)
 	c.complains(refusedFirst)
 }
 

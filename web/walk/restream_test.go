@@ -134,6 +134,27 @@ func TestUserAddsRestreamTargets(t *testing.T) {
 	c.sees("Website")
 	c.looks("restream-targets")
 
+	// The form begins with the kind of server that the target has.
+	owner.Call(t, "POST", targetsPath, map[string]any{"name": "Backup", "platform": "youtube", "rtmpUrl": platformServer(t) + "/" + goodKey}).Is(t, 201)
+	for _, target := range []struct {
+		name  string
+		other bool
+	}{{"Backup", true}, {"Our <b>channel", false}} {
+		c.opens("/console/restream")
+		c.clicks("Edit " + target.name)
+		c.sees("Use another server of the platform")
+		require.Equal(t, target.other, browsertest.Value[bool](t, c.tab, `document.querySelector("[role=dialog] [role=switch]").checked`))
+		require.Equal(t, target.other, browsertest.Value[bool](t, c.tab, `!!document.querySelector("[name=server]")`))
+		if target.other {
+			c.looks("restream-edit-server")
+			c.types("name", "Spare")
+			c.clicks("submit")
+			c.sees("Spare")
+		}
+	}
+	require.False(t, get[[]api.RestreamTarget](t, owner, targetsPath)[0].PresetServer, "another name keeps the server")
+	c.clicks("Close")
+
 	// Another name alone keeps the address.
 	c.clicks("Edit Our <b>channel")
 	c.types("name", "Main channel")
@@ -141,12 +162,12 @@ func TestUserAddsRestreamTargets(t *testing.T) {
 	c.clicks("submit")
 	c.sees("Main channel")
 	c.misses("Our <b>channel")
-	require.Equal(t, made[0].RtmpURL, get[[]api.RestreamTarget](t, owner, targetsPath)[1].RtmpURL)
+	require.Equal(t, made[0].RtmpURL, get[[]api.RestreamTarget](t, owner, targetsPath)[2].RtmpURL)
 	c.clicks("Delete Main channel")
 	c.sees("forwarding to it ends in all streams")
 	c.clicks("confirm")
 	c.misses("Main channel")
-	require.Len(t, get[[]api.RestreamTarget](t, owner, targetsPath), 1)
+	require.Len(t, get[[]api.RestreamTarget](t, owner, targetsPath), 2)
 	c.complains(refusedFirst, "400")
 }
 

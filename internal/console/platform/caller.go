@@ -48,8 +48,8 @@ func (r Role) Scopes() []Scope {
 
 // Caller is the admin who makes a request.
 type Caller struct {
-	AdminID string
-	Role    Role
+	AdminID, Email string
+	Role           Role
 	// SignInID is the login to which the token belongs; empty for tokens of earlier releases.
 	SignInID string
 	// TokenVersion is the version of the admin's tokens.

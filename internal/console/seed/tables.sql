@@ -67,8 +67,8 @@ INSERT INTO channel_members (channel_id, user_id, tenant_id, role, joined_at)
 SELECT {id:chan}, 'ada', {tenant}, 'host', {at} FROM {i}
 
 -- table: channel_members of one channel; prefix: -; rows: rows
-INSERT INTO channel_members (channel_id, user_id, tenant_id, role, joined_at)
-SELECT {id:chan:2}, 'user-' || i, (SELECT tenant_id FROM channels WHERE id = {id:chan:2}), 'guest', {at} FROM {i}
+INSERT INTO channel_members (channel_id, user_id, tenant_id, role, joined_at, muted)
+SELECT {id:chan:2}, 'user-' || i, (SELECT tenant_id FROM channels WHERE id = {id:chan:2}), 'guest', {at}, i % 2 = 0 FROM {i}
 
 -- table: channel_messages; prefix: msg; rows: rows
 INSERT INTO channel_messages (id, channel_id, tenant_id, author_id, author_name, body, created_at)
@@ -77,7 +77,7 @@ JOIN channels AS channel ON channel.id = CASE i % 4 WHEN 0 THEN {id:str:2} ELSE 
 
 -- table: channel_moderation; prefix: mod; rows: rows
 INSERT INTO channel_moderation (id, channel_id, tenant_id, kind, target, by_user, active, created_at)
-SELECT {id:mod}, channel.id, channel.tenant_id, 'mute', 'user-' || i, 'ada', false, {at} FROM {i} JOIN channels AS channel ON channel.id = {id:chan:2}
+SELECT {id:mod}, channel.id, channel.tenant_id, 'mute', 'user-' || i, 'ada', i % 2 = 0, {at} FROM {i} JOIN channels AS channel ON channel.id = {id:chan:2}
 
 -- table: products; prefix: prod; rows: rows
 INSERT INTO products

@@ -46,6 +46,50 @@ func (s *Service) ListChannelModeration(
 	return rows, nil
 }
 
+// RestrictionFilter selects restrictions of a channel.
+type RestrictionFilter struct {
+	// Kind is nil for all kinds.
+	Kind *string
+	// UserIDs is empty for all users.
+	UserIDs []string
+}
+
+// afterRestrictions sorts after the ids of all moderation actions.
+const afterRestrictions = string(id.Moderation) + "_zzzzzzzzzzzzzzzzzzzzzzzzzzz"
+
+// ListChannelRestrictions pages through the restrictions that apply now in a channel, newest first. Each is the
+// action that made it. cursor is the id after which the page starts, nil for the first page.
+func (s *Service) ListChannelRestrictions(
+	ctx context.Context, c tenancy.Caller, channelID string, f RestrictionFilter, cursor *string, limit int,
+) ([]db.ChannelModeration, error) {
+	q := db.New(s.config.Pool)
+	if _, err := find(ctx, q, channelKey{c.TenantID, channelID}); err != nil {
+		return nil, err
+	}
+	kinds, before := []string{Timeout, Ban, Mute}, afterRestrictions
+	if f.Kind != nil {
+		kinds = []string{*f.Kind}
+	}
+	if cursor != nil {
+		before = *cursor
+	}
+	var rows []db.ChannelModeration
+	var err error
+	if len(f.UserIDs) > 0 {
+		rows, err = q.ListRestrictionsOf(ctx, db.ListRestrictionsOfParams{
+			TenantID: c.TenantID, ChannelID: channelID, UserIds: f.UserIDs, Kinds: kinds, Before: before, MaxRows: int32(limit),
+		})
+	} else {
+		rows, err = q.ListRestrictions(ctx, db.ListRestrictionsParams{
+			TenantID: c.TenantID, ChannelID: channelID, Kinds: kinds, Before: before, MaxRows: int32(limit),
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list restrictions: %w", err)
+	}
+	return rows, nil
+}
+
 // Restriction is a moderator's restriction of a user.
 type Restriction struct {
 	Target, By string

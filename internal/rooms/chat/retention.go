@@ -19,14 +19,23 @@ import (
 // than a broadcast.
 const keepStreamPins = 30 * 24 * time.Hour
 
-// DeleteOld deletes old messages, and pins in streams' rooms older than keepStreamPins.
+// keepTimeouts is how long the row of an ended timeout stays in the list of restrictions, which leaves it out: more than clocks differ.
+const keepTimeouts = time.Hour
+
+// DeleteOld deletes old messages, pins in streams' rooms older than keepStreamPins, and the rows of ended timeouts in the list of
+// restrictions.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	pins := postgres.DeleteInBatches(ctx, "pins", func(maxRows int32) (int64, error) {
 		return db.New(s.config.Pool).DeleteStreamPinsBefore(ctx, db.DeleteStreamPinsBeforeParams{
 			Before: s.config.Now().Add(-keepStreamPins), MaxRows: maxRows,
 		})
 	})
-	return errors.Join(pins, s.deleteOldMessages(ctx))
+	timeouts := postgres.DeleteInBatches(ctx, "ended timeouts", func(maxRows int32) (int64, error) {
+		return db.New(s.config.Pool).DeleteEndedTimeouts(ctx, db.DeleteEndedTimeoutsParams{
+			Before: new(s.config.Now().Add(-keepTimeouts)), MaxRows: maxRows,
+		})
+	})
+	return errors.Join(pins, timeouts, s.deleteOldMessages(ctx))
 }
 
 // deleteOldMessages deletes messages older than Config.KeepMessages, in channels of every

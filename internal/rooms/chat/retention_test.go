@@ -57,3 +57,26 @@ func TestPinsOfStreamsAreKeptForAMonth(t *testing.T) {
 	s.Clock.Advance(time.Second)
 	require.Equal(t, []string{session.ID}, rooms())
 }
+
+// TestEndedTimeoutsLeaveTheListOfRestrictions: their actions stay, and so do restrictions without an end.
+func TestEndedTimeoutsLeaveTheListOfRestrictions(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	owner := s.Register(t)
+	ch := owner.Channel(t, nil)
+	path := "/v1/me/channels/" + ch.ID + "/moderate/"
+	owner.Call(t, "POST", path+"mute", map[string]any{"target": "ben", "by": "ada"}).Is(t, 201)
+	owner.Call(t, "POST", path+"timeout", map[string]any{"target": "ben", "by": "ada", "durationSec": 60}).Is(t, 201)
+	kinds := func(table string) (list []string) {
+		require.NoError(t, s.Chat.DeleteOld(t.Context()))
+		require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT array_agg(kind ORDER BY kind) FROM "+table).Scan(&list))
+		return list
+	}
+	s.Clock.Advance(time.Hour)
+	require.Equal(t, []string{"mute", "timeout"}, kinds("channel_restrictions"))
+	s.Clock.Advance(2 * time.Minute)
+	require.Equal(t, []string{"mute"}, kinds("channel_restrictions"))
+	require.Equal(t, []string{"mute", "timeout"}, kinds("channel_moderation"))
+	owner.Call(t, "POST", path+"timeout", map[string]any{"target": "ben", "by": "ada", "durationSec": 0}).Is(t, 201)
+	require.Equal(t, []string{"mute"}, kinds("channel_restrictions"))
+}

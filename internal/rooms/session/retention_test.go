@@ -149,7 +149,7 @@ func TestRetentionDeletesSessionsWithAllOfTheirs(t *testing.T) {
 	}
 	slices.Sort(tables)
 	require.Equal(t, []string{
-		"calls", "channel_members", "channel_messages", "channel_moderation", "channels", "event_subjects", "participants", "product_pins", "sessions",
+		"calls", "channel_members", "channel_messages", "channel_moderation", "channel_restrictions", "channels", "event_subjects", "participants", "product_pins", "sessions",
 		"summary_parts", "transcript_lines", "transcript_sizes", "utterances",
 	}, slices.Compact(tables))
 	for _, row := range naming(after, old) {

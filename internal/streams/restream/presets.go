@@ -1,8 +1,10 @@
 package restream
 
 import (
+	"slices"
 	"strings"
 
+	"showfloor/gen/db"
 	"showfloor/internal/base/problem"
 )
 
@@ -23,6 +25,24 @@ func Presets() []Preset {
 		{"twitch", "Twitch", "rtmps://ingest.global-contribute.live-video.net:443/app"},
 		{"youtube", "YouTube", "rtmps://a.rtmps.youtube.com:443/live2"},
 	}
+}
+
+// HasPresetServer reports whether a target's address is that of its platform's preset and a stream key. It is false for a deleted target
+// and for an address that can't be decrypted.
+func (s *Service) HasPresetServer(t db.RestreamTarget) bool {
+	if t.Address == nil {
+		return false
+	}
+	address, err := s.config.Box.Open(t.Address, sealContext(t.ID))
+	return err == nil && isPresetAddress(t.Platform, string(address))
+}
+
+// isPresetAddress reports whether addressOf makes the address of some stream key.
+func isPresetAddress(platform, address string) bool {
+	return slices.ContainsFunc(Presets(), func(p Preset) bool {
+		key, ok := strings.CutPrefix(address, p.Address+"/")
+		return ok && key != "" && p.Platform == platform
+	})
 }
 
 // addressOf returns the whole address for a stream key on a platform.

@@ -31,8 +31,8 @@ type Impersonator struct {
 
 // Impersonators checks impersonating admins.
 type Impersonators interface {
-	// CheckImpersonator returns an error if the admin may not impersonate any more, or if the login has ended.
-	CheckImpersonator(ctx context.Context, who Impersonator) error
+	// CheckImpersonator returns the admin's email address; an error if the admin may not impersonate any more, or if the login has ended.
+	CheckImpersonator(ctx context.Context, who Impersonator) (email string, err error)
 }
 
 // AllowImpersonation sets the check of impersonating admins. Before, all their tokens are refused. Call it before the first request.
@@ -186,11 +186,12 @@ func (s *Service) impersonating(ctx context.Context, c claims) (caller tenancy.C
 		return tenancy.Caller{}, "", ErrBadCredential()
 	}
 	by := Impersonator{AdminID: c.Act.Subject, SignInID: c.Act.SignIn, TokenVersion: c.Act.Version}
-	if err := s.impersonators.CheckImpersonator(ctx, by); err != nil {
+	email, err := s.impersonators.CheckImpersonator(ctx, by)
+	if err != nil {
 		return tenancy.Caller{}, "", err
 	}
 	caller = tenancy.Caller{TenantID: c.TenantID, Role: c.Role, Impersonation: &tenancy.Impersonation{
-		AdminID: c.Act.Subject, TokenID: c.ID, ReadOnly: c.ReadOnly, ExpiresAt: c.ExpiresAt.Time,
+		AdminID: c.Act.Subject, AdminEmail: email, TokenID: c.ID, ReadOnly: c.ReadOnly, ExpiresAt: c.ExpiresAt.Time,
 	}}
 	q := db.New(s.pool)
 	if ended, err := q.HasImpersonationEnded(ctx, c.ID); err != nil {

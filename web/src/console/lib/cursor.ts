@@ -9,7 +9,7 @@ const restPages = 100;
 
 // The rows of a list with a cursor: 200 at first, and 200 more for each fetchNextPage. everyMs is the time between reloads, or a function
 // that returns it for the loaded rows. If it is a number, a list with several pages is not reloaded. `rest` fetches the rows after the
-// loaded ones, at most 20,000, and keeps them out of the list. Its `complete` is false if there are more.
+// loaded ones, at most 20,000, and keeps them out of the list. Its `complete` is false if there are more; onRows gets the number so far.
 export function useCursorList<R>(
   key: unknown[], get: (query: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<Answer<R>>, everyMs?: number | ((rows: R[]) => number),
 ) {
@@ -32,13 +32,14 @@ export function useCursorList<R>(
   });
   const { data } = list;
   const rows = useMemo(() => data?.pages.flatMap((page) => page.rows), [data]);
-  const rest = async () => {
+  const rest = async (onRows?: (rows: number) => void) => {
     const found: R[] = [];
     let next = data?.pages.at(-1)?.next;
     for (let pages = 0; next && pages < restPages; pages += 1) {
       const page = await getPage(next, new AbortController().signal);
       found.push(...page.rows);
       next = page.next;
+      onRows?.(found.length);
     }
     return { rows: found, complete: !next };
   };

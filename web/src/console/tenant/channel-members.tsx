@@ -1,5 +1,5 @@
 import { Button, Group, Menu, Select, Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 
 import type { Channel, ChannelMember, ParticipantRole } from '../../gen/api.js';
 import { client, unwrap } from '../lib/api.js';
@@ -12,7 +12,7 @@ import { DataList } from '../lib/table.js';
 import { useChannels } from '../messages/channels.js';
 import { useChat } from '../messages/chat.js';
 import { useCommon } from '../messages/common.js';
-import { channelKey, moderationKeys, useRestrictions } from './chat-data.js';
+import { channelKey, moderationKeys, useInForce, type RestrictionState } from './chat-data.js';
 import { useRestricting } from './chat-restrict.js';
 import { RestrictionBadge } from './chat-rules.js';
 import { useMay } from './identity.js';
@@ -24,6 +24,14 @@ const touches = (id: string) => [channelKey(id), ...moderationKeys(id)];
 
 function join(id: string, userId: string, role: ParticipantRole): Promise<ChannelMember> {
   return unwrap(client.POST('/v1/me/channels/{id}/join', { params: { path: { id } }, body: { userId, role } }));
+}
+
+// The restrictions of a member. A ban ends a membership.
+function stateOfMember({ userId, muted, timedOutUntil }: ChannelMember): RestrictionState[] {
+  return [
+    ...(muted ? [{ kind: 'mute' as const, userId, until: null }] : []),
+    ...(timedOutUntil ? [{ kind: 'timeout' as const, userId, until: timedOutUntil }] : []),
+  ];
 }
 
 const withId = (one: ChannelMember) => ({ ...one, id: one.userId });
@@ -38,7 +46,8 @@ export function ChannelMembers({ channel: { id, kind } }: { channel: Channel }) 
   const list = useCursorList<ChannelMember>(['channel-members', id], (query, signal) => (
     client.GET('/v1/me/channels/{id}/members', { params: { path: { id }, query }, signal })
   ), 10_000);
-  const restrictions = useRestrictions(id).restrictions ?? [];
+  const { rows: members } = list;
+  const restrictions = useInForce(useMemo(() => members?.flatMap(stateOfMember), [members])) ?? [];
   const { items, dialog } = useRestricting(id, restrictions);
   const options = { done: common('done'), touches: touches(id) };
   const change = useChange(({ userId, role }: { userId: string; role: ParticipantRole }) => join(id, userId, role), options);

@@ -1,7 +1,7 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 
-import type { ChannelModerationAction } from '../../gen/api.js';
+import type { ChannelModerationAction, ChannelRestriction } from '../../gen/api.js';
 import { client, unwrap } from '../lib/api.js';
 import { useCursorList } from '../lib/cursor.js';
 import { useIdentity, useMay } from './identity.js';
@@ -13,10 +13,12 @@ export const restrictionKinds = ['mute', 'timeout', 'ban'] as const;
 export type RestrictionKind = (typeof restrictionKinds)[number];
 
 // A restriction that applies now. until is null for one without an end.
-export interface Restriction { kind: RestrictionKind; userId: string; since: string; until: string | null; reason: string | null }
+export interface RestrictionState { kind: RestrictionKind; userId: string; until: string | null }
+export interface Restriction extends RestrictionState { since: string; reason: string | null }
 
 export const messagesKey = (id: string) => ['channel-messages', id];
-export const moderationKeys = (id: string) => [['chat-moderation', id], ['channel-members', id]];
+const moderationKey = (id: string) => ['chat-moderation', id];
+export const moderationKeys = (id: string) => [moderationKey(id), ['channel-members', id]];
 export const channelKey = (id: string) => ['get', '/v1/me/channels/{id}', { params: { path: { id } } }];
 
 // The moderator's id in the record of the chat: the user's, also while an admin acts for the tenant, whose id tenants don't see. Null if
@@ -46,38 +48,53 @@ export function useMessages(id: string) {
   return { ...list, messages };
 }
 
-const mostActions = 2000;
 const moderationMs = 10_000;
+// Users of one request: their restrictions, three at most for each, are one page, and their ids fit into an address.
+const usersPerRequest = 50;
 
-// The restrictions of a chat that apply now, newest first. The server lists actions, and each replaces earlier ones of its kind and user.
+const toRestriction = ({ kind, userId, since, until, reason }: ChannelRestriction): Restriction => ({ kind, userId, since, until, reason });
+
+// The restrictions of a chat that apply now, newest first: 200, and 200 more for each fetchNextPage.
 export function useRestrictions(id: string) {
-  const list = useCursorList<ChannelModerationAction>(['chat-moderation', id], (query, signal) => (
-    client.GET('/v1/me/channels/{id}/moderation', { params: { path: { id }, query }, signal })
+  const list = useCursorList<ChannelRestriction>([...moderationKey(id), 'all'], (query, signal) => (
+    client.GET('/v1/me/channels/{id}/restrictions', { params: { path: { id }, query }, signal })
   ), moderationMs);
-  const { rows, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
-  const more = hasNextPage && !isFetchingNextPage && !isFetchNextPageError && (rows?.length ?? 0) < mostActions;
-  // Two parts of a page may use it: neither cancels the other's request.
-  useEffect(() => { if (more) void fetchNextPage({ cancelRefetch: false }); }, [more, fetchNextPage]);
+  const { rows } = list;
+  const restrictions = useInForce(useMemo(() => rows?.map(toRestriction), [rows]));
+  return { ...list, restrictions };
+}
+
+// The restrictions of these users that apply now. While those of other users load, the former ones stay.
+export function useRestrictionsOf(id: string, users: string[]): Restriction[] {
+  const userIds = [...new Set(users)].sort();
+  const { data } = useQuery({
+    queryKey: [...moderationKey(id), 'of', userIds],
+    queryFn: async ({ signal }) => {
+      const parts = [];
+      for (let from = 0; from < userIds.length; from += usersPerRequest) {
+        const query = { limit: 3 * usersPerRequest, userId: userIds.slice(from, from + usersPerRequest) };
+        parts.push(unwrap(client.GET('/v1/me/channels/{id}/restrictions', { params: { path: { id }, query }, signal })));
+      }
+      return (await Promise.all(parts)).flat().map(toRestriction);
+    },
+    enabled: userIds.length > 0,
+    placeholderData: keepPreviousData,
+    refetchInterval: moderationMs,
+  });
+  return useInForce(data) ?? [];
+}
+
+// The restrictions without those that have ended in the meantime.
+export function useInForce<R extends RestrictionState>(list: R[] | undefined): R[] | undefined {
   const [now, setNow] = useState(Date.now);
-  const restrictions = useMemo(() => rows && inForce(rows, now), [rows, now]);
-  const nextEnd = Math.min(...(restrictions ?? []).map(({ until }) => (until ? Date.parse(until) : Infinity)));
+  const applies = useMemo(() => list?.filter(({ until }) => !until || Date.parse(until) > now), [list, now]);
+  const nextEnd = Math.min(...(applies ?? []).map(({ until }) => (until ? Date.parse(until) : Infinity)));
   useEffect(() => {
     if (nextEnd === Infinity) return undefined;
     const timer = setTimeout(() => setNow(Date.now()), Math.max(0, nextEnd - Date.now()) + 50);
     return () => clearTimeout(timer);
   }, [nextEnd]);
-  return { ...list, restrictions };
-}
-
-function inForce(actions: ChannelModerationAction[], now: number): Restriction[] {
-  const decided = new Set<string>();
-  return actions.flatMap(({ kind, target, active, expiresAt, reason, createdAt }) => {
-    const key = `${kind} ${target}`;
-    if (kind === 'slowmode' || target === null || decided.has(key)) return [];
-    decided.add(key);
-    const over = expiresAt !== null && Date.parse(expiresAt) <= now;
-    return active && !over ? [{ kind, userId: target, since: createdAt, until: expiresAt, reason }] : [];
-  });
+  return applies;
 }
 
 // A restriction to make. durationSec counts for a timeout only.

@@ -6,7 +6,7 @@ import { ProblemNote } from '../lib/problem.js';
 import { useChat } from '../messages/chat.js';
 import { useCommon } from '../messages/common.js';
 import {
-  liftRestriction, moderationKeys, restrict, restrictionKinds, useModerator, type ChatUser, type Restriction, type RestrictionKind,
+  liftRestriction, moderationKeys, restrict, restrictionKinds, useModerator, type ChatUser, type RestrictionKind, type RestrictionState,
 } from './chat-data.js';
 
 const texts = { mute: 'muteText', timeout: 'timeoutText', ban: 'banText' } as const;
@@ -17,7 +17,7 @@ const durations = [
 ] as const;
 
 // Entries of a user's menu that restrict the user in a chat or undo it, with the dialog that asks before.
-export function useRestricting(channel: string, restrictions: Restriction[]) {
+export function useRestricting(channel: string, restrictions: RestrictionState[]) {
   const t = useChat();
   const by = useModerator();
   const lift = useLift(channel);

@@ -6,7 +6,7 @@ import { MoreButton } from '../lib/more.js';
 import { useChange } from '../lib/parts.js';
 import { ProblemNote } from '../lib/problem.js';
 import { useChat } from '../messages/chat.js';
-import { channelKey, useModerator, type Restriction, type useRestrictions } from './chat-data.js';
+import { channelKey, useModerator, type RestrictionState, type useRestrictions } from './chat-data.js';
 import { undos, useLift } from './chat-restrict.js';
 
 const slowModes = [0, 5, 10, 30, 60, 300, 900, 3600];
@@ -36,7 +36,7 @@ export function SlowMode({ id }: { id: string }) {
   );
 }
 
-export function RestrictionBadge({ of: { kind, until } }: { of: Restriction }) {
+export function RestrictionBadge({ of: { kind, until } }: { of: RestrictionState }) {
   const t = useChat();
   return (
     <Badge size="sm" variant="outline" color={kind === 'ban' ? 'red' : 'orange'} tt="none" miw="max-content"

@@ -8,7 +8,7 @@ import { MoreButton } from '../lib/more.js';
 import { Section, useChange, useConfirm } from '../lib/parts.js';
 import { ProblemNote } from '../lib/problem.js';
 import { useChat } from '../messages/chat.js';
-import { messagesKey, useMessages, useModerator, useRestrictions, type Restriction } from './chat-data.js';
+import { messagesKey, useMessages, useModerator, useRestrictions, useRestrictionsOf, type Restriction } from './chat-data.js';
 import { useRestricting } from './chat-restrict.js';
 import { Restricted, RestrictionBadge, SlowMode } from './chat-rules.js';
 import { useIdentity, useMay } from './identity.js';
@@ -30,9 +30,9 @@ export function Chat({ id, send, closed }: ChatProps) {
   const { user } = useIdentity();
   const list = useMessages(id);
   const moderation = useRestrictions(id);
-  const restrictions = moderation.restrictions ?? [];
-  const { items, dialog } = useRestricting(id, restrictions);
   const { messages } = list;
+  const restrictions = useRestrictionsOf(id, (messages ?? []).map(({ authorId }) => authorId));
+  const { items, dialog } = useRestricting(id, restrictions);
   const nameOf = (userId: string) => messages?.findLast(({ authorId }) => authorId === userId)?.authorName ?? userId;
   return (
     <Section title={t('chat')} aside={<SlowMode id={id} />}>

@@ -27,7 +27,9 @@ export function TargetForm({ target, presets, close }: Props) {
   const [form, setForm] = useState({
     name: target?.name ?? '', platform: target?.platform ?? presets.at(-1)?.platform ?? 'custom', server: '', key: '',
   });
-  const [ownServer, setOwnServer] = useState(false);
+  // A server of the former version doesn't say whether the target has a server of its own.
+  const stored = target?.presetServer === false;
+  const [ownServer, setOwnServer] = useState(stored);
   const [checked, setChecked] = useState(false);
   // A repeated request with the same content creates one target.
   const [actionKey, setActionKey] = useState(newActionKey);
@@ -35,7 +37,7 @@ export function TargetForm({ target, presets, close }: Props) {
   const preset = presets.find(({ platform }) => platform === form.platform);
   const asksServer = !preset || ownServer;
   const [server, key] = [asksServer ? withPath(form.platform, form.server.trim()) : '', form.key.trim()];
-  const needed = !target || target.platform !== form.platform || server !== '' || key !== '';
+  const needed = !target || target.platform !== form.platform || server !== '' || key !== '' || (preset !== undefined && ownServer !== stored);
   const wrong = checked ? faultsOf(server, key, asksServer, needed) : {};
   const address = !needed ? {} : asksServer ? { rtmpUrl: `${server.replace(/\/+$/, '')}/${key}` } : { streamKey: key };
   const save = useChange(async () => {
@@ -62,7 +64,7 @@ export function TargetForm({ target, presets, close }: Props) {
         onChange={(event) => set({ name: event.currentTarget.value })} />
       <Select label={t('platform')} value={form.platform} allowDeselect={false} error={faults.platform}
         data={platformChoices(t, presets, target?.platform)}
-        onChange={(next) => set({ platform: next ?? 'custom' })} comboboxProps={{ withinPortal: false }} />
+        onChange={(next) => { set({ platform: next ?? 'custom' }); setOwnServer(next === target?.platform && stored); }} comboboxProps={{ withinPortal: false }} />
       <Text size="sm" c="dimmed" role="status">{keyPlace(t, form.platform, Boolean(preset))}</Text>
       {preset && (
         <Switch label={t('ownServer')} description={t('ownServerHint', { address: preset.address })} checked={ownServer}
