@@ -50,18 +50,25 @@ WHERE d.tenant_id = @tenant_id ORDER BY d.id DESC;
 SELECT EXISTS (SELECT 1 FROM events e WHERE e.tenant_id = @tenant_id AND e.event = @event AND e.endpoint_id IS NULL OFFSET @max_rows);
 
 -- name: ListDeliveriesOfRareEvent :many
--- As ListWebhookDeliveries, for events of one name. Begins with the events, of which there are few.
+-- As ListWebhookDeliveries, for events of one name. Begins with the events, of which there are few: a generic plan would begin with the
+-- endpoint's deliveries, and read all of them.
 WITH named AS MATERIALIZED (
     SELECT n.id FROM events n WHERE n.tenant_id = @tenant_id AND n.event = @event AND n.endpoint_id IS NULL
     UNION ALL
-    SELECT n.id FROM events n WHERE n.tenant_id = @tenant_id AND n.event = @event AND n.endpoint_id = @endpoint_id
+    SELECT n.id FROM events n WHERE n.tenant_id = @tenant_id AND n.event = @event AND n.endpoint_id = @endpoint_id::text
+), found AS MATERIALIZED (
+    SELECT f.id, f.endpoint_id, f.status, f.retry_at, f.created_at FROM webhook_deliveries f
+    WHERE f.event_id = ANY (ARRAY(SELECT named.id FROM named))
+), page AS MATERIALIZED (
+    SELECT f.id FROM found f
+    WHERE f.endpoint_id = @endpoint_id::text AND f.id >= @first_id AND f.id < @before_id
+      AND CASE WHEN f.retry_at IS NULL THEN f.status ELSE 'retrying' END = ANY (@statuses::text[])
+      AND (sqlc.narg('since')::timestamptz IS NULL OR f.created_at >= sqlc.narg('since')::timestamptz)
+      AND (sqlc.narg('until')::timestamptz IS NULL OR f.created_at < sqlc.narg('until')::timestamptz)
+    ORDER BY f.id COLLATE "C" DESC LIMIT @max_rows
 )
-SELECT sqlc.embed(d), e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
-WHERE d.event_id = ANY (ARRAY(SELECT named.id FROM named)) AND d.endpoint_id = @endpoint_id AND d.id >= @first_id AND d.id < @before_id
-  AND CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = ANY (@statuses::text[])
-  AND (sqlc.narg('since')::timestamptz IS NULL OR d.created_at >= sqlc.narg('since')::timestamptz)
-  AND (sqlc.narg('until')::timestamptz IS NULL OR d.created_at < sqlc.narg('until')::timestamptz)
-ORDER BY d.id COLLATE "C" DESC LIMIT @max_rows;
+SELECT sqlc.embed(d), e.event, e.payload FROM page JOIN webhook_deliveries d ON d.id = page.id JOIN events e ON e.id = d.event_id
+ORDER BY d.id COLLATE "C" DESC;
 
 -- name: ListDeliveriesOfEvent :many
 -- As ListDeliveriesOfRareEvent. Begins with the deliveries, newest first, and compares their events.

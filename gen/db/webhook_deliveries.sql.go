@@ -448,19 +448,27 @@ func (q *Queries) ListDeliveriesOfEvent(ctx context.Context, arg ListDeliveriesO
 
 const ListDeliveriesOfRareEvent = `-- name: ListDeliveriesOfRareEvent :many
 WITH named AS MATERIALIZED (
-    SELECT n.id FROM events n WHERE n.tenant_id = $8 AND n.event = $9 AND n.endpoint_id IS NULL
+    SELECT n.id FROM events n WHERE n.tenant_id = $1 AND n.event = $2 AND n.endpoint_id IS NULL
     UNION ALL
-    SELECT n.id FROM events n WHERE n.tenant_id = $8 AND n.event = $9 AND n.endpoint_id = $1
+    SELECT n.id FROM events n WHERE n.tenant_id = $1 AND n.event = $2 AND n.endpoint_id = $3::text
+), found AS MATERIALIZED (
+    SELECT f.id, f.endpoint_id, f.status, f.retry_at, f.created_at FROM webhook_deliveries f
+    WHERE f.event_id = ANY (ARRAY(SELECT named.id FROM named))
+), page AS MATERIALIZED (
+    SELECT f.id FROM found f
+    WHERE f.endpoint_id = $3::text AND f.id >= $4 AND f.id < $5
+      AND CASE WHEN f.retry_at IS NULL THEN f.status ELSE 'retrying' END = ANY ($6::text[])
+      AND ($7::timestamptz IS NULL OR f.created_at >= $7::timestamptz)
+      AND ($8::timestamptz IS NULL OR f.created_at < $8::timestamptz)
+    ORDER BY f.id COLLATE "C" DESC LIMIT $9
 )
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
-WHERE d.event_id = ANY (ARRAY(SELECT named.id FROM named)) AND d.endpoint_id = $1 AND d.id >= $2 AND d.id < $3
-  AND CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = ANY ($4::text[])
-  AND ($5::timestamptz IS NULL OR d.created_at >= $5::timestamptz)
-  AND ($6::timestamptz IS NULL OR d.created_at < $6::timestamptz)
-ORDER BY d.id COLLATE "C" DESC LIMIT $7
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, e.payload FROM page JOIN webhook_deliveries d ON d.id = page.id JOIN events e ON e.id = d.event_id
+ORDER BY d.id COLLATE "C" DESC
 `
 
 type ListDeliveriesOfRareEventParams struct {
+	TenantID   string
+	Event      string
 	EndpointID string
 	FirstID    string
 	BeforeID   string
@@ -468,8 +476,6 @@ type ListDeliveriesOfRareEventParams struct {
 	Since      *time.Time
 	Until      *time.Time
 	MaxRows    int32
-	TenantID   string
-	Event      string
 }
 
 type ListDeliveriesOfRareEventRow struct {
@@ -478,9 +484,12 @@ type ListDeliveriesOfRareEventRow struct {
 	Payload         []byte
 }
 
-// As ListWebhookDeliveries, for events of one name. Begins with the events, of which there are few.
+// As ListWebhookDeliveries, for events of one name. Begins with the events, of which there are few: a generic plan would begin with the
+// endpoint's deliveries, and read all of them.
 func (q *Queries) ListDeliveriesOfRareEvent(ctx context.Context, arg ListDeliveriesOfRareEventParams) ([]ListDeliveriesOfRareEventRow, error) {
 	rows, err := q.db.Query(ctx, ListDeliveriesOfRareEvent,
+		arg.TenantID,
+		arg.Event,
 		arg.EndpointID,
 		arg.FirstID,
 		arg.BeforeID,
@@ -488,8 +497,6 @@ func (q *Queries) ListDeliveriesOfRareEvent(ctx context.Context, arg ListDeliver
 		arg.Since,
 		arg.Until,
 		arg.MaxRows,
-		arg.TenantID,
-		arg.Event,
 	)
 	if err != nil {
 		return nil, err
