@@ -75,11 +75,13 @@ const (
 	// maxUploads is the number of files that are received at the same time, each of which takes up to about 25 MiB of memory. One tenant
 	// sends at most maxTenantUploads of them.
 	maxUploads, maxTenantUploads = 8, 2
+	// minTenantUploads is the number of places that a tenant gets while the server also receives others' files.
+	minTenantUploads = 1
 )
 
 // newUploads returns the places for files that are received at the same time.
 func newUploads() *fairshare.Places[string] {
-	return fairshare.New[string](maxUploads, maxUploads-maxTenantUploads, 1)
+	return fairshare.New[string](maxUploads, maxUploads-maxTenantUploads, minTenantUploads)
 }
 
 // receive reads a file while it holds a place, and stores it.
@@ -87,8 +89,8 @@ func (s *Server) receive(
 	holder string, body io.Reader, store func(body []byte) (db.TicketAttachment, error),
 ) (a db.TicketAttachment, err error) {
 	if !s.uploads.Take(holder) {
-		return a, problem.Limited(time.Second, "a server receives at most %d files at the same time, %d of them from one tenant; "+
-			"try again when one of them has arrived", maxUploads, maxTenantUploads)
+		return a, problem.Limited(time.Second, "a server receives at most %d files at the same time, %d of them from one tenant or "+
+			"from the admins (%d while it also receives others' files); try again when one of them has arrived", maxUploads, maxTenantUploads, minTenantUploads)
 	}
 	defer s.uploads.Release(holder)
 	read, err := pipeline.ReadAll(body)

@@ -160,8 +160,9 @@ SELECT * FROM channel_moderation
 WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
 ORDER BY id DESC LIMIT @max_rows;
 
--- name: ListRestrictions :many
--- Reads a page of each kind, in the order of the list. The collation is that of channel_restrictions_page_idx.
+-- name: ListChannelRestrictions :many
+-- The restrictions that apply now, newest first. Reads a page of each kind, because the index channel_restrictions_page_idx begins
+-- with channel and kind.
 SELECT m.* FROM unnest(@kinds::text[]) AS k (kind)
 CROSS JOIN LATERAL (
     SELECT r.id FROM channel_restrictions r
@@ -171,8 +172,8 @@ CROSS JOIN LATERAL (
 ) page JOIN channel_moderation m ON m.id = page.id WHERE m.tenant_id = @tenant_id
 ORDER BY m.id DESC LIMIT @max_rows;
 
--- name: ListRestrictionsOf :many
--- As ListRestrictions, for some users.
+-- name: ListChannelRestrictionsOfUsers :many
+-- As ListChannelRestrictions, for some users.
 SELECT m.* FROM channel_restrictions r JOIN channel_moderation m ON m.id = r.id
 WHERE r.tenant_id = @tenant_id AND r.channel_id = @channel_id AND r.user_id = ANY (@user_ids::text[]) AND r.kind = ANY (@kinds::text[])
   AND r.id < @before::text AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())

@@ -565,7 +565,7 @@ type ClientInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 	// claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
 	// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
-	// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
+	// `endImpersonation` or loses the admin role. It is refused while the app is suspended, except by `endImpersonation`. 403 `tenant_suspended` for a suspended app.
 	//
 	// Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
 	ImpersonateFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1059,8 +1059,8 @@ type ClientInterface interface {
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
-	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes
+	// invalid if the admin ends it with `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
 	// Takes any type of body and a specified content type.
@@ -1080,8 +1080,8 @@ type ClientInterface interface {
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
-	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes
+	// invalid if the admin ends it with `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
 	// Takes a body of the `application/json` content type.
@@ -1395,8 +1395,8 @@ type ClientInterface interface {
 	// EndImpersonation End an impersonation
 	//
 	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-	// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
-	// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+	// `token_revoked` within a second. The server that answers closes the token's realtime connections at once (code 3500), other servers
+	// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
 	// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
@@ -6163,7 +6163,7 @@ func (c *Client) GetFirstPartyApp(ctx context.Context, id ID, reqEditors ...Requ
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 // claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
 // the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
-// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
+// `endImpersonation` or loses the admin role. It is refused while the app is suspended, except by `endImpersonation`. 403 `tenant_suspended` for a suspended app.
 //
 // Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
 func (c *Client) ImpersonateFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7187,8 +7187,8 @@ func (c *Client) GetTenantDetail(ctx context.Context, id ID, reqEditors ...Reque
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
-// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes
+// invalid if the admin ends it with `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
 // Takes any type of body and a specified content type.
@@ -7218,8 +7218,8 @@ func (c *Client) ImpersonateTenantWithBody(ctx context.Context, id ID, contentTy
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
-// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes
+// invalid if the admin ends it with `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
 // Takes a body of the `application/json` content type.
@@ -7843,8 +7843,8 @@ func (c *Client) ForgotPassword(ctx context.Context, body ForgotPasswordJSONRequ
 // EndImpersonation End an impersonation
 //
 // Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
-// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+// `token_revoked` within a second. The server that answers closes the token's realtime connections at once (code 3500), other servers
+// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
 // admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
@@ -30985,7 +30985,7 @@ type ClientWithResponsesInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 	// claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
 	// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
-	// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
+	// `endImpersonation` or loses the admin role. It is refused while the app is suspended, except by `endImpersonation`. 403 `tenant_suspended` for a suspended app.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -31549,8 +31549,8 @@ type ClientWithResponsesInterface interface {
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
-	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes
+	// invalid if the admin ends it with `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -31570,8 +31570,8 @@ type ClientWithResponsesInterface interface {
 	// which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 	// announcements; move money or change the tenant's plan:
 	// 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
-	// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+	// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes
+	// invalid if the admin ends it with `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 	// 409 `conflict` if the user isn't ACTIVE.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -31915,8 +31915,8 @@ type ClientWithResponsesInterface interface {
 	// EndImpersonationWithResponse End an impersonation
 	//
 	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-	// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
-	// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+	// `token_revoked` within a second. The server that answers closes the token's realtime connections at once (code 3500), other servers
+	// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
 	// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -53145,7 +53145,7 @@ func (c *ClientWithResponses) GetFirstPartyAppWithResponse(ctx context.Context, 
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 // claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
 // the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
-// `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
+// `endImpersonation` or loses the admin role. It is refused while the app is suspended, except by `endImpersonation`. 403 `tenant_suspended` for a suspended app.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -54027,8 +54027,8 @@ func (c *ClientWithResponses) GetTenantDetailWithResponse(ctx context.Context, i
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
-// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes
+// invalid if the admin ends it with `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -54054,8 +54054,8 @@ func (c *ClientWithResponses) ImpersonateTenantWithBodyWithResponse(ctx context.
 // which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
 // announcements; move money or change the tenant's plan:
 // 403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
-// `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+// from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes
+// invalid if the admin ends it with `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
 // 409 `conflict` if the user isn't ACTIVE.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -54585,8 +54585,8 @@ func (c *ClientWithResponses) ForgotPasswordWithResponse(ctx context.Context, bo
 // EndImpersonationWithResponse End an impersonation
 //
 // Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-// `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
-// 6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+// `token_revoked` within a second. The server that answers closes the token's realtime connections at once (code 3500), other servers
+// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
 // admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Returns a wrapper object for the known response body format(s).

@@ -492,6 +492,121 @@ func (q *Queries) ListChannelMembers(ctx context.Context, arg ListChannelMembers
 	return items, nil
 }
 
+const ListChannelRestrictions = `-- name: ListChannelRestrictions :many
+SELECT m.id, m.channel_id, m.tenant_id, m.kind, m.target, m.by_user, m.reason, m.active, m.expires_at, m.slowmode_sec, m.created_at FROM unnest($1::text[]) AS k (kind)
+CROSS JOIN LATERAL (
+    SELECT r.id FROM channel_restrictions r
+    WHERE r.tenant_id = $2 AND r.channel_id = $3 AND r.kind = k.kind AND r.id COLLATE "C" < $4::text
+      AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
+    ORDER BY r.id COLLATE "C" DESC LIMIT $5
+) page JOIN channel_moderation m ON m.id = page.id WHERE m.tenant_id = $2
+ORDER BY m.id DESC LIMIT $5
+`
+
+type ListChannelRestrictionsParams struct {
+	Kinds     []string
+	TenantID  string
+	ChannelID string
+	Before    string
+	MaxRows   int32
+}
+
+// The restrictions that apply now, newest first. Reads a page of each kind, because the index channel_restrictions_page_idx begins
+// with channel and kind.
+func (q *Queries) ListChannelRestrictions(ctx context.Context, arg ListChannelRestrictionsParams) ([]ChannelModeration, error) {
+	rows, err := q.db.Query(ctx, ListChannelRestrictions,
+		arg.Kinds,
+		arg.TenantID,
+		arg.ChannelID,
+		arg.Before,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ChannelModeration{}
+	for rows.Next() {
+		var i ChannelModeration
+		if err := rows.Scan(
+			&i.ID,
+			&i.ChannelID,
+			&i.TenantID,
+			&i.Kind,
+			&i.Target,
+			&i.ByUser,
+			&i.Reason,
+			&i.Active,
+			&i.ExpiresAt,
+			&i.SlowmodeSec,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListChannelRestrictionsOfUsers = `-- name: ListChannelRestrictionsOfUsers :many
+SELECT m.id, m.channel_id, m.tenant_id, m.kind, m.target, m.by_user, m.reason, m.active, m.expires_at, m.slowmode_sec, m.created_at FROM channel_restrictions r JOIN channel_moderation m ON m.id = r.id
+WHERE r.tenant_id = $1 AND r.channel_id = $2 AND r.user_id = ANY ($3::text[]) AND r.kind = ANY ($4::text[])
+  AND r.id < $5::text AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
+ORDER BY r.id DESC LIMIT $6
+`
+
+type ListChannelRestrictionsOfUsersParams struct {
+	TenantID  string
+	ChannelID string
+	UserIds   []string
+	Kinds     []string
+	Before    string
+	MaxRows   int32
+}
+
+// As ListChannelRestrictions, for some users.
+func (q *Queries) ListChannelRestrictionsOfUsers(ctx context.Context, arg ListChannelRestrictionsOfUsersParams) ([]ChannelModeration, error) {
+	rows, err := q.db.Query(ctx, ListChannelRestrictionsOfUsers,
+		arg.TenantID,
+		arg.ChannelID,
+		arg.UserIds,
+		arg.Kinds,
+		arg.Before,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ChannelModeration{}
+	for rows.Next() {
+		var i ChannelModeration
+		if err := rows.Scan(
+			&i.ID,
+			&i.ChannelID,
+			&i.TenantID,
+			&i.Kind,
+			&i.Target,
+			&i.ByUser,
+			&i.Reason,
+			&i.Active,
+			&i.ExpiresAt,
+			&i.SlowmodeSec,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListChannelUserStatuses = `-- name: ListChannelUserStatuses :many
 SELECT u.user_id::text AS user_id, coalesce(m.role, '')::text AS role, (m.user_id IS NOT NULL)::boolean AS known, m.joined_at, m.left_at,
     m.timed_out_until, coalesce(m.muted, false)::boolean AS muted, coalesce(m.banned, false)::boolean AS banned, m.wrote_at,
@@ -715,120 +830,6 @@ func (q *Queries) ListModeration(ctx context.Context, arg ListModerationParams) 
 		arg.TenantID,
 		arg.ChannelID,
 		arg.Cursor,
-		arg.MaxRows,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ChannelModeration{}
-	for rows.Next() {
-		var i ChannelModeration
-		if err := rows.Scan(
-			&i.ID,
-			&i.ChannelID,
-			&i.TenantID,
-			&i.Kind,
-			&i.Target,
-			&i.ByUser,
-			&i.Reason,
-			&i.Active,
-			&i.ExpiresAt,
-			&i.SlowmodeSec,
-			&i.CreatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const ListRestrictions = `-- name: ListRestrictions :many
-SELECT m.id, m.channel_id, m.tenant_id, m.kind, m.target, m.by_user, m.reason, m.active, m.expires_at, m.slowmode_sec, m.created_at FROM unnest($1::text[]) AS k (kind)
-CROSS JOIN LATERAL (
-    SELECT r.id FROM channel_restrictions r
-    WHERE r.tenant_id = $2 AND r.channel_id = $3 AND r.kind = k.kind AND r.id COLLATE "C" < $4::text
-      AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
-    ORDER BY r.id COLLATE "C" DESC LIMIT $5
-) page JOIN channel_moderation m ON m.id = page.id WHERE m.tenant_id = $2
-ORDER BY m.id DESC LIMIT $5
-`
-
-type ListRestrictionsParams struct {
-	Kinds     []string
-	TenantID  string
-	ChannelID string
-	Before    string
-	MaxRows   int32
-}
-
-// Reads a page of each kind, in the order of the list. The collation is that of channel_restrictions_page_idx.
-func (q *Queries) ListRestrictions(ctx context.Context, arg ListRestrictionsParams) ([]ChannelModeration, error) {
-	rows, err := q.db.Query(ctx, ListRestrictions,
-		arg.Kinds,
-		arg.TenantID,
-		arg.ChannelID,
-		arg.Before,
-		arg.MaxRows,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ChannelModeration{}
-	for rows.Next() {
-		var i ChannelModeration
-		if err := rows.Scan(
-			&i.ID,
-			&i.ChannelID,
-			&i.TenantID,
-			&i.Kind,
-			&i.Target,
-			&i.ByUser,
-			&i.Reason,
-			&i.Active,
-			&i.ExpiresAt,
-			&i.SlowmodeSec,
-			&i.CreatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const ListRestrictionsOf = `-- name: ListRestrictionsOf :many
-SELECT m.id, m.channel_id, m.tenant_id, m.kind, m.target, m.by_user, m.reason, m.active, m.expires_at, m.slowmode_sec, m.created_at FROM channel_restrictions r JOIN channel_moderation m ON m.id = r.id
-WHERE r.tenant_id = $1 AND r.channel_id = $2 AND r.user_id = ANY ($3::text[]) AND r.kind = ANY ($4::text[])
-  AND r.id < $5::text AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
-ORDER BY r.id DESC LIMIT $6
-`
-
-type ListRestrictionsOfParams struct {
-	TenantID  string
-	ChannelID string
-	UserIds   []string
-	Kinds     []string
-	Before    string
-	MaxRows   int32
-}
-
-// As ListRestrictions, for some users.
-func (q *Queries) ListRestrictionsOf(ctx context.Context, arg ListRestrictionsOfParams) ([]ChannelModeration, error) {
-	rows, err := q.db.Query(ctx, ListRestrictionsOf,
-		arg.TenantID,
-		arg.ChannelID,
-		arg.UserIds,
-		arg.Kinds,
-		arg.Before,
 		arg.MaxRows,
 	)
 	if err != nil {

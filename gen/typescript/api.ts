@@ -691,7 +691,7 @@ export interface paths {
          * @description Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
          *     claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
          *     the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
-         *     `endImpersonation` or loses the admin role, or if the app is suspended. 403 `tenant_suspended` for a suspended app.
+         *     `endImpersonation` or loses the admin role. It is refused while the app is suspended, except by `endImpersonation`. 403 `tenant_suspended` for a suspended app.
          */
         post: operations["impersonateFirstPartyApp"];
         delete?: never;
@@ -1646,8 +1646,8 @@ export interface paths {
          *     which have tokens, and playback URLs); set addresses to which events, pushes or streams are sent; write tickets or dismiss
          *     announcements; move money or change the tenant's plan:
          *     403 `impersonated`. For a SUSPENDED or CANCELLED tenant the token is read-only: each change is 403 `impersonated`. A token
-         *     from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes invalid if the admin ends it with
-         *     `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
+         *     from before the suspension is refused with 403 `tenant_suspended`, except by `endImpersonation`. The token becomes
+         *     invalid if the admin ends it with `endImpersonation`, logs out, is removed, or loses the role SUPER_ADMIN, and if the user's own tokens are ended. 404 `not_found` for a user of another tenant.
          *     409 `conflict` if the user isn't ACTIVE.
          */
         post: operations["impersonateTenant"];
@@ -2199,8 +2199,8 @@ export interface paths {
         /**
          * End an impersonation
          * @description Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
-         *     `token_revoked` within a second. The server that answers closes its realtime connections at once (code 3500), others within about
-         *     6 seconds. It also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
+         *     `token_revoked` within a second. The server that answers closes the token's realtime connections at once (code 3500), other servers
+         *     within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
          *     admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
          */
         post: operations["endImpersonation"];
@@ -14296,7 +14296,7 @@ export interface components {
              */
             platform: string;
             /**
-             * @description Whether the address is the stream key behind the platform's address in `listRestreamPresets`. False for another server, for a platform without a preset, and after the target is removed.
+             * @description Whether the address is the platform's address in `listRestreamPresets`, followed by the stream key. False for another server, for a platform without a preset, and after the target is removed.
              * @example false
              */
             presetServer: boolean;

@@ -18,8 +18,8 @@ const (
 	Allowed Impersonation = true
 )
 
-// endImpersonation is the only changing operation for a read-only token, and the only operation for another token of a suspended tenant:
-// an admin must be able to revoke each impersonation.
+// endImpersonation is the only changing operation for a read-only token, and the only operation for a token that was made before
+// its tenant was suspended: an admin must be able to revoke each impersonation.
 const endImpersonation = "endImpersonation"
 
 // Impersonations has the decision for each operation that takes a tenant's token and changes something, by operationId. Operations that

@@ -178,7 +178,7 @@ func (s *Service) noteFactor(ctx context.Context, tx pgx.Tx, actor audit.Actor, 
 	return s.mails.PostTx(ctx, tx, account.FactorLetter(admin.Email, admin.Email, enabled, now, ""))
 }
 
-// mailLock mails the admin if the verdict locks the second factor. The caller knew the password.
+// mailLock mails the admin if the verdict locks the second factor. Only requests with the right password get here.
 func (s *Service) mailLock(ctx context.Context, tx pgx.Tx, admin db.Admin, v secondfactor.Verdict) error {
 	until, locks := v.Locks()
 	if !locks || s.mails == nil || !s.mails.Works() { // the lock works without a mail

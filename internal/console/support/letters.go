@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/diskspace"
 	"showfloor/internal/tenancy/mail"
 )
 
@@ -79,20 +80,9 @@ func (p posted) paragraphs() []string {
 		list = append(list, "Download the files from the ticket:")
 	}
 	for _, f := range p.Files {
-		list = append(list, fmt.Sprintf("“%s” (%s)", f.Name, fileSize(f.SizeBytes)))
+		list = append(list, fmt.Sprintf("“%s” (%s)", f.Name, diskspace.Bytes(uint64(f.SizeBytes))))
 	}
 	return list
-}
-
-// fileSize returns a number of bytes for people.
-func fileSize(bytes int64) string {
-	switch {
-	case bytes >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
-	case bytes >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
-	}
-	return fmt.Sprintf("%d bytes", bytes)
 }
 
 // paragraphs returns the beginning of a text, a paragraph for each of its lines.

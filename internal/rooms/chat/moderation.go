@@ -76,11 +76,11 @@ func (s *Service) ListChannelRestrictions(
 	var rows []db.ChannelModeration
 	var err error
 	if len(f.UserIDs) > 0 {
-		rows, err = q.ListRestrictionsOf(ctx, db.ListRestrictionsOfParams{
+		rows, err = q.ListChannelRestrictionsOfUsers(ctx, db.ListChannelRestrictionsOfUsersParams{
 			TenantID: c.TenantID, ChannelID: channelID, UserIds: f.UserIDs, Kinds: kinds, Before: before, MaxRows: int32(limit),
 		})
 	} else {
-		rows, err = q.ListRestrictions(ctx, db.ListRestrictionsParams{
+		rows, err = q.ListChannelRestrictions(ctx, db.ListChannelRestrictionsParams{
 			TenantID: c.TenantID, ChannelID: channelID, Kinds: kinds, Before: before, MaxRows: int32(limit),
 		})
 	}

@@ -19,7 +19,8 @@ import (
 // than a broadcast.
 const keepStreamPins = 30 * 24 * time.Hour
 
-// keepTimeouts is how long the row of an ended timeout stays in the list of restrictions, which leaves it out: more than clocks differ.
+// keepTimeouts is how long a row of channel_restrictions stays after its timeout has ended. Lists leave ended timeouts out by the
+// database's clock; an hour is longer than clocks differ.
 const keepTimeouts = time.Hour
 
 // DeleteOld deletes old messages, pins in streams' rooms older than keepStreamPins, and the rows of ended timeouts in the list of

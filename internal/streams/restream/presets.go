@@ -37,7 +37,7 @@ func (s *Service) HasPresetServer(t db.RestreamTarget) bool {
 	return err == nil && isPresetAddress(t.Platform, string(address))
 }
 
-// isPresetAddress reports whether addressOf makes the address of some stream key.
+// isPresetAddress reports whether an address is the address of the platform's preset, a slash and a stream key.
 func isPresetAddress(platform, address string) bool {
 	return slices.ContainsFunc(Presets(), func(p Preset) bool {
 		key, ok := strings.CutPrefix(address, p.Address+"/")

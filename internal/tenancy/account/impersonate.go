@@ -31,7 +31,8 @@ type Impersonator struct {
 
 // Impersonators checks impersonating admins.
 type Impersonators interface {
-	// CheckImpersonator returns the admin's email address; an error if the admin may not impersonate any more, or if the login has ended.
+	// CheckImpersonator returns the email address of an admin who may impersonate. It returns a problem if the admin may not any more, or
+	// if the login has ended.
 	CheckImpersonator(ctx context.Context, who Impersonator) (email string, err error)
 }
 

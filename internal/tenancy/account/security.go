@@ -192,7 +192,7 @@ func (s *Service) noteFactor(ctx context.Context, tx pgx.Tx, by audit.Actor, use
 	return s.mails.PostTx(ctx, tx, l)
 }
 
-// mailLock mails the user if the verdict locks the second factor. The caller knew the password.
+// mailLock mails the user if the verdict locks the second factor. Only requests with the right password get here.
 func (s *Service) mailLock(ctx context.Context, tx pgx.Tx, user db.User, v secondfactor.Verdict) error {
 	until, locks := v.Locks()
 	if !locks || !s.mails.Works() { // the lock works without a mail

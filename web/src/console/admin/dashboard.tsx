@@ -5,7 +5,7 @@ import { useMemo } from 'react';
 import type { DashboardKpis } from '../../gen/api.js';
 import { api } from '../lib/api.js';
 import { Chart } from '../lib/chart.js';
-import { bytes, number, time, unitsOf } from '../lib/format.js';
+import { bytes, number, percent, time, unitsOf } from '../lib/format.js';
 import { chartHeight, Heading, Section, Waiting } from '../lib/parts.js';
 import { useAdminFigures } from '../messages/admin-figures.js';
 import { useWord } from '../messages/admin-words.js';
@@ -92,11 +92,11 @@ function PlanShares() {
     <Section title={t('planShares')}>
       {query.data ? (
         <Stack gap="sm">
-          {query.data.plans.map(({ plan, tenants, percent }) => (
+          {query.data.plans.map(({ plan, tenants, percent: share }) => (
             <div key={plan}>
               <Group justify="space-between"><Text size="sm">{word(plan)}</Text><Text
-                size="sm">{number(tenants)} · {number(percent)} %</Text></Group>
-              <Progress value={percent} aria-label={word(plan)} />
+                size="sm">{number(tenants)} · {percent(share / 100)}</Text></Group>
+              <Progress value={share} aria-label={word(plan)} />
             </div>
           ))}
         </Stack>

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react';
 
 import type { Package, Recording, Transcode } from '../../gen/api.js';
 import { client, unwrap } from '../lib/api.js';
-import { bytes, number, time } from '../lib/format.js';
+import { bytes, number, percent, time } from '../lib/format.js';
 import { MoreButton } from '../lib/more.js';
 import { Section, Status, useChange, useConfirm } from '../lib/parts.js';
 import { CopyText, ProblemNote } from '../lib/problem.js';
@@ -114,7 +114,7 @@ function JobView({ job, title, writes, cancel, action, until, children }: JobVie
       {!over && (
         <Group gap="xs" wrap="nowrap">
           <Progress value={progress} flex={1} animated={status === 'RUNNING'} aria-label={t('progressOf', { name: title })} />
-          <Text size="sm" role="status">{t('percent', { count: progress })}</Text>
+          <Text size="sm" role="status">{percent(progress / 100)}</Text>
         </Group>
       )}
       {status === 'QUEUED' && <Text size="sm">{t('jobQueued')}</Text>}
