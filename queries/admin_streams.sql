@@ -29,7 +29,8 @@ ORDER BY s.created_at DESC, s.id DESC LIMIT @max_rows OFFSET @skip::bigint;
 -- @sqlc-vet-disable tenant
 -- The kept number of streams of one tenant, or of all: all, or those that have been on air.
 SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c
-WHERE c.scope = @scope::text AND c.key = coalesce(sqlc.narg('tenant_id')::text, '');
+WHERE c.scope = CASE WHEN sqlc.narg('tenant_id')::text IS NULL THEN 'all_' ELSE '' END || @scope::text
+    AND c.key = coalesce(sqlc.narg('tenant_id')::text, '');
 
 -- name: ListNewestAired :many
 -- @sqlc-vet-disable tenant

@@ -181,6 +181,7 @@ ORDER BY r.id DESC LIMIT @max_rows;
 
 -- name: DeleteEndedTimeouts :execrows
 -- @sqlc-vet-disable tenant
+-- Rows of an index of channel_moderation, which keeps the actions: also those of tenants under legal hold.
 DELETE FROM channel_restrictions WHERE id = ANY (ARRAY(
     SELECT r.id FROM channel_restrictions r WHERE r.expires_at < @before ORDER BY r.expires_at LIMIT @max_rows));
 

@@ -48,7 +48,7 @@ ORDER BY i.created_at DESC, i.id DESC;
 -- name: CountPlatformInvoices :one
 -- @sqlc-vet-disable tenant
 -- The kept number of invoices of one tenant or of all, for the platform's operators.
-SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'invoices'
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'invoices_by_status'
     AND c.key IN (SELECT coalesce(sqlc.narg('tenant_id')::text, '') || '/' || s.status FROM unnest(@statuses::text[]) AS s (status));
 
 -- name: SumOpenInvoices :many

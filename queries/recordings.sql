@@ -87,7 +87,7 @@ ORDER BY r.created_at DESC, r.id DESC;
 -- name: CountAdminRecordings :one
 -- @sqlc-vet-disable tenant
 -- The kept number of recordings of one tenant or of all.
-SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'recording_rows'
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'recordings_by_status'
     AND c.key IN (SELECT coalesce(sqlc.narg('tenant')::text, '') || '/' || s.status FROM unnest(@statuses::text[]) AS s (status));
 
 -- name: ListAdminStreamRecordings :many

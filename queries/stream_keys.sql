@@ -26,7 +26,8 @@ WHERE k.id = ANY (@ids::text[]) ORDER BY k.created_at DESC, k.id DESC;
 -- @sqlc-vet-disable tenant
 -- The kept number of the keys of one tenant, or of all.
 SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c
-WHERE c.scope = @scope::text AND c.key = coalesce(sqlc.narg('tenant_id')::text, '');
+WHERE c.scope = CASE WHEN sqlc.narg('tenant_id')::text IS NULL THEN 'all_' ELSE '' END || @scope::text
+    AND c.key = coalesce(sqlc.narg('tenant_id')::text, '');
 
 -- name: ListNewestStreamKeys :many
 -- @sqlc-vet-disable tenant

@@ -25,7 +25,7 @@ ORDER BY s.created_at DESC, s.id DESC;
 -- @sqlc-vet-disable tenant
 -- The kept numbers of all tenants' subscriptions, for the platform's operators.
 SELECT substr(c.key, 2)::text AS status, sum(c.n)::bigint AS n FROM row_numbers c
-WHERE c.scope = 'subscriptions' AND c.key IN (SELECT '/' || s.status FROM unnest(@statuses::text[]) AS s (status)) GROUP BY 1 HAVING sum(c.n) > 0;
+WHERE c.scope = 'subscriptions_by_status' AND c.key IN (SELECT '/' || s.status FROM unnest(@statuses::text[]) AS s (status)) GROUP BY 1 HAVING sum(c.n) > 0;
 
 -- name: SumRecurring :many
 -- @sqlc-vet-disable tenant

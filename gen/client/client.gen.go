@@ -1192,7 +1192,8 @@ type ClientInterface interface {
 	//
 	// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of an answer or a note on this ticket within 24 hours; otherwise
 	// the file is deleted. Only the admin who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429
-	// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours. 503 `disk_full` if the storage has no
+	// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours, and while
+	// the server receives 8 files, 2 of the admins, or 1 of the admins beside others' files. 503 `disk_full` if the storage has no
 	// space left.
 	//
 	// Takes any type of body and a specified content type.
@@ -7430,7 +7431,8 @@ func (c *Client) UpdateAdminTicket(ctx context.Context, id ID, params *UpdateAdm
 //
 // Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of an answer or a note on this ticket within 24 hours; otherwise
 // the file is deleted. Only the admin who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429
-// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours. 503 `disk_full` if the storage has no
+// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours, and while
+// the server receives 8 files, 2 of the admins, or 1 of the admins beside others' files. 503 `disk_full` if the storage has no
 // space left.
 //
 // Takes any type of body and a specified content type.
@@ -31688,7 +31690,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of an answer or a note on this ticket within 24 hours; otherwise
 	// the file is deleted. Only the admin who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429
-	// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours. 503 `disk_full` if the storage has no
+	// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours, and while
+	// the server receives 8 files, 2 of the admins, or 1 of the admins beside others' files. 503 `disk_full` if the storage has no
 	// space left.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -54232,7 +54235,8 @@ func (c *ClientWithResponses) UpdateAdminTicketWithResponse(ctx context.Context,
 //
 // Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of an answer or a note on this ticket within 24 hours; otherwise
 // the file is deleted. Only the admin who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429
-// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours. 503 `disk_full` if the storage has no
+// `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours, and while
+// the server receives 8 files, 2 of the admins, or 1 of the admins beside others' files. 503 `disk_full` if the storage has no
 // space left.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).

@@ -12,18 +12,19 @@ import (
 
 const CountStreamRows = `-- name: CountStreamRows :one
 SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c
-WHERE c.scope = $1::text AND c.key = coalesce($2::text, '')
+WHERE c.scope = CASE WHEN $1::text IS NULL THEN 'all_' ELSE '' END || $2::text
+    AND c.key = coalesce($1::text, '')
 `
 
 type CountStreamRowsParams struct {
-	Scope    string
 	TenantID *string
+	Scope    string
 }
 
 // @sqlc-vet-disable tenant
 // The kept number of streams of one tenant, or of all: all, or those that have been on air.
 func (q *Queries) CountStreamRows(ctx context.Context, arg CountStreamRowsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountStreamRows, arg.Scope, arg.TenantID)
+	row := q.db.QueryRow(ctx, CountStreamRows, arg.TenantID, arg.Scope)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err

@@ -281,6 +281,7 @@ type DeleteEndedTimeoutsParams struct {
 }
 
 // @sqlc-vet-disable tenant
+// Rows of an index of channel_moderation, which keeps the actions: also those of tenants under legal hold.
 func (q *Queries) DeleteEndedTimeouts(ctx context.Context, arg DeleteEndedTimeoutsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteEndedTimeouts, arg.Before, arg.MaxRows)
 	if err != nil {

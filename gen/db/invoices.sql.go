@@ -12,7 +12,7 @@ import (
 )
 
 const CountPlatformInvoices = `-- name: CountPlatformInvoices :one
-SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'invoices'
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'invoices_by_status'
     AND c.key IN (SELECT coalesce($1::text, '') || '/' || s.status FROM unnest($2::text[]) AS s (status))
 `
 

@@ -34,7 +34,7 @@ func (q *Queries) ContinueRecording(ctx context.Context, arg ContinueRecordingPa
 }
 
 const CountAdminRecordings = `-- name: CountAdminRecordings :one
-SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'recording_rows'
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'recordings_by_status'
     AND c.key IN (SELECT coalesce($1::text, '') || '/' || s.status FROM unnest($2::text[]) AS s (status))
 `
 

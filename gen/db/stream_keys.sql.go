@@ -12,18 +12,19 @@ import (
 
 const CountStreamKeys = `-- name: CountStreamKeys :one
 SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c
-WHERE c.scope = $1::text AND c.key = coalesce($2::text, '')
+WHERE c.scope = CASE WHEN $1::text IS NULL THEN 'all_' ELSE '' END || $2::text
+    AND c.key = coalesce($1::text, '')
 `
 
 type CountStreamKeysParams struct {
-	Scope    string
 	TenantID *string
+	Scope    string
 }
 
 // @sqlc-vet-disable tenant
 // The kept number of the keys of one tenant, or of all.
 func (q *Queries) CountStreamKeys(ctx context.Context, arg CountStreamKeysParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountStreamKeys, arg.Scope, arg.TenantID)
+	row := q.db.QueryRow(ctx, CountStreamKeys, arg.TenantID, arg.Scope)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err

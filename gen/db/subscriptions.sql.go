@@ -12,7 +12,7 @@ import (
 
 const CountPlatformSubscriptions = `-- name: CountPlatformSubscriptions :many
 SELECT substr(c.key, 2)::text AS status, sum(c.n)::bigint AS n FROM row_numbers c
-WHERE c.scope = 'subscriptions' AND c.key IN (SELECT '/' || s.status FROM unnest($1::text[]) AS s (status)) GROUP BY 1 HAVING sum(c.n) > 0
+WHERE c.scope = 'subscriptions_by_status' AND c.key IN (SELECT '/' || s.status FROM unnest($1::text[]) AS s (status)) GROUP BY 1 HAVING sum(c.n) > 0
 `
 
 type CountPlatformSubscriptionsRow struct {

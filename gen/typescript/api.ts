@@ -1805,7 +1805,8 @@ export interface paths {
          * Upload a file for an answer
          * @description Stores a file of up to 10 MiB. Name its `id` in `attachmentIds` of an answer or a note on this ticket within 24 hours; otherwise
          *     the file is deleted. Only the admin who uploaded a file can attach it. 400 `invalid_input` for an empty file. 429
-         *     `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours. 503 `disk_full` if the storage has no
+         *     `rate_limited` beyond 200 files or 200 MiB of the admins for one tenant in 24 hours, and while
+         *     the server receives 8 files, 2 of the admins, or 1 of the admins beside others' files. 503 `disk_full` if the storage has no
          *     space left.
          */
         post: operations["createAdminTicketAttachment"];

@@ -14,6 +14,7 @@ import (
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/account"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/mail"
 	"showfloor/internal/tenancy/secondfactor"
 	"showfloor/internal/tenancy/signin"
 )
@@ -181,7 +182,7 @@ func (s *Service) noteFactor(ctx context.Context, tx pgx.Tx, actor audit.Actor, 
 // mailLock mails the admin if the verdict locks the second factor. Only requests with the right password get here.
 func (s *Service) mailLock(ctx context.Context, tx pgx.Tx, admin db.Admin, v secondfactor.Verdict) error {
 	until, locks := v.Locks()
-	if !locks || s.mails == nil || !s.mails.Works() { // the lock works without a mail
+	if !locks || s.mails == nil || !s.mails.Works() || !mail.Deliverable(admin.Email) { // the lock works without a mail
 		return nil
 	}
 	return s.mails.PostTx(ctx, tx, account.LockLetter(admin.Email, admin.Email, until, ""))

@@ -12,6 +12,7 @@ import (
 	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy"
 	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/mail"
 	"showfloor/internal/tenancy/secondfactor"
 	"showfloor/internal/tenancy/signin"
 )
@@ -195,7 +196,7 @@ func (s *Service) noteFactor(ctx context.Context, tx pgx.Tx, by audit.Actor, use
 // mailLock mails the user if the verdict locks the second factor. Only requests with the right password get here.
 func (s *Service) mailLock(ctx context.Context, tx pgx.Tx, user db.User, v secondfactor.Verdict) error {
 	until, locks := v.Locks()
-	if !locks || !s.mails.Works() { // the lock works without a mail
+	if !locks || !s.mails.Works() || !mail.Deliverable(user.Email) { // the lock works without a mail
 		return nil
 	}
 	l := LockLetter(user.Email, user.Name, until, s.publicURL+"/reset-password")

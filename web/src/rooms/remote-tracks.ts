@@ -54,9 +54,9 @@ export class RemoteTracks {
   remove(id: string): void {
     const track = this.#tracks.get(id);
     if (!track) return;
+    this.receive(id, undefined);
     this.#tracks.delete(id);
     this.views.remove(id);
-    this.receive(id, undefined);
     this.#pictures.detachAll(id);
     this.emit('untrack', track);
   }

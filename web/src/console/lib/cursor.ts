@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 
 interface Answer<R> { data?: R[]; error?: unknown; response: Response }
 interface Loaded<R> { state: { data?: { pages: { rows: R[] }[] } } }
@@ -10,6 +10,7 @@ const restPages = 100;
 // The rows of a list with a cursor: 200 at first, and 200 more for each fetchNextPage. everyMs is the time between reloads, or a function
 // that returns it for the loaded rows. If it is a number, a list with several pages is not reloaded. `rest` fetches the rows after the
 // loaded ones, at most 20,000, and keeps them out of the list. Its `complete` is false if there are more; onRows gets the number so far.
+// It ends with an error when the component is removed.
 export function useCursorList<R>(
   key: unknown[], get: (query: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<Answer<R>>, everyMs?: number | ((rows: R[]) => number),
 ) {
@@ -32,11 +33,18 @@ export function useCursorList<R>(
   });
   const { data } = list;
   const rows = useMemo(() => data?.pages.flatMap((page) => page.rows), [data]);
+  const removed = useRef<AbortController>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    removed.current = controller;
+    return () => controller.abort();
+  }, []);
   const rest = async (onRows?: (rows: number) => void) => {
+    const signal = removed.current?.signal ?? AbortSignal.abort();
     const found: R[] = [];
     let next = data?.pages.at(-1)?.next;
     for (let pages = 0; next && pages < restPages; pages += 1) {
-      const page = await getPage(next, new AbortController().signal);
+      const page = await getPage(next, signal);
       found.push(...page.rows);
       next = page.next;
       onRows?.(found.length);

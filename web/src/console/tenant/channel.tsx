@@ -26,7 +26,7 @@ export default function ChannelPage() {
         <Figure label={t('lastMessage')} value={at(channel.lastMessageAt ? time(channel.lastMessageAt) : t('never'))} />
         <Figure label={common('created')} value={at(time(channel.createdAt))} />
       </SimpleGrid>
-      <Chat id={id} closed={channel.kind === 'direct' ? t('onlyMembers') : undefined}
+      <Chat key={id} id={id} closed={channel.kind === 'direct' ? t('onlyMembers') : undefined}
         send={(body) => unwrap(client.POST('/v1/me/channels/{id}/messages', { params: { path: { id } }, body }))} />
       <ChannelMembers channel={channel} />
     </Stack>

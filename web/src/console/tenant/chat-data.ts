@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQueries } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 
 import type { ChannelModerationAction, ChannelRestriction } from '../../gen/api.js';
@@ -32,7 +32,7 @@ export function useModerator(): string | null {
 const pageSize = 50;
 const pollMs = 3000;
 
-// The newest messages of a chat, oldest first, and 50 older ones for each fetchNextPage.
+// The newest messages of a chat, oldest first, and 50 older ones for each fetchNextPage. authors has those of each page.
 export function useMessages(id: string) {
   const list = useInfiniteQuery({
     queryKey: messagesKey(id),
@@ -45,12 +45,11 @@ export function useMessages(id: string) {
     refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) > 1 ? false : pollMs),
   });
   const messages = useMemo(() => list.data?.pages.toReversed().flat(), [list.data]);
-  return { ...list, messages };
+  const authors = useMemo(() => (list.data?.pages ?? []).map((page) => page.map(({ authorId }) => authorId)), [list.data]);
+  return { ...list, messages, authors };
 }
 
 const moderationMs = 10_000;
-// Users of one request: their restrictions, three at most for each, are one page, and their ids fit into an address.
-const usersPerRequest = 50;
 
 const toRestriction = ({ kind, userId, since, until, reason }: ChannelRestriction): Restriction => ({ kind, userId, since, until, reason });
 
@@ -64,24 +63,32 @@ export function useRestrictions(id: string) {
   return { ...list, restrictions };
 }
 
-// The restrictions of these users that apply now. While those of other users load, the former ones stay.
-export function useRestrictionsOf(id: string, users: string[]): Restriction[] {
-  const userIds = [...new Set(users)].sort();
-  const { data } = useQuery({
-    queryKey: [...moderationKey(id), 'of', userIds],
-    queryFn: async ({ signal }) => {
-      const parts = [];
-      for (let from = 0; from < userIds.length; from += usersPerRequest) {
-        const query = { limit: 3 * usersPerRequest, userId: userIds.slice(from, from + usersPerRequest) };
-        parts.push(unwrap(client.GET('/v1/me/channels/{id}/restrictions', { params: { path: { id }, query }, signal })));
-      }
-      return (await Promise.all(parts)).flat().map(toRestriction);
-    },
-    enabled: userIds.length > 0,
-    placeholderData: keepPreviousData,
-    refetchInterval: moderationMs,
+// The restrictions that apply now, of users in groups of 50 at most. A group is loaded again every 10 s, with more than 4 groups less often,
+// so that they don't use up the limit of requests.
+export function useRestrictionsOf(id: string, groups: string[][]) {
+  const refetchInterval = moderationMs * Math.max(1, groups.length / 4);
+  const { data, error } = useQueries({
+    queries: groups.map((users) => {
+      const userId = [...new Set(users)].sort();
+      return {
+        queryKey: [...moderationKey(id), 'of', userId],
+        queryFn: ({ signal }: { signal: AbortSignal }) => unwrap(client.GET('/v1/me/channels/{id}/restrictions', {
+          params: { path: { id }, query: { limit: 3 * userId.length, userId } }, signal, // a user has three restrictions at most
+        })),
+        enabled: userId.length > 0,
+        placeholderData: keepPreviousData<ChannelRestriction[]>,
+        refetchInterval,
+      };
+    }),
+    combine: combined,
   });
-  return useInForce(data) ?? [];
+  return { restrictions: useInForce(data) ?? [], error };
+}
+
+// The restrictions of all groups; a user may be in several.
+function combined(groups: { data?: ChannelRestriction[] | undefined; error: Error | null }[]) {
+  const byKey = new Map(groups.flatMap(({ data }) => data ?? []).map((row) => [`${row.kind} ${row.userId}`, toRestriction(row)]));
+  return { data: [...byKey.values()], error: groups.find(({ error }) => error)?.error ?? null };
 }
 
 // The restrictions without those that have ended in the meantime.

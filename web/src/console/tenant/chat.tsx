@@ -31,12 +31,13 @@ export function Chat({ id, send, closed }: ChatProps) {
   const list = useMessages(id);
   const moderation = useRestrictions(id);
   const { messages } = list;
-  const restrictions = useRestrictionsOf(id, (messages ?? []).map(({ authorId }) => authorId));
+  const { restrictions, error } = useRestrictionsOf(id, list.authors);
   const { items, dialog } = useRestricting(id, restrictions);
   const nameOf = (userId: string) => messages?.findLast(({ authorId }) => authorId === userId)?.authorName ?? userId;
   return (
     <Section title={t('chat')} aside={<SlowMode id={id} />}>
       <ProblemNote error={list.error} onRetry={() => void list.refetch()} />
+      <ProblemNote error={error} />
       {messages?.length === 0 && <Text size="sm" c="dimmed">{t('noChat')}</Text>}
       <MessageScroll last={messages?.at(-1)?.id}>
         {list.hasNextPage && <Group justify="center"><MoreButton list={list} /></Group>}

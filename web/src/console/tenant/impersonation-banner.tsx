@@ -22,7 +22,7 @@ export default function ImpersonationBanner({ state: { impersonatorId, impersona
       <Group justify="space-between" gap="xs">
         <div>
           <Text size="sm" fw={600}>{t('banner', { name: user?.name ?? tenant.name })} · {t('left', { minutes: Math.max(0, Math.ceil(leftMs / 60_000)) })}</Text>
-          <Text size="xs">{t(readOnly ? 'readOnly' : 'limits')} {t('admin')}: <span title={impersonatorId}>{impersonatorEmail}</span></Text>
+          <Text size="xs">{t(readOnly ? 'readOnly' : 'limits')} {t('admin')}: <span title={impersonatorId}>{impersonatorEmail || impersonatorId}</span></Text>
           <Text size="xs" id="end-impersonation">{t('endText')}</Text>
         </div>
         <Button size="xs" variant="default" onClick={revokeImpersonation} data-testid="end-impersonation" aria-describedby="end-impersonation">{t('end')}</Button>

@@ -46,6 +46,7 @@ export function OpenBreakouts({ room, close }: { room: Session; close: () => voi
     { value: String(at), label: at === 0 ? t('noRoom') : t('room', { number: at }) }
   ));
   const assigned = people.filter(({ userId }) => roomOf(userId) > 0).length;
+  const seats = Math.min(mostSeats, room.capacity);
   const most = Math.max(0, ...Object.values(assignments).map(({ length }) => length));
   const spread = useChange(async () => {
     setRead(shown.length);
@@ -55,7 +56,7 @@ export function OpenBreakouts({ room, close }: { room: Session; close: () => voi
     setPartly(!complete);
     const all = new Set([...shown, ...more].map(({ userId }) => userId));
     assign(Object.fromEntries([...all].slice(0, rooms * mostInvited).map((userId, index) => [userId, index % rooms + 1])));
-  }, { shows: true });
+  }, { shows: true, touches: [] });
   const counted = !partly && (!list.hasNextPage || spread.isSuccess);
   const open = useChange(() => unwrap(client.POST('/v1/me/sessions/{id}/breakouts', {
     params: { path: { id: room.id }, header: { 'Idempotency-Key': actionKey } },
@@ -106,7 +107,7 @@ export function OpenBreakouts({ room, close }: { room: Session; close: () => voi
             {others.length > 0 && assigned === rooms * mostInvited && people.length > assigned && (
               <Text size="xs" c="var(--mantine-color-error)">{t('overfull', { most: number(mostInvited), n: number(people.length - assigned) })}</Text>
             )}
-            {most > mostSeats && <Text size="xs" c="var(--mantine-color-error)">{t('crowded', { most: number(most), seats: number(mostSeats) })}</Text>}
+            {most > seats && <Text size="xs" c="var(--mantine-color-error)">{t('crowded', { most: number(most), seats: number(seats) })}</Text>}
           </Stack>
         )}
         {fault && <Text size="xs" mt={4} c="var(--mantine-color-error)">{fault}</Text>}

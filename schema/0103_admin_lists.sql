@@ -1,5 +1,24 @@
 -- +goose NO TRANSACTION
 -- +goose Up
+-- Counts the existing rows for 0102. The changes that its triggers have counted so far are in the same snapshot, so no row is counted
+-- twice, and the statement may be repeated after an interruption.
+WITH by_status AS (
+    SELECT 'recordings_by_status' AS scope, tenant_id, status, count(*) AS n FROM recordings GROUP BY 2, 3
+    UNION ALL
+    SELECT 'subscriptions_by_status', tenant_id, status, count(*) FROM subscriptions GROUP BY 2, 3
+    UNION ALL
+    SELECT 'invoices_by_status', tenant_id, status, count(*) FROM invoices GROUP BY 2, 3
+), counted AS (
+    SELECT scope, coalesce(tenant_id, '') || '/' || status AS key, sum(n) AS n FROM by_status
+    GROUP BY GROUPING SETS ((scope, tenant_id, status), (scope, status))
+    UNION ALL
+    SELECT 'all_' || scope, '', sum(n) FROM row_numbers WHERE scope IN ('streams', 'aired_streams', 'stream_keys', 'used_stream_keys')
+    GROUP BY scope
+)
+INSERT INTO row_counts (scope, key, n)
+SELECT c.scope, c.key, c.n - coalesce((SELECT sum(k.n) FROM row_numbers k WHERE k.scope = c.scope AND k.key = c.key), 0) FROM counted c
+ON CONFLICT (scope, key) DO UPDATE SET n = row_counts.n + excluded.n;
+
 -- Built without blocking writers. An interrupted build leaves an invalid index, which the DROP removes.
 
 -- Pages of the recordings of one status, and of one tenant.
