@@ -197,7 +197,7 @@ func TestTenantTranscodesARecording(t *testing.T) {
 	first := transcodeIDs(t, owner, rec.ID)[0]
 	require.Equal(t, rec.ID, get[api.Transcode](t, owner, "/v1/me/transcodes/"+first).RecordingID)
 	c.changes("UPDATE media_jobs SET status = 'RUNNING', progress = 40, started_at = now() WHERE id = $1", first)
-	c.sees("40 %")
+	c.sees("40%")
 	c.looks("recording-transcode")
 	browsertest.Run(t, c.tab, chromedp.Reload())
 	c.clicks("Cancel the job")
