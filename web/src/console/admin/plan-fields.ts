@@ -25,7 +25,9 @@ export const overages = ['BLOCK', 'ALLOW', 'CHARGE'] as const satisfies readonly
 export const unitOf = (meter: UsageMeter) => (countsBytes(meter) ? gigabyte : 1);
 
 // An amount in a larger unit, with six decimals for MiB and all of them for GB.
-const shown = (n: number | null | undefined, unit: number) => (n == null ? '' : unit === mebibyte ? Number((n / unit).toFixed(6)) : n / unit);
+export const amountIn = (n: number, unit: number) => (unit === mebibyte ? Number((n / unit).toFixed(6)) : n / unit);
+
+const shown = (n: number | null | undefined, unit: number) => (n == null ? '' : amountIn(n, unit));
 
 const read = (value: string | number | undefined, unit: number) => (value === undefined || value === '' ? null : Math.round(Number(value) * unit));
 

@@ -5,7 +5,7 @@ import { useState } from 'react';
 
 import type { AdminPlan, UsageMeter } from '../../gen/api.js';
 import { client, unwrap } from '../lib/api.js';
-import { amountText, bytes, countsBytes, digitsOf, money, number, time } from '../lib/format.js';
+import { amountText, countsBytes, digitsOf, money, number, time } from '../lib/format.js';
 import { currentLanguage } from '../lib/i18n.js';
 import { meters } from '../lib/meters.js';
 import { Heading, Section, Waiting } from '../lib/parts.js';
@@ -16,8 +16,8 @@ import { useWord } from '../messages/admin-words.js';
 import { useCommon } from '../messages/common.js';
 import { useStates } from '../messages/states.js';
 import { useMay } from './gate.js';
-import { faultsOf, limits, overages, patchOf, unitOf, valuesOf, type PlanValues } from './plan-fields.js';
-import { Tag } from './shown.js';
+import { amountIn, faultsOf, limits, overages, patchOf, unitOf, valuesOf, type PlanValues } from './plan-fields.js';
+import { Facts, Tag } from './shown.js';
 import { DraftNote, useDraft, versioned, type Versioned } from './versioned.js';
 
 const load = (id: string) => versioned(client.GET('/v1/admin/plans/{id}', { params: { path: { id } } }));
@@ -50,7 +50,7 @@ function useFields() {
       [t('trialDays'), number(of.trialDays)], [common('status'), admin(of.active ? 'activatePlan' : 'deactivatePlan')],
       ...limits.map(({ key, unit }) => {
         const n = of.limits[key];
-        return [t(key), n == null ? t('noLimit') : unit === 1 ? number(n) : bytes(n)];
+        return [t(key), n == null ? t('noLimit') : number(amountIn(n, unit))];
       }),
       ...meters.map((meter) => [states(meter), terms(meter)]),
     ]) as Record<string, string>;
@@ -64,6 +64,7 @@ function Plan({ current }: { current: Versioned<AdminPlan> }) {
   const common = useCommon();
   const word = useWord();
   const may = useMay();
+  const fields = useFields();
   const [sent, setSent] = useState<UsageMeter[]>([]);
   const { id } = current.data;
   const draft = useDraft<AdminPlan, PlanValues>({
@@ -74,7 +75,7 @@ function Plan({ current }: { current: Versioned<AdminPlan> }) {
       setSent(body.allowances?.map(({ meter }) => meter) ?? []);
       return unwrap(client.PATCH('/v1/admin/plans/{id}', { params: { path: { id }, header: { 'If-Match': etag } }, body }));
     },
-    fields: useFields(),
+    fields,
   });
   const { tier, active, subscriberCount, processorProductId, updatedAt } = current.data;
   const currency = draft.seen.currency.toUpperCase();
@@ -90,19 +91,25 @@ function Plan({ current }: { current: Versioned<AdminPlan> }) {
           `${t('changed')}: ${time(updatedAt)}`,
         ].join(' · ')}
       </Text>
-      {!may('admin:billing') && <Alert variant="outline" color="gray">{t('readOnly')}</Alert>}
-      <form onSubmit={(event) => { event.preventDefault(); draft.save(); }}>
-        <fieldset className="bare" disabled={!may('admin:billing')} aria-label={current.data.name}>
-          <Offer {...inputs} />
-          <Limits {...inputs} />
-          <Allowances {...inputs} />
-          <TextInput label={tenant('reasonLog')} name="reason" maxLength={500} value={values.reason ?? ''} error={faults.reason}
-            onChange={(event) => draft.set({ reason: event.currentTarget.value })} />
-          <DraftNote draft={draft} />
-          {may('admin:billing') && <Button type="submit" w="fit-content" loading={draft.saving} data-testid="submit"
-            disabled={Object.keys(draft.draft).every((name) => name === 'reason')}>{common('save')}</Button>}
-        </fieldset>
-      </form>
+      {may('admin:billing') ? (
+        <form onSubmit={(event) => { event.preventDefault(); draft.save(); }}>
+          <fieldset className="bare" aria-label={current.data.name}>
+            <Offer {...inputs} />
+            <Limits {...inputs} />
+            <Allowances {...inputs} />
+            <TextInput label={tenant('reasonLog')} name="reason" maxLength={500} value={values.reason ?? ''} error={faults.reason}
+              onChange={(event) => draft.set({ reason: event.currentTarget.value })} />
+            <DraftNote draft={draft} />
+            <Button type="submit" w="fit-content" loading={draft.saving} data-testid="submit"
+              disabled={Object.keys(draft.draft).every((name) => name === 'reason')}>{common('save')}</Button>
+          </fieldset>
+        </form>
+      ) : (
+        <>
+          <Alert variant="outline" color="gray">{t('readOnly')}</Alert>
+          <Facts of={Object.entries(fields(current.data))} />
+        </>
+      )}
     </Stack>
   );
 }
