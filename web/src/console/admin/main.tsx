@@ -35,6 +35,7 @@ const routes = root.addChildren([
   at('/security', () => import('./security.js')),
   at('/audit', () => import('./audit.js')),
   at('/plans', () => import('./plans.js')),
+  at('/plans/$id', () => import('./plan.js')),
   at('/subscriptions', () => import('./subscriptions.js')),
   at('/invoices', () => import('./invoices.js')),
   at('/recordings', () => import('./recordings.js')),

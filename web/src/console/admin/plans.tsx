@@ -23,6 +23,7 @@ export default function Plans() {
     <>
       <Heading title={t('plans')} />
       <AdminList name="plans" label={t('plans')} empty={t('noPlans')} get={(query) => client.GET('/v1/admin/plans', { params: { query } })}
+        link={({ id }) => `/plans/${id}`}
         columns={[
           { key: 'name', title: common('name'), value: ({ name }) => name },
           { key: 'tier', title: common('plan'), value: ({ tier }) => tier, render: ({ tier }) => word(tier), wide: true },

@@ -1,4 +1,5 @@
 import type { UsageHistoryBy, UsageMeter } from '../../gen/api.js';
+import { meters } from '../lib/meters.js';
 import type { ListState } from '../lib/table.js';
 
 const hourMs = 3_600_000;
@@ -10,11 +11,6 @@ export const ranges = [
   { key: 'current', text: 'current' }, { key: '1', text: 'day1' }, { key: '7', text: 'day7' }, { key: '30', text: 'day30' },
   { key: '90', text: 'day90' }, { key: '365', text: 'day365' }, { key: 'own', text: 'own' },
 ] as const;
-
-export const meters = [
-  'STREAM_MINUTES', 'VIEWER_MINUTES', 'PARTICIPANT_MINUTES', 'RECORDING_MINUTES', 'STORAGE_BYTES', 'EGRESS_BYTES', 'TRANSCODE_MINUTES',
-  'PUSHES',
-] as const satisfies readonly UsageMeter[];
 
 export interface UsageQuery { from?: string; to?: string; by: UsageHistoryBy; meter?: UsageMeter }
 

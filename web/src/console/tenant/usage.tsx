@@ -6,6 +6,7 @@ import type { UsageHistory } from '../../gen/api.js';
 import { client, unwrap } from '../lib/api.js';
 import { saveFile } from '../lib/csv.js';
 import { amountText, time, utcDate } from '../lib/format.js';
+import { meters } from '../lib/meters.js';
 import { Empty, Figure, Heading, Section, useChange } from '../lib/parts.js';
 import { ProblemNote } from '../lib/problem.js';
 import { useListState } from '../lib/table.js';
@@ -13,7 +14,7 @@ import { useCommon } from '../messages/common.js';
 import { useStates } from '../messages/states.js';
 import { useUsage } from '../messages/usage.js';
 import { UsageCharts } from './usage-charts.js';
-import { dayText, meters, ranges, today, viewOf, type UsageQuery, type UsageView } from './usage-range.js';
+import { dayText, ranges, today, viewOf, type UsageQuery, type UsageView } from './usage-range.js';
 import { ResourceUsage } from './usage-resources.js';
 import { UsageRows } from './usage-rows.js';
 

@@ -1,0 +1,17 @@
+export const adminPlanEn = {
+  offer: 'Offer and prices', limits: 'Limits', allowances: 'Included usage of a period', description: 'Description',
+  priceCents: 'Price of a month, in {currency} without tax', yearlyPriceCents: 'Price of a year, in {currency} without tax',
+  noYear: 'Not by the year', trialDays: 'Free trial, in days', noLimit: 'No limit', unlimited: 'Not limited',
+  offerText: 'Prices and the trial apply to subscriptions that begin from now on. Running subscriptions keep their price.',
+  limitsText: 'Limits apply to all tenants on the plan: at once, those of viewers and of stored data within 10 seconds. Tenants keep what they have above a lower limit; only additions are refused. Without a limit, the server’s own bound applies.',
+  allowancesText: 'Included usage and charges apply to all tenants on the plan within 10 seconds. The new terms count for their whole current period, but a charge that is stored never becomes less. Usage without a number is not limited and not charged.',
+  maxUsers: 'Users and open invitations', maxApiKeys: 'API keys', maxLiveStreams: 'Streams on air at one time',
+  maxViewers: 'Viewers at one time, over all streams', maxSessionCapacity: 'Participants of one session',
+  maxWebhookEndpoints: 'Webhook endpoints', maxRestreamTargets: 'Restream targets of one stream',
+  recordingRetentionDays: 'Recordings are kept, in days', maxCaptureBytes: 'Requests captured by the webhook tester, in MiB',
+  maxProcessorCalls: 'Calls to the payment processor per minute', maxWrittenBytes: 'Data that requests store per hour, in MiB',
+  atLeast: 'At least {n}', included: 'Included, {unit}', MINUTES: 'in minutes', BYTES: 'in GB', PUSHES: 'number', overage: 'Above it',
+  ALLOW: 'Allow without a charge', CHARGE: 'Charge', BLOCK: 'Refuse new work', overagePriceCents: 'Price, in {currency} without tax',
+  overageUnits: 'For each begun, {unit}', terms: '{included}, then: {overage}', charge: '{price} for each {units}',
+  tier: 'Tier', product: 'Product at the payment processor', changed: 'Last change', readOnly: 'Your role can read the plan, but not change it.',
+};
