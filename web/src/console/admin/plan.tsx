@@ -32,7 +32,7 @@ export default function PlanPage() {
 // Returns the fields of a plan in words, for the list of changes after a conflict.
 function useFields() {
   const t = useAdminPlan();
-  const admin = useAdmin();
+  const word = useWord();
   const common = useCommon();
   const states = useStates();
   return (of: AdminPlan) => {
@@ -47,7 +47,7 @@ function useFields() {
     return Object.fromEntries([
       [common('name'), of.name], [t('description'), of.description], [t('priceCents', { currency }), money(of.priceCents, currency)],
       [t('yearlyPriceCents', { currency }), of.yearlyPriceCents === null ? t('noYear') : money(of.yearlyPriceCents, currency)],
-      [t('trialDays'), number(of.trialDays)], [common('status'), admin(of.active ? 'activatePlan' : 'deactivatePlan')],
+      [t('trialDays'), number(of.trialDays)], [common('status'), word(of.active ? 'ACTIVE' : 'INACTIVE')],
       ...limits.map(({ key, unit }) => {
         const n = of.limits[key];
         return [t(key), n == null ? t('noLimit') : number(amountIn(n, unit))];
