@@ -79,8 +79,8 @@ var adminPlaces = []place{
 
 // stock is a tenant with something on each page, and what admins have made.
 type stock struct {
-	owner                                                                              *apitest.Caller
-	stream, session, order, auction, webhook, ticket, announcement, app, colleagueName string
+	owner                                                               *apitest.Caller
+	stream, session, order, auction, webhook, ticket, announcement, app string
 }
 
 func (s stock) tenantActions() []action {
@@ -311,7 +311,8 @@ func (w *roleWalk) compares(path string, actions []action) {
 			continue
 		}
 		offered := fmt.Sprintf(`[...document.querySelectorAll("main button, main a")].some((e) => e.checkVisibility() &&
-			(e.textContent.trim() === %[1]q || e.getAttribute("aria-label") === %[1]q || e.dataset.testid === %[1]q || e.title === %[1]q))`, a.button)
+			(e.textContent.trim() === %[1]q || e.getAttribute("aria-label") === %[1]q ||
+			e.dataset.testid === %[1]q || e.title === %[1]q))`, a.button)
 		if w.table.May(w.t, w.role, a.operationID) {
 			browsertest.WaitFor(w.t, w.tab, offered)
 		} else if browsertest.Value[bool](w.t, w.tab, offered) {
