@@ -44,11 +44,17 @@ func openWith(t *testing.T, language string, o apitest.Options) *console {
 	if o.Pages == nil {
 		o.Pages, o.PagePaths = pages, web.Paths()
 	}
-	s := apitest.New(t, o)
+
+	return openTab(t, apitest.New(t, o), language)
+}
+
+// openTab opens another browser on a server.
+func openTab(t *testing.T, s *apitest.Server, language string) *console {
+	t.Helper()
 	tab := browsertest.New(t)
 	c := &console{t: t, s: s, tab: tab, log: browsertest.Watch(t, tab)}
 	agent := emulation.SetUserAgentOverrideParams{UserAgent: "Chromium", AcceptLanguage: language}
-	_, err = chromedp.Call(tab, emulation.SetUserAgentOverride, agent)
+	_, err := chromedp.Call(tab, emulation.SetUserAgentOverride, agent)
 	require.NoError(t, err)
 	browsertest.Look(t, tab, deskWidth, deskHeight, false)
 

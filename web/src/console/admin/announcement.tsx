@@ -5,6 +5,7 @@ import { useState } from 'react';
 
 import type { Announcement, AnnouncementInput, AnnouncementPatch, AnnouncementSeverity, PlanTier } from '../../gen/api.js';
 import { client, unwrap } from '../lib/api.js';
+import { MissingPage } from '../lib/fallbacks.js';
 import { Markdown } from '../lib/markdown.js';
 import { MomentInput } from '../lib/moment.js';
 import { Heading, Section, Waiting, useChange, useConfirm } from '../lib/parts.js';
@@ -21,7 +22,9 @@ const load = (id: string) => versioned(client.GET('/v1/admin/announcements/{id}'
 
 export default function AnnouncementPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string };
-  return id === 'new' ? <NewAnnouncement /> : <Existing key={id} id={id} />;
+  const may = useMay();
+  if (id !== 'new') return <Existing key={id} id={id} />;
+  return may('admin:write') ? <NewAnnouncement /> : <MissingPage />;
 }
 
 function NewAnnouncement() {

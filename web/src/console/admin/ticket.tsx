@@ -68,6 +68,7 @@ function Conversation({ current }: { current: Versioned<TicketDetail> }) {
 function Message({ of: { ticketId, authorName, authorType, attachments, body, createdAt, internal } }: { of: TicketMessage }) {
   const t = useAdminSupport();
   const word = useWord();
+  const may = useMay();
   return (
     <Card withBorder padding="sm" className={internal ? 'note' : undefined} ml={authorType === 'TENANT' ? 0 : 'lg'}>
       <Group justify="space-between" gap="xs" mb={4}>
@@ -76,9 +77,9 @@ function Message({ of: { ticketId, authorName, authorType, attachments, body, cr
         <Text size="xs" c="dimmed">{internal ? `${t('internal')} · ` : ''}{time(createdAt)}</Text>
       </Group>
       <Text size="sm" className="prose">{body}</Text>
-      <AttachmentList of={attachments} load={(attachmentId) => (
+      <AttachmentList of={attachments} load={may('admin:support') ? (attachmentId) => (
         unwrap(client.GET('/v1/admin/tickets/{id}/attachments/{attachmentId}', { params: { path: { id: ticketId, attachmentId } }, parseAs: 'blob' }))
-      )} />
+      ) : undefined} />
     </Card>
   );
 }

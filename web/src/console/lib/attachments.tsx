@@ -80,11 +80,13 @@ export function FilePicker({ chosen }: { chosen: ReturnType<typeof useChosenFile
   );
 }
 
-// The files of a message. A click saves one: nothing that others sent is shown as a page.
-export function AttachmentList({ of, load }: { of: TicketAttachment[]; load: (id: string) => Promise<Blob> }) {
+// The files of a message. A click saves one: nothing that others sent is shown as a page. Without load, only their names are shown.
+export function AttachmentList({ of, load }: { of: TicketAttachment[]; load?: ((id: string) => Promise<Blob>) | undefined }) {
   const t = useAttachments();
   const [fault, setFault] = useState('');
   if (of.length === 0) return null;
+  const text = ({ name, sizeBytes }: TicketAttachment) => `${name} · ${bytes(sizeBytes)}`;
+  if (!load) return <Text size="xs" c="dimmed" mt="xs" className="wrap">{of.map(text).join(', ')}</Text>;
   const save = ({ id, name }: TicketAttachment) => {
     load(id).then((file) => { setFault(''); saveFile(name, file); }, (error: unknown) => {
       setFault(problemText(asProblem(error)).text || t('network'));
@@ -95,7 +97,7 @@ export function AttachmentList({ of, load }: { of: TicketAttachment[]; load: (id
       {of.map((attachment) => (
         <Button key={attachment.id} size="compact-xs" variant="default" maw="100%" onClick={() => save(attachment)}
           title={t('save', { name: attachment.name })}>
-          {attachment.name} · {bytes(attachment.sizeBytes)}
+          {text(attachment)}
         </Button>
       ))}
       {fault && <Text size="xs" role="alert">{fault}</Text>}
