@@ -90,7 +90,8 @@ func (s *Server) receive(
 ) (a db.TicketAttachment, err error) {
 	if !s.uploads.Take(holder) {
 		return a, problem.Limited(time.Second, "a server receives at most %d files at the same time, %d of them from one tenant or "+
-			"from the admins (%d while it also receives others' files); try again when one of them has arrived", maxUploads, maxTenantUploads, minTenantUploads)
+			"from the admins (%d while it also receives others' files); try again when one of them has arrived",
+			maxUploads, maxTenantUploads, minTenantUploads)
 	}
 	defer s.uploads.Release(holder)
 	read, err := pipeline.ReadAll(body)

@@ -18,7 +18,7 @@ type seedCommand struct {
 	Streams      int    `default:"10000" help:"Streams and stream keys."`
 	Deliveries   int    `default:"10000" help:"Events and webhook deliveries."`
 	AuditEntries int    `default:"10000" help:"Entries of the audit log."`
-	Rows         int    `default:"10000" help:"Rows of each other table: users, products, orders, sessions, messages, recordings, invoices, tickets, …"`
+	Rows         int    `default:"10000" help:"Rows of each other table: users, products, orders, messages, recordings, invoices, tickets, …"`
 }
 
 // Run writes the rows, except in production. An interrupted run goes on where it stopped, if it is repeated on the same day with
