@@ -19,7 +19,8 @@ CREATE INDEX channel_restrictions_expires_idx ON channel_restrictions (expires_a
 -- +goose StatementBegin
 CREATE FUNCTION keep_channel_restriction() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM channel_restrictions WHERE channel_id = NEW.channel_id AND user_id = NEW.target AND kind = NEW.kind;
+    -- A comparison that no index has, or a plan made for an empty table would find the user's rows among all of the channel and kind.
+    DELETE FROM channel_restrictions WHERE channel_id = NEW.channel_id AND user_id = NEW.target AND kind || '' = NEW.kind;
     IF NEW.active THEN
         INSERT INTO channel_restrictions (id, tenant_id, channel_id, kind, user_id, expires_at)
         VALUES (NEW.id, NEW.tenant_id, NEW.channel_id, NEW.kind, NEW.target, NEW.expires_at);
