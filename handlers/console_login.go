@@ -47,6 +47,7 @@ func (s *Server) EndImpersonation(ctx context.Context, _ api.EndImpersonationReq
 	if err := s.areas.Accounts.EndImpersonation(ctx, caller); err != nil {
 		return nil, err
 	}
+	// After EndImpersonation has cleared the cache of callers: an earlier check would accept the token.
 	if s.realtime != nil {
 		s.realtime.HolderChanged(caller.TenantID, caller.Holder())
 	}

@@ -19,9 +19,9 @@ func (c credentials) Tenant(ctx context.Context, token string) (tenancy.Caller, 
 	return c.areas.Accounts.Authenticate(ctx, token)
 }
 
-// TenantToEnd implements pipeline.Credentials.
-func (c credentials) TenantToEnd(ctx context.Context, token string) (tenancy.Caller, error) {
-	return c.areas.Accounts.AuthenticateToEnd(ctx, token)
+// TenantEndingImpersonation implements pipeline.Credentials.
+func (c credentials) TenantEndingImpersonation(ctx context.Context, token string) (tenancy.Caller, error) {
+	return c.areas.Accounts.AuthenticateEndingImpersonation(ctx, token)
 }
 
 // Admin implements pipeline.Credentials.

@@ -83,6 +83,9 @@ func TestKeptNumbersOfStatusesFollowTheRows(t *testing.T) {
 		_, err := s.Pool.Exec(t.Context(), "DELETE FROM "+table+" WHERE scope LIKE 'all\\_%' OR scope LIKE '%\\_by\\_status'")
 		require.NoError(t, err)
 	}
+	// The last row of a status got another one after the triggers were there.
+	_, err = s.Pool.Exec(t.Context(), `UPDATE invoices SET status = 'PAID' WHERE status = 'VOID'`)
+	require.NoError(t, err)
 	for range 2 {
 		_, err := s.Pool.Exec(t.Context(), "WITH by_status AS"+count)
 		require.NoError(t, err)

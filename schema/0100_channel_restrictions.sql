@@ -1,7 +1,8 @@
 -- +goose Up
 SET LOCAL lock_timeout = '200ms'; -- or moderation would wait behind the lock; Migrate repeats it
 -- The restrictions that apply now, and timeouts that have ended since the last DeleteOld. A row has the id of the user's newest action of
--- its kind. Reason, moderator and time are in that action, whose target is user_id here. Tenants aren't referenced: the check would lock their table until the commit.
+-- its kind. Reason, moderator and time are in that action, whose target is user_id here. Tenants aren't referenced: the check would lock
+-- their table until the commit.
 CREATE TABLE channel_restrictions (
     id         text PRIMARY KEY REFERENCES channel_moderation (id) ON DELETE CASCADE,
     tenant_id  text NOT NULL,

@@ -1,7 +1,8 @@
 -- +goose NO TRANSACTION
 -- +goose Up
--- Counts the existing rows for 0102. The changes that its triggers have counted so far are in the same snapshot, so no row is counted
--- twice, and the statement may be repeated after an interruption.
+-- Counts the existing rows for 0102, less the numbers that its triggers have kept so far. Both are in the same snapshot, so no row is
+-- counted twice, and the statement may be repeated after an interruption. A number without rows becomes 0: it is below 0 if the last row
+-- of a status got another one since 0102.
 WITH by_status AS (
     SELECT 'recordings_by_status' AS scope, tenant_id, status, count(*) AS n FROM recordings GROUP BY 2, 3
     UNION ALL
@@ -14,9 +15,11 @@ WITH by_status AS (
     UNION ALL
     SELECT 'all_' || scope, '', sum(n) FROM row_numbers WHERE scope IN ('streams', 'aired_streams', 'stream_keys', 'used_stream_keys')
     GROUP BY scope
+    UNION ALL
+    SELECT scope, key, -n FROM row_numbers WHERE scope IN ('recordings_by_status', 'subscriptions_by_status', 'invoices_by_status',
+        'all_streams', 'all_aired_streams', 'all_stream_keys', 'all_used_stream_keys')
 )
-INSERT INTO row_counts (scope, key, n)
-SELECT c.scope, c.key, c.n - coalesce((SELECT sum(k.n) FROM row_numbers k WHERE k.scope = c.scope AND k.key = c.key), 0) FROM counted c
+INSERT INTO row_counts (scope, key, n) SELECT scope, key, sum(n) FROM counted GROUP BY scope, key
 ON CONFLICT (scope, key) DO UPDATE SET n = row_counts.n + excluded.n;
 
 -- Built without blocking writers. An interrupted build leaves an invalid index, which the DROP removes.

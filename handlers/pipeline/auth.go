@@ -38,8 +38,8 @@ type authenticator struct {
 	limits        *limits
 	ingestSecret  string
 	trustLoopback bool
-	// ends is that of the operation.
-	ends bool
+	// endsImpersonation: the operation only ends an impersonation, so a token is accepted while its tenant is suspended or cancelled.
+	endsImpersonation bool
 
 	// Secrets of the signatures of outside programs.
 	recorderSecret, transcoderSecret, packagerSecret string
@@ -80,9 +80,9 @@ func (c *contract) authenticate(a authenticator) echo.MiddlewareFunc {
 	}
 }
 
-// of returns the authenticator of an operation.
+// of returns the authenticator with what depends on the operation.
 func (a authenticator) of(op *operation) authenticator {
-	a.ends = op.ends
+	a.endsImpersonation = op.endsImpersonation
 	return a
 }
 
@@ -216,9 +216,10 @@ func (a authenticator) bearer(e echo.Context, scheme string, scopes []string) (c
 	return ctx, nil
 }
 
+// tenant returns the caller of a tenant's token or API key.
 func (a authenticator) tenant(ctx context.Context, token string) (tenancy.Caller, error) {
-	if a.ends {
-		return a.credentials.TenantToEnd(ctx, token)
+	if a.endsImpersonation {
+		return a.credentials.TenantEndingImpersonation(ctx, token)
 	}
 	return a.credentials.Tenant(ctx, token)
 }

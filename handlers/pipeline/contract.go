@@ -38,8 +38,8 @@ type operation struct {
 	unbuilt bool
 	// bearer: a token or key in the Authorization header can authenticate its callers.
 	bearer bool
-	// ends: it only ends an impersonation.
-	ends bool
+	// endsImpersonation: it only ends an impersonation.
+	endsImpersonation bool
 	// mixed: participants and others can call it.
 	mixed bool
 	// timeout is the time within which it must answer.
@@ -111,17 +111,17 @@ func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) 
 	open.Security = openapi3.NewSecurityRequirements()
 	item := doc.Paths.Value(path)
 	o := &operation{
-		route:      &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
-		security:   security,
-		parameters: slices.Concat(item.Parameters, op.Parameters),
-		hasBody:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
-		hasFile:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEOctetStream] != nil,
-		bearer:     takesBearer(security, doc.Components.SecuritySchemes),
-		ends:       strings.EqualFold(op.OperationID, endImpersonation),
-		mixed:      isMixed(security),
-		idempotent: idempotent(method, path, op, len(security) == 0),
-		counted:    path == "/v1/me" || strings.HasPrefix(path, "/v1/me/"),
-		anything:   op.Extensions["x-any-request"] == true,
+		route:             &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: &open},
+		security:          security,
+		parameters:        slices.Concat(item.Parameters, op.Parameters),
+		hasBody:           op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
+		hasFile:           op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEOctetStream] != nil,
+		bearer:            takesBearer(security, doc.Components.SecuritySchemes),
+		endsImpersonation: strings.EqualFold(op.OperationID, endImpersonation),
+		mixed:             isMixed(security),
+		idempotent:        idempotent(method, path, op, len(security) == 0),
+		counted:           path == "/v1/me" || strings.HasPrefix(path, "/v1/me/"),
+		anything:          op.Extensions["x-any-request"] == true,
 	}
 	var err error
 	if o.class, err = classOf(op, len(security) == 0, o.bearer); err != nil {

@@ -95,7 +95,7 @@ func (c *contract) refuseImpersonated(next echo.HandlerFunc) echo.HandlerFunc {
 		switch {
 		case !changes:
 			return next(e)
-		case by.ReadOnly && !op.ends:
+		case by.ReadOnly && !op.endsImpersonation:
 			return problem.New(problem.Forbidden, "impersonated",
 				"this tenant is SUSPENDED or CANCELLED, so an admin who acts as its user can only read")
 		case decision == Refused:
