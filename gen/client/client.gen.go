@@ -284,7 +284,7 @@ type ClientInterface interface {
 	//
 	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -295,7 +295,7 @@ type ClientInterface interface {
 	//
 	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -565,7 +565,8 @@ type ClientInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 	// claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
 	// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
-	// `endImpersonation` or loses the admin role. It is refused while the app is suspended, except by `endImpersonation`. 403 `tenant_suspended` for a suspended app.
+	// `endImpersonation`, logs out, is removed, or loses the role. It is refused while the app is suspended, except by
+	// `endImpersonation`. 403 `tenant_suspended` for a suspended app.
 	//
 	// Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
 	ImpersonateFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1397,8 +1398,8 @@ type ClientInterface interface {
 	//
 	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
 	// `token_revoked` within a second. The server that answers closes the token's realtime connections at once (code 3500), other servers
-	// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
-	// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
+	// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit
+	// log has the entry `tenant.end_impersonation`. In it admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
 	EndImpersonation(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3458,7 +3459,7 @@ type ClientInterface interface {
 	//
 	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3469,7 +3470,7 @@ type ClientInterface interface {
 	//
 	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5603,7 +5604,7 @@ func (c *Client) EndAdminSignIn(ctx context.Context, id ID, reqEditors ...Reques
 //
 // Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 // code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5624,7 +5625,7 @@ func (c *Client) DisableAdminTotpWithBody(ctx context.Context, contentType strin
 //
 // Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 // code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6164,7 +6165,8 @@ func (c *Client) GetFirstPartyApp(ctx context.Context, id ID, reqEditors ...Requ
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 // claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
 // the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
-// `endImpersonation` or loses the admin role. It is refused while the app is suspended, except by `endImpersonation`. 403 `tenant_suspended` for a suspended app.
+// `endImpersonation`, logs out, is removed, or loses the role. It is refused while the app is suspended, except by
+// `endImpersonation`. 403 `tenant_suspended` for a suspended app.
 //
 // Corresponds with POST /v1/admin/first-party-apps/{id}/impersonate (the `ImpersonateFirstPartyApp` operationId).
 func (c *Client) ImpersonateFirstPartyApp(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7846,8 +7848,8 @@ func (c *Client) ForgotPassword(ctx context.Context, body ForgotPasswordJSONRequ
 //
 // Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
 // `token_revoked` within a second. The server that answers closes the token's realtime connections at once (code 3500), other servers
-// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
-// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
+// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit
+// log has the entry `tenant.end_impersonation`. In it admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Corresponds with POST /v1/auth/impersonation/end (the `EndImpersonation` operationId).
 func (c *Client) EndImpersonation(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11597,7 +11599,7 @@ func (c *Client) EndSignIn(ctx context.Context, id ID, reqEditors ...RequestEdit
 //
 // Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 // code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 //
 // Takes any type of body and a specified content type.
 //
@@ -11618,7 +11620,7 @@ func (c *Client) DisableTotpWithBody(ctx context.Context, contentType string, bo
 //
 // Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 // code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -30678,7 +30680,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -30689,7 +30691,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -30987,7 +30989,8 @@ type ClientWithResponsesInterface interface {
 	// Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 	// claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
 	// the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
-	// `endImpersonation` or loses the admin role. It is refused while the app is suspended, except by `endImpersonation`. 403 `tenant_suspended` for a suspended app.
+	// `endImpersonation`, logs out, is removed, or loses the role. It is refused while the app is suspended, except by
+	// `endImpersonation`. 403 `tenant_suspended` for a suspended app.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -31919,8 +31922,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
 	// `token_revoked` within a second. The server that answers closes the token's realtime connections at once (code 3500), other servers
-	// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
-	// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
+	// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit
+	// log has the entry `tenant.end_impersonation`. In it admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -34104,7 +34107,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -34115,7 +34118,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 	// code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+	// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -52671,7 +52674,7 @@ func (c *ClientWithResponses) EndAdminSignInWithResponse(ctx context.Context, id
 //
 // Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 // code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -52688,7 +52691,7 @@ func (c *ClientWithResponses) DisableAdminTotpWithBodyWithResponse(ctx context.C
 //
 // Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 // code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -53148,7 +53151,8 @@ func (c *ClientWithResponses) GetFirstPartyAppWithResponse(ctx context.Context, 
 // Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
 // claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
 // the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
-// `endImpersonation` or loses the admin role. It is refused while the app is suspended, except by `endImpersonation`. 403 `tenant_suspended` for a suspended app.
+// `endImpersonation`, logs out, is removed, or loses the role. It is refused while the app is suspended, except by
+// `endImpersonation`. 403 `tenant_suspended` for a suspended app.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -54590,8 +54594,8 @@ func (c *ClientWithResponses) ForgotPasswordWithResponse(ctx context.Context, bo
 //
 // Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
 // `token_revoked` within a second. The server that answers closes the token's realtime connections at once (code 3500), other servers
-// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
-// admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
+// within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit
+// log has the entry `tenant.end_impersonation`. In it admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -57789,7 +57793,7 @@ func (c *ClientWithResponses) EndSignInWithResponse(ctx context.Context, id ID, 
 //
 // Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 // code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -57806,7 +57810,7 @@ func (c *ClientWithResponses) DisableTotpWithBodyWithResponse(ctx context.Contex
 //
 // Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
 // code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+// second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -299,7 +299,7 @@ export interface paths {
          * Disable your second factor
          * @description Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
          *     code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-         *     second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+         *     second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
          */
         delete: operations["disableAdminTotp"];
         options?: never;
@@ -691,7 +691,8 @@ export interface paths {
          * @description Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
          *     claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
          *     the admin as `impersonatorId` and the token's `jti` as `impersonationId`. The token becomes invalid earlier if the admin ends it with
-         *     `endImpersonation` or loses the admin role. It is refused while the app is suspended, except by `endImpersonation`. 403 `tenant_suspended` for a suspended app.
+         *     `endImpersonation`, logs out, is removed, or loses the role. It is refused while the app is suspended, except by
+         *     `endImpersonation`. 403 `tenant_suspended` for a suspended app.
          */
         post: operations["impersonateFirstPartyApp"];
         delete?: never;
@@ -2201,8 +2202,8 @@ export interface paths {
          * End an impersonation
          * @description Revokes the caller's token, with which an admin impersonates a user or a first-party app. All servers refuse it with 401
          *     `token_revoked` within a second. The server that answers closes the token's realtime connections at once (code 3500), other servers
-         *     within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit log has the entry `tenant.end_impersonation`. In it
-         *     admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
+         *     within about 6 seconds. The operation also works while the tenant is SUSPENDED or CANCELLED. The audit
+         *     log has the entry `tenant.end_impersonation`. In it admins see the admin as `impersonatorId` and the token's `jti` as `impersonationId`. 409 `conflict` if the token isn't an impersonation's.
          */
         post: operations["endImpersonation"];
         delete?: never;
@@ -4787,7 +4788,7 @@ export interface paths {
          * Disable your second factor
          * @description Deletes the secret and the recovery codes, and mails a notice. The body has the password and a code of the app or a recovery
          *     code. 400 `wrong_password` if the password is wrong, 400 `wrong_code` if the code is wrong or was used. 409 `conflict` if no
-         *     second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes. No scope is needed.
+         *     second factor is enabled. 429 `rate_limited` after 10 wrong codes in 15 minutes, and the holder gets a mail. No scope is needed.
          */
         delete: operations["disableTotp"];
         options?: never;

@@ -77,7 +77,8 @@ func (s *Server) RoomChanged(ctx context.Context, room, userID string) {
 	}
 }
 
-// HolderChanged checks the connections of a tenant's user, API key or impersonating admin; see Identity.Holder. It doesn't wait for the check.
+// HolderChanged checks the connections of a tenant's user, API key or impersonating admin; see Identity.Holder. It doesn't wait for the
+// check.
 func (s *Server) HolderChanged(tenantID, id string) {
 	tokens := s.conns.ofHolder(holder{tenantID: tenantID, id: id})
 	if len(tokens) == 0 {

@@ -166,8 +166,8 @@ func (s *Service) authenticateImpersonation(ctx context.Context, c claims) (tena
 	return caller, nil
 }
 
-// AuthenticateEndingImpersonation does the same as Authenticate, and accepts an impersonating admin's token also while the tenant is suspended or
-// cancelled. It is for EndImpersonation only, which takes access away.
+// AuthenticateEndingImpersonation does the same as Authenticate, and accepts an impersonating admin's token also while the tenant is
+// suspended or cancelled. It is for EndImpersonation only, which takes access away.
 func (s *Service) AuthenticateEndingImpersonation(ctx context.Context, bearer string) (tenancy.Caller, error) {
 	caller, refusal := s.Authenticate(ctx, bearer)
 	if !problem.Is(refusal, tenancy.SuspendedCode) {
