@@ -99,7 +99,8 @@ type Credentials interface {
 	// for Admin and Participant.
 	Tenant(ctx context.Context, token string) (tenancy.Caller, error)
 	Admin(ctx context.Context, token string) (platform.Caller, error)
-	// TenantEndingImpersonation does the same as Tenant for the end of an impersonation, which is possible while the tenant is suspended or cancelled.
+	// TenantEndingImpersonation does the same as Tenant for the end of an impersonation, which is possible while the tenant is suspended
+	// or cancelled.
 	TenantEndingImpersonation(ctx context.Context, token string) (tenancy.Caller, error)
 	Participant(ctx context.Context, token string) (tenancy.Caller, error)
 	// IsParticipant reports whether the text has the form of a participant's token.
