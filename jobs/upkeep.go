@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
+	"golang.org/x/sync/errgroup"
 
 	"showfloor/internal/areas"
 )
@@ -20,6 +21,9 @@ const (
 	// upkeepAttempts is how often a round is tried. The second attempt is for a process that was killed, or that doesn't know the kind:
 	// a chore that failed is done again in a later round.
 	upkeepAttempts = 2
+	// upkeepAtOnce is how many chores run at a time. All of them at once would use as many connections to the database, whose caches are
+	// cold on an idle server. With only one, a slow chore would delay the others.
+	upkeepAtOnce = 3
 )
 
 // UpkeepArgs is the periodic job for unfinished work: of dead processes, and due work whose own job is lost. It is one job, because an
@@ -90,25 +94,29 @@ type upkeep struct {
 	chores []chore
 }
 
-// Work does the round's chores at the same time, so that a slow one doesn't delay the others. A chore that fails is done again in its
-// next round.
+// Work does the round's chores, a few at a time. Each round begins with another one, so that slow ones don't keep the same others from
+// their turn. A chore that fails is done again in its next round.
 func (w *upkeep) Work(ctx context.Context, job *river.Job[UpkeepArgs]) error {
 	var failed []error
 	var mu sync.Mutex
-	var running sync.WaitGroup
-	for i, c := range w.chores {
+	var running errgroup.Group
+	running.SetLimit(upkeepAtOnce)
+	for n := range w.chores {
+		i := (n + job.Args.Round) % len(w.chores)
+		c := w.chores[i]
 		if job.Args.Round > 0 && (job.Args.Round+i)%c.rounds != 0 {
 			continue
 		}
-		running.Go(func() {
+		running.Go(func() error {
 			if err := c.run(ctx); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				failed = append(failed, fmt.Errorf("%s: %w", c.name, err))
 			}
+			return nil
 		})
 	}
-	running.Wait()
+	_ = running.Wait() // the failures are in failed
 	return errors.Join(failed...)
 }
 

@@ -73,6 +73,11 @@ SET status = @status::text, progress = CASE WHEN @status::text = 'COMPLETED' THE
     finished_at = @now::timestamptz, updated_at = @now::timestamptz
 WHERE id = @id RETURNING *;
 
+-- name: HasUnfinishedMediaJobs :one
+-- @sqlc-vet-disable tenant
+-- Whether any tenant has a job that is not over.
+SELECT EXISTS (SELECT FROM media_jobs WHERE status IN ('QUEUED', 'RUNNING'));
+
 -- name: ListStrandedMediaJobs :many
 -- @sqlc-vet-disable tenant
 -- The RUNNING jobs of all tenants whose worker sends no heartbeats.

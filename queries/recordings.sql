@@ -190,6 +190,15 @@ WHERE r.status = 'PROCESSING' AND (
     OR r.source = 'session' AND NOT EXISTS (SELECT FROM recording_parts p WHERE p.recording_id = r.id AND p.finished_at IS NULL))
 ORDER BY r.id;
 
+-- name: HasUnfinishedRecordings :one
+-- @sqlc-vet-disable tenant
+-- Whether any tenant has a recording, a take, a part or files of a deleted recording that are not finished. Each EXISTS reads the index of
+-- the unfinished rows.
+SELECT (EXISTS (SELECT FROM recordings r WHERE r.status IN ('RECORDING', 'PROCESSING'))
+    OR EXISTS (SELECT FROM recordings r WHERE r.status = 'DELETED' AND r.files_deleted_at IS NULL)
+    OR EXISTS (SELECT FROM recording_takes t WHERE t.closed_at IS NULL)
+    OR EXISTS (SELECT FROM recording_parts p WHERE p.finished_at IS NULL))::boolean;
+
 -- name: ListUnreportedRecordings :many
 -- @sqlc-vet-disable tenant
 -- Recordings of all tenants whose outside recorder has not reported the result.

@@ -287,6 +287,19 @@ func (q *Queries) GetMediaJob(ctx context.Context, arg GetMediaJobParams) (Media
 	return i, err
 }
 
+const HasUnfinishedMediaJobs = `-- name: HasUnfinishedMediaJobs :one
+SELECT EXISTS (SELECT FROM media_jobs WHERE status IN ('QUEUED', 'RUNNING'))
+`
+
+// @sqlc-vet-disable tenant
+// Whether any tenant has a job that is not over.
+func (q *Queries) HasUnfinishedMediaJobs(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, HasUnfinishedMediaJobs)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const ListForgottenMediaJobs = `-- name: ListForgottenMediaJobs :many
 SELECT DISTINCT kind FROM media_jobs WHERE status = 'QUEUED' AND NOT outside AND due_at < $1::timestamptz
 `

@@ -619,6 +619,23 @@ func (q *Queries) HasRecordingOfBroadcast(ctx context.Context, arg HasRecordingO
 	return exists, err
 }
 
+const HasUnfinishedRecordings = `-- name: HasUnfinishedRecordings :one
+SELECT (EXISTS (SELECT FROM recordings r WHERE r.status IN ('RECORDING', 'PROCESSING'))
+    OR EXISTS (SELECT FROM recordings r WHERE r.status = 'DELETED' AND r.files_deleted_at IS NULL)
+    OR EXISTS (SELECT FROM recording_takes t WHERE t.closed_at IS NULL)
+    OR EXISTS (SELECT FROM recording_parts p WHERE p.finished_at IS NULL))::boolean
+`
+
+// @sqlc-vet-disable tenant
+// Whether any tenant has a recording, a take, a part or files of a deleted recording that are not finished. Each EXISTS reads the index of
+// the unfinished rows.
+func (q *Queries) HasUnfinishedRecordings(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, HasUnfinishedRecordings)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const ListAbandonedImports = `-- name: ListAbandonedImports :many
 SELECT r.id FROM recordings r WHERE r.status = 'PROCESSING' AND r.source = 'srs' AND r.created_at < $1::timestamptz ORDER BY r.id
 `

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net"
 	"os"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"golang.org/x/sys/unix"
 )
 
 // LostError is a failure of the network below a connection to the database. The driver returns
@@ -47,6 +49,37 @@ func (c *conn) Write(b []byte) (int, error) {
 func (c *conn) Stale() bool {
 	below, ok := c.Conn.(interface{ Stale() bool })
 	return ok && below.Stale()
+}
+
+// NetConn returns the wrapped connection.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
+// silent reports whether the other end of an unused connection is open as far as this machine knows, and has sent nothing. It needs no
+// answer of the server. A server that ends a session sends an error or the end of the stream. false also if the connection isn't a
+// socket.
+func silent(c net.Conn) bool {
+	for {
+		wrapper, ok := c.(interface{ NetConn() net.Conn }) // TLS, ours
+		if !ok {
+			break
+		}
+		c = wrapper.NetConn()
+	}
+	socket, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	quiet := false
+	err = raw.Read(func(fd uintptr) bool {
+		_, _, failure := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		quiet = errors.Is(failure, unix.EAGAIN)
+		return true
+	})
+	return err == nil && quiet
 }
 
 // lost marks an error as *LostError. It doesn't mark deadline errors, whose type the driver and TLS check, nor

@@ -20,6 +20,18 @@ import (
 // connectTimeout limits one attempt to connect.
 const connectTimeout = 5 * time.Second
 
+const (
+	// maxIdleTime is how long a connection stays open unused. A few connections with warm caches do the work of a quiet server; the
+	// pool uses all its connections in turn, and each would parse and plan each statement again.
+	maxIdleTime = time.Minute
+	// minConns is the number of connections that stay open, so that a few requests at once need not wait for new ones.
+	minConns = 4
+	// checkAfter is how long a connection is unused before the pool checks that the server hasn't closed it.
+	checkAfter = time.Second
+	// pingAfter is how long a connection is unused before the pool pings the server through it.
+	pingAfter = 30 * time.Second
+)
+
 // Options of Open. A zero value stands for the default in brackets.
 type Options struct {
 	// MaxConns is the largest number of connections that the pool opens [20].
@@ -64,7 +76,7 @@ func Open(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
 		return nil, errors.New("the database URL can't be read: it has to look like postgres://user:password@host:5432/name, " +
 			"with special characters in the password %-encoded")
 	}
-	configure(config, o.withDefaults(), strings.Contains(url, "pool_max_conns"))
+	configure(config, o.withDefaults(), func(name string) bool { return strings.Contains(url, name) })
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
@@ -76,9 +88,16 @@ func Open(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-func configure(config *pgxpool.Config, o Options, keepMaxConns bool) {
-	if !keepMaxConns {
+// configure applies the options that the URL doesn't set.
+func configure(config *pgxpool.Config, o Options, set func(name string) bool) {
+	if !set("pool_max_conns") {
 		config.MaxConns = o.MaxConns
+	}
+	if !set("pool_min_conns") {
+		config.MinConns = min(minConns, config.MaxConns)
+	}
+	if !set("pool_max_conn_idle_time") {
+		config.MaxConnIdleTime = maxIdleTime
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
@@ -107,6 +126,9 @@ func configure(config *pgxpool.Config, o Options, keepMaxConns bool) {
 	config.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) {
 		line, ok := conn.PgConn().Conn().(interface{ Stale() bool })
 		return !ok || !line.Stale(), nil
+	}
+	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		return p.IdleDuration > pingAfter || p.IdleDuration > checkAfter && !silent(p.Conn.PgConn().Conn())
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,

@@ -43,6 +43,38 @@ func TestSessionSettings(t *testing.T) {
 	}
 }
 
+// TestPoolDropsEndedSessions: a connection that the server has closed while it was unused is replaced, and no query fails.
+func TestPoolDropsEndedSessions(t *testing.T) {
+	t.Parallel()
+	pool, err := postgres.Open(t.Context(), dbtest.NewEmpty(t).Config().ConnString(), postgres.Options{MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	backend := func() (pid int) {
+		if err := pool.QueryRow(t.Context(), "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+			t.Fatal(err)
+		}
+		return pid
+	}
+	former := backend()
+	other, err := postgres.Open(t.Context(), pool.Config().ConnString(), postgres.Options{MaxConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(1200 * time.Millisecond) // shorter pauses aren't checked
+	for range 2 {
+		if pid := backend(); pid == former {
+			t.Fatal("the session was not ended")
+		}
+	}
+}
+
 func TestPoolSize(t *testing.T) {
 	t.Parallel()
 	url := dbtest.NewEmpty(t).Config().ConnString()

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,6 +27,8 @@ import (
 const (
 	// syncEvery is the interval at which this node's parts are compared with the database, and of their heartbeats.
 	syncEvery = 2 * time.Second
+	// idleSyncEvery is the same interval while this node has no parts. A new part is compared at once.
+	idleSyncEvery = 30 * time.Second
 	// advanceEvery is the pause between two compositions of what is final of a part while its room writes.
 	advanceEvery = time.Minute
 	// openTime is how long the beginning of a part waits for the database.
@@ -68,6 +71,9 @@ type Rooms struct {
 	layouts  map[recording.PartID]string // of the parts that rooms write to
 	advanced map[recording.PartID]time.Time
 	busy     map[recording.PartID]bool // being composed
+
+	// closed is true if the last comparison found parts that have ended. Otherwise the workers need not ask the database for one.
+	closed atomic.Bool
 }
 
 // Open removes what a killed process has left of compositions, and opens the recorder, whose parts are in dir.
@@ -97,6 +103,9 @@ func (r *Rooms) open(recordingID string) (number int, err error) {
 	defer cancel()
 	for {
 		number, err = r.Gate.recordings().OpenPart(ctx, recordingID)
+		if err == nil {
+			r.signal()
+		}
 		if _, refused := problem.As(err); err == nil || refused || errors.Is(err, recording.ErrTooManyParts) {
 			return number, err
 		}
@@ -165,14 +174,17 @@ func (r *Rooms) Watch(ctx context.Context) {
 	for range r.Workers {
 		work.Go(func() { r.work(ctx) })
 	}
-	tick := time.NewTicker(syncEvery)
-	defer tick.Stop()
 	for ctx.Err() == nil {
-		if err := r.sync(ctx); err != nil && ctx.Err() == nil {
+		pause := syncEvery
+		some, err := r.sync(ctx)
+		if err == nil && !some {
+			pause = idleSyncEvery
+		}
+		if err != nil && ctx.Err() == nil {
 			r.Log.Warn("could not compare the recordings of rooms with the database", "error", err)
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-r.wake:
 		case <-ctx.Done():
 		}
@@ -180,23 +192,25 @@ func (r *Rooms) Watch(ctx context.Context) {
 	work.Wait()
 }
 
-// sync compares the parts with the database once.
-func (r *Rooms) sync(ctx context.Context) error {
+// sync compares the parts with the database once. some is false if this node has none.
+func (r *Rooms) sync(ctx context.Context) (some bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	local := slices.Concat(r.parts.Parts(), r.parts.Writing()) // before the query, so that a new part isn't missing there
 	list, err := r.Gate.recordings().PartsHere(ctx)
 	if err != nil {
-		return err
+		return true, err
 	}
 	unlisted, layouts := map[recording.PartID]bool{}, map[recording.PartID]string{}
 	for _, p := range local {
 		unlisted[idOf(p)] = true
 	}
 	var here []recording.PartID
+	closed := false
 	errs := []error{r.endFailed(ctx)}
 	for _, p := range list {
 		delete(unlisted, p.PartID)
+		closed = closed || p.Closed
 		state := r.parts.State(partOf(p.PartID))
 		if state == roomrecorder.Writing || state == roomrecorder.Ended {
 			here = append(here, p.PartID)
@@ -211,6 +225,7 @@ func (r *Rooms) sync(ctx context.Context) error {
 		case roomrecorder.Ended:
 			if !p.Closed {
 				errs = append(errs, r.close(ctx, p.PartID))
+				closed = true
 			}
 		case roomrecorder.Missing:
 			errs = append(errs, r.Gate.recordings().LosePart(ctx, p.PartID, p.Begun))
@@ -219,11 +234,12 @@ func (r *Rooms) sync(ctx context.Context) error {
 	r.mu.Lock()
 	r.layouts = layouts
 	r.mu.Unlock()
+	r.closed.Store(closed)
 	errs = append(errs, r.Gate.recordings().TouchParts(ctx, here))
 	for id := range unlisted {
 		errs = append(errs, r.settle(ctx, id))
 	}
-	return errors.Join(errs...)
+	return len(list) > 0 || len(local) > 0, errors.Join(errs...)
 }
 
 // settle removes a part that is finished. One that was lost while this node could not reach the database continues.
@@ -291,6 +307,9 @@ func (r *Rooms) work(ctx context.Context) {
 
 // composeNext composes the next part that has ended; worked is false if there is none.
 func (r *Rooms) composeNext(ctx context.Context) (worked bool, err error) {
+	if !r.closed.Load() {
+		return false, nil
+	}
 	claim, ok, err := r.claim(ctx)
 	if err != nil || !ok {
 		return false, err

@@ -16,8 +16,15 @@ import (
 )
 
 // Sweep finds recordings that no process finishes by itself, and finishes them. Each is a transaction of its own; one that fails
-// doesn't keep the others.
+// doesn't keep the others. One query is enough while nothing is unfinished.
 func (s *Service) Sweep(ctx context.Context) error {
+	some, err := db.New(s.config.Pool).HasUnfinishedRecordings(ctx)
+	if err != nil {
+		return fmt.Errorf("look for unfinished recordings: %w", err)
+	}
+	if !some {
+		return nil
+	}
 	return errors.Join(
 		// The first three come first, because the others add jobs of their own.
 		s.finishUnfinished(ctx), s.deleteUndeleted(ctx), s.makeUnmade(ctx),

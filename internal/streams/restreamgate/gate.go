@@ -19,6 +19,8 @@ const (
 	// pollEvery is the interval at which the engine is compared with the database, in case a notification was lost. The state of
 	// connections is stored as often.
 	pollEvery = 5 * time.Second
+	// idlePolls is how many of these intervals pass between two comparisons while the engine has no routes.
+	idlePolls = 3
 	// queryTime bounds one query.
 	queryTime = 5 * time.Second
 )
@@ -91,9 +93,12 @@ func routesOf(list []restream.Want) map[string][]engine.Route {
 func (g *Gate) Watch(ctx context.Context) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-tick.C:
+			if n%idlePolls != 0 && len(g.engine.Streams()) == 0 {
+				continue
+			}
 			g.Poll(ctx)
 			g.share(ctx)
 		case <-ctx.Done():

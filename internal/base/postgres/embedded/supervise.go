@@ -183,6 +183,9 @@ type conn struct {
 // Stale reports whether the server at the other end has ended.
 func (c *conn) Stale() bool { return c.run.hasEnded() }
 
+// NetConn returns the socket.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
 // Dial connects to the server's socket, for pgconn.Config.DialFunc. While the server
 // restarts, it waits until ctx ends. The connection has a method Stale() bool, so that
 // pools can drop connections to an earlier run.
