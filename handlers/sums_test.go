@@ -66,6 +66,10 @@ func TestSumsAnswerLikeTheRows(t *testing.T) {
 		SELECT $1, $3, node, $2::timestamptz + h * interval '1 hour', viewers::integer[]
 		FROM (VALUES ('a', 6, '[1:3]={2,NULL,3}'), ('b', 12, '[3:5]={4,NULL,5}')) AS v (node, step, viewers), generate_series(0, 70, step) AS h`,
 		owner.TenantID, start, third.ID)
+	// SRS servers count each minute of their own; in some hours another server also has the stream.
+	exec(`INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
+		SELECT $1, id, 'srs', $2::timestamptz + h * interval '1 hour', ARRAY[h, NULL, 0, 4]
+		FROM unnest(ARRAY[$3, $4]) AS id, generate_series(0, 70, 2) AS h`, owner.TenantID, start, first.ID, third.ID)
 	exec(`INSERT INTO sessions (id, tenant_id, type, name, host_id, capacity, layout, state, created_at, updated_at)
 		SELECT 'sess_' || n, $1, 'conference', 'x', 'ada', 50, 'grid', 'ended', $2::timestamptz + n * interval '17 minutes', now()
 		FROM generate_series(0, 300) AS n`, owner.TenantID, start)
@@ -89,6 +93,14 @@ func TestSumsAnswerLikeTheRows(t *testing.T) {
 			require.JSONEq(t, want, answers(t, owner, root, start)[path], "%s, after %d sums until %s", path, n+1, at)
 		}
 	}
+	// A server of a former version sums no minutes of SRS servers; the next run fills them in.
+	exec(`UPDATE figure_hours SET srs_watched_minutes = NULL, srs_live_minutes = NULL WHERE hour < $1`, start.Add(48*time.Hour))
+	require.Equal(t, rows, answers(t, owner, root, start))
+	require.NoError(t, s.Analytics.SumFigures(t.Context()))
+	require.Equal(t, rows, answers(t, owner, root, start))
+	var unfilled int
+	require.NoError(t, s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM figure_hours WHERE srs_watched_minutes IS NULL`).Scan(&unfilled))
+	require.Zero(t, unfilled)
 	var hours, days int
 	require.NoError(t, s.Pool.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM figure_hours), (SELECT count(DISTINCT day) FROM audit_days)`).Scan(&hours, &days))
 	require.Greater(t, hours, 80)

@@ -1,36 +1,32 @@
 -- name: SumFigures :many
--- For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, and the number of
--- sessions. Closed hours come from their sums.
+-- For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, the number of sessions, the
+-- minutes watched on SRS servers, and the minutes on air of streams that only they have. Closed hours come from their sums.
 WITH later AS (
     SELECT greatest(u.until, @since::timestamptz) AS start FROM summed_until u WHERE u.name = 'figures'
 ), audience AS (
     SELECT a.hour, generate_subscripts(a.viewers, 1) AS minute, unnest(a.viewers) AS viewers FROM audience_hours a
     WHERE a.tenant_id = @tenant_id AND a.hour >= (SELECT l.start FROM later l) AND a.hour < @until::timestamptz
 ), figures AS (
-    SELECT f.hour, f.peak_viewers, f.sessions FROM figure_hours f
+    SELECT f.hour, f.peak_viewers, f.sessions, f.srs_watched_minutes, f.srs_live_minutes FROM figure_hours f
     WHERE f.tenant_id = @tenant_id AND f.hour >= @since::timestamptz AND f.hour < @until::timestamptz
     UNION ALL
-    SELECT a.hour, sum(a.viewers), 0 FROM audience a WHERE a.viewers IS NOT NULL GROUP BY a.hour, a.minute
+    SELECT a.hour, sum(a.viewers), 0, 0, 0 FROM audience a WHERE a.viewers IS NOT NULL GROUP BY a.hour, a.minute
     UNION ALL
-    SELECT date_trunc('hour', s.created_at, 'UTC'), 0, count(*) FROM sessions s
+    SELECT date_trunc('hour', s.created_at, 'UTC'), 0, count(*), 0, 0 FROM sessions s
     WHERE s.tenant_id = @tenant_id AND s.created_at >= (SELECT l.start FROM later l) AND s.created_at < @until::timestamptz GROUP BY 1
+    UNION ALL
+    SELECT h.hour, 0, 0, h.watched_minutes, h.live_minutes FROM srs_hours h
+    WHERE h.tenant_id = @tenant_id AND h.hour >= (SELECT l.start FROM later l) AND h.hour < @until::timestamptz
+    UNION ALL
+    SELECT f.hour, 0, 0, h.watched_minutes, h.live_minutes FROM figure_hours f CROSS JOIN LATERAL (
+        SELECT sum(s.watched_minutes) AS watched_minutes, sum(s.live_minutes) AS live_minutes FROM srs_hours s
+        WHERE s.tenant_id = @tenant_id AND s.hour = f.hour) h
+    WHERE f.tenant_id = @tenant_id AND f.hour >= @since::timestamptz AND f.hour < @until::timestamptz AND f.srs_watched_minutes IS NULL
 )
 SELECT date_trunc(@unit::text, f.hour, 'UTC')::timestamptz AS at, max(f.peak_viewers)::bigint AS peak_viewers,
-    sum(f.sessions)::bigint AS sessions
+    sum(f.sessions)::bigint AS sessions, coalesce(sum(f.srs_watched_minutes), 0)::bigint AS srs_watched_minutes,
+    coalesce(sum(f.srs_live_minutes), 0)::bigint AS srs_live_minutes
 FROM figures f GROUP BY 1 ORDER BY 1;
-
--- name: SumSRSMinutes :many
--- For each hour or day, the minutes watched on SRS servers, and the minutes on air of streams that only they have. No server of ours
--- measures them, so each sample counts as a whole minute.
-SELECT date_trunc(@unit::text, s.hour, 'UTC')::timestamptz AS at, sum(s.watched)::bigint AS watched,
-    coalesce(sum(s.minutes) FILTER (WHERE s.alone), 0)::bigint AS live
-FROM (
-    SELECT a.hour, m.watched, m.minutes, NOT EXISTS (SELECT 1 FROM audience_hours o
-        WHERE o.tenant_id = a.tenant_id AND o.hour = a.hour AND o.stream_id = a.stream_id AND o.node <> 'srs') AS alone
-    FROM audience_hours a CROSS JOIN LATERAL (SELECT sum(v) AS watched, count(v) AS minutes FROM unnest(a.viewers) AS v) m
-    WHERE a.tenant_id = @tenant_id AND a.node = 'srs' AND a.hour >= @since::timestamptz AND a.hour < @until::timestamptz
-) s
-WHERE s.minutes > 0 GROUP BY 1 ORDER BY 1;
 
 -- name: SumSales :many
 -- An order counts as sold from its payment on, even if it is refunded later. Counts the amount that the buyer was charged.
@@ -74,14 +70,28 @@ WITH samples AS (
     SELECT s.tenant_id, s.hour, sum(s.viewers) AS viewers, count(DISTINCT s.stream_id) AS live
     FROM samples s WHERE s.viewers IS NOT NULL GROUP BY s.tenant_id, s.hour, s.minute
 ), figures AS (
-    SELECT m.tenant_id, m.hour, m.viewers, m.live, 0 AS sessions FROM minutes m
+    SELECT m.tenant_id, m.hour, m.viewers, m.live, 0 AS sessions, 0 AS srs_watched, 0 AS srs_live FROM minutes m
     UNION ALL
-    SELECT t.id, s.hour, 0, 0, s.sessions FROM tenants t CROSS JOIN LATERAL (
+    SELECT h.tenant_id, h.hour, 0, 0, 0, h.watched_minutes, h.live_minutes FROM srs_hours h
+    WHERE h.hour >= @since::timestamptz AND h.hour < @until::timestamptz
+    UNION ALL
+    SELECT t.id, s.hour, 0, 0, s.sessions, 0, 0 FROM tenants t CROSS JOIN LATERAL (
         SELECT date_trunc('hour', x.created_at, 'UTC') AS hour, count(*) AS sessions FROM sessions x
         WHERE x.tenant_id = t.id AND x.created_at >= @since::timestamptz AND x.created_at < @until::timestamptz GROUP BY 1) s
 )
-INSERT INTO figure_hours (tenant_id, hour, peak_viewers, watched_minutes, live_minutes, sessions)
-SELECT f.tenant_id, f.hour, max(f.viewers), sum(f.viewers), sum(f.live), sum(f.sessions) FROM figures f GROUP BY 1, 2;
+INSERT INTO figure_hours (tenant_id, hour, peak_viewers, watched_minutes, live_minutes, sessions, srs_watched_minutes, srs_live_minutes)
+SELECT f.tenant_id, f.hour, max(f.viewers), sum(f.viewers), sum(f.live), sum(f.sessions), sum(f.srs_watched), sum(f.srs_live)
+FROM figures f GROUP BY 1, 2;
+
+-- name: FillSRSMinutes :execrows
+-- @sqlc-vet-disable tenant
+-- Sums the minutes on SRS servers of hours that a server of a former version has summed.
+UPDATE figure_hours f SET srs_watched_minutes = coalesce(h.watched, 0), srs_live_minutes = coalesce(h.live, 0)
+FROM (SELECT n.tenant_id, n.hour FROM figure_hours n WHERE n.srs_watched_minutes IS NULL LIMIT @max_rows FOR UPDATE SKIP LOCKED) o
+CROSS JOIN LATERAL (
+    SELECT sum(s.watched_minutes) AS watched, sum(s.live_minutes) AS live FROM srs_hours s
+    WHERE s.tenant_id = o.tenant_id AND s.hour = o.hour) h
+WHERE f.tenant_id = o.tenant_id AND f.hour = o.hour;
 
 -- name: WriteSalesHours :exec
 -- @sqlc-vet-disable tenant
@@ -101,7 +111,9 @@ DELETE FROM figure_hours WHERE ctid = ANY (ARRAY(
 -- name: ClearAudienceOfHoursBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention covers all tenants. The number of sessions is kept forever.
-UPDATE figure_hours SET peak_viewers = 0, watched_minutes = 0, live_minutes = 0 WHERE ctid = ANY (ARRAY(
+UPDATE figure_hours
+SET peak_viewers = 0, watched_minutes = 0, live_minutes = 0, srs_watched_minutes = 0, srs_live_minutes = 0
+WHERE ctid = ANY (ARRAY(
     SELECT f.ctid FROM figure_hours f WHERE f.live_minutes > 0 AND f.hour < @before AND f.sessions > 0 LIMIT @max_rows));
 
 -- name: CountLiveSessions :one

@@ -11,7 +11,9 @@ import (
 )
 
 const ClearAudienceOfHoursBefore = `-- name: ClearAudienceOfHoursBefore :execrows
-UPDATE figure_hours SET peak_viewers = 0, watched_minutes = 0, live_minutes = 0 WHERE ctid = ANY (ARRAY(
+UPDATE figure_hours
+SET peak_viewers = 0, watched_minutes = 0, live_minutes = 0, srs_watched_minutes = 0, srs_live_minutes = 0
+WHERE ctid = ANY (ARRAY(
     SELECT f.ctid FROM figure_hours f WHERE f.live_minutes > 0 AND f.hour < $1 AND f.sessions > 0 LIMIT $2))
 `
 
@@ -99,6 +101,25 @@ func (q *Queries) DeleteFigureHoursBefore(ctx context.Context, arg DeleteFigureH
 	return result.RowsAffected(), nil
 }
 
+const FillSRSMinutes = `-- name: FillSRSMinutes :execrows
+UPDATE figure_hours f SET srs_watched_minutes = coalesce(h.watched, 0), srs_live_minutes = coalesce(h.live, 0)
+FROM (SELECT n.tenant_id, n.hour FROM figure_hours n WHERE n.srs_watched_minutes IS NULL LIMIT $1 FOR UPDATE SKIP LOCKED) o
+CROSS JOIN LATERAL (
+    SELECT sum(s.watched_minutes) AS watched, sum(s.live_minutes) AS live FROM srs_hours s
+    WHERE s.tenant_id = o.tenant_id AND s.hour = o.hour) h
+WHERE f.tenant_id = o.tenant_id AND f.hour = o.hour
+`
+
+// @sqlc-vet-disable tenant
+// Sums the minutes on SRS servers of hours that a server of a former version has summed.
+func (q *Queries) FillSRSMinutes(ctx context.Context, maxRows int32) (int64, error) {
+	result, err := q.db.Exec(ctx, FillSRSMinutes, maxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const FindFirstFigure = `-- name: FindFirstFigure :one
 SELECT least(
     (SELECT min(a.hour) FROM audience_hours a WHERE a.hour >= $1::timestamptz),
@@ -132,16 +153,25 @@ WITH later AS (
     SELECT a.hour, generate_subscripts(a.viewers, 1) AS minute, unnest(a.viewers) AS viewers FROM audience_hours a
     WHERE a.tenant_id = $3 AND a.hour >= (SELECT l.start FROM later l) AND a.hour < $4::timestamptz
 ), figures AS (
-    SELECT f.hour, f.peak_viewers, f.sessions FROM figure_hours f
+    SELECT f.hour, f.peak_viewers, f.sessions, f.srs_watched_minutes, f.srs_live_minutes FROM figure_hours f
     WHERE f.tenant_id = $3 AND f.hour >= $2::timestamptz AND f.hour < $4::timestamptz
     UNION ALL
-    SELECT a.hour, sum(a.viewers), 0 FROM audience a WHERE a.viewers IS NOT NULL GROUP BY a.hour, a.minute
+    SELECT a.hour, sum(a.viewers), 0, 0, 0 FROM audience a WHERE a.viewers IS NOT NULL GROUP BY a.hour, a.minute
     UNION ALL
-    SELECT date_trunc('hour', s.created_at, 'UTC'), 0, count(*) FROM sessions s
+    SELECT date_trunc('hour', s.created_at, 'UTC'), 0, count(*), 0, 0 FROM sessions s
     WHERE s.tenant_id = $3 AND s.created_at >= (SELECT l.start FROM later l) AND s.created_at < $4::timestamptz GROUP BY 1
+    UNION ALL
+    SELECT h.hour, 0, 0, h.watched_minutes, h.live_minutes FROM srs_hours h
+    WHERE h.tenant_id = $3 AND h.hour >= (SELECT l.start FROM later l) AND h.hour < $4::timestamptz
+    UNION ALL
+    SELECT f.hour, 0, 0, h.watched_minutes, h.live_minutes FROM figure_hours f CROSS JOIN LATERAL (
+        SELECT sum(s.watched_minutes) AS watched_minutes, sum(s.live_minutes) AS live_minutes FROM srs_hours s
+        WHERE s.tenant_id = $3 AND s.hour = f.hour) h
+    WHERE f.tenant_id = $3 AND f.hour >= $2::timestamptz AND f.hour < $4::timestamptz AND f.srs_watched_minutes IS NULL
 )
 SELECT date_trunc($1::text, f.hour, 'UTC')::timestamptz AS at, max(f.peak_viewers)::bigint AS peak_viewers,
-    sum(f.sessions)::bigint AS sessions
+    sum(f.sessions)::bigint AS sessions, coalesce(sum(f.srs_watched_minutes), 0)::bigint AS srs_watched_minutes,
+    coalesce(sum(f.srs_live_minutes), 0)::bigint AS srs_live_minutes
 FROM figures f GROUP BY 1 ORDER BY 1
 `
 
@@ -153,13 +183,15 @@ type SumFiguresParams struct {
 }
 
 type SumFiguresRow struct {
-	At          time.Time
-	PeakViewers int64
-	Sessions    int64
+	At                time.Time
+	PeakViewers       int64
+	Sessions          int64
+	SrsWatchedMinutes int64
+	SrsLiveMinutes    int64
 }
 
-// For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, and the number of
-// sessions. Closed hours come from their sums.
+// For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, the number of sessions, the
+// minutes watched on SRS servers, and the minutes on air of streams that only they have. Closed hours come from their sums.
 func (q *Queries) SumFigures(ctx context.Context, arg SumFiguresParams) ([]SumFiguresRow, error) {
 	rows, err := q.db.Query(ctx, SumFigures,
 		arg.Unit,
@@ -174,59 +206,13 @@ func (q *Queries) SumFigures(ctx context.Context, arg SumFiguresParams) ([]SumFi
 	items := []SumFiguresRow{}
 	for rows.Next() {
 		var i SumFiguresRow
-		if err := rows.Scan(&i.At, &i.PeakViewers, &i.Sessions); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const SumSRSMinutes = `-- name: SumSRSMinutes :many
-SELECT date_trunc($1::text, s.hour, 'UTC')::timestamptz AS at, sum(s.watched)::bigint AS watched,
-    coalesce(sum(s.minutes) FILTER (WHERE s.alone), 0)::bigint AS live
-FROM (
-    SELECT a.hour, m.watched, m.minutes, NOT EXISTS (SELECT 1 FROM audience_hours o
-        WHERE o.tenant_id = a.tenant_id AND o.hour = a.hour AND o.stream_id = a.stream_id AND o.node <> 'srs') AS alone
-    FROM audience_hours a CROSS JOIN LATERAL (SELECT sum(v) AS watched, count(v) AS minutes FROM unnest(a.viewers) AS v) m
-    WHERE a.tenant_id = $2 AND a.node = 'srs' AND a.hour >= $3::timestamptz AND a.hour < $4::timestamptz
-) s
-WHERE s.minutes > 0 GROUP BY 1 ORDER BY 1
-`
-
-type SumSRSMinutesParams struct {
-	Unit     string
-	TenantID string
-	Since    time.Time
-	Until    time.Time
-}
-
-type SumSRSMinutesRow struct {
-	At      time.Time
-	Watched int64
-	Live    int64
-}
-
-// For each hour or day, the minutes watched on SRS servers, and the minutes on air of streams that only they have. No server of ours
-// measures them, so each sample counts as a whole minute.
-func (q *Queries) SumSRSMinutes(ctx context.Context, arg SumSRSMinutesParams) ([]SumSRSMinutesRow, error) {
-	rows, err := q.db.Query(ctx, SumSRSMinutes,
-		arg.Unit,
-		arg.TenantID,
-		arg.Since,
-		arg.Until,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []SumSRSMinutesRow{}
-	for rows.Next() {
-		var i SumSRSMinutesRow
-		if err := rows.Scan(&i.At, &i.Watched, &i.Live); err != nil {
+		if err := rows.Scan(
+			&i.At,
+			&i.PeakViewers,
+			&i.Sessions,
+			&i.SrsWatchedMinutes,
+			&i.SrsLiveMinutes,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -307,14 +293,18 @@ WITH samples AS (
     SELECT s.tenant_id, s.hour, sum(s.viewers) AS viewers, count(DISTINCT s.stream_id) AS live
     FROM samples s WHERE s.viewers IS NOT NULL GROUP BY s.tenant_id, s.hour, s.minute
 ), figures AS (
-    SELECT m.tenant_id, m.hour, m.viewers, m.live, 0 AS sessions FROM minutes m
+    SELECT m.tenant_id, m.hour, m.viewers, m.live, 0 AS sessions, 0 AS srs_watched, 0 AS srs_live FROM minutes m
     UNION ALL
-    SELECT t.id, s.hour, 0, 0, s.sessions FROM tenants t CROSS JOIN LATERAL (
+    SELECT h.tenant_id, h.hour, 0, 0, 0, h.watched_minutes, h.live_minutes FROM srs_hours h
+    WHERE h.hour >= $1::timestamptz AND h.hour < $2::timestamptz
+    UNION ALL
+    SELECT t.id, s.hour, 0, 0, s.sessions, 0, 0 FROM tenants t CROSS JOIN LATERAL (
         SELECT date_trunc('hour', x.created_at, 'UTC') AS hour, count(*) AS sessions FROM sessions x
         WHERE x.tenant_id = t.id AND x.created_at >= $1::timestamptz AND x.created_at < $2::timestamptz GROUP BY 1) s
 )
-INSERT INTO figure_hours (tenant_id, hour, peak_viewers, watched_minutes, live_minutes, sessions)
-SELECT f.tenant_id, f.hour, max(f.viewers), sum(f.viewers), sum(f.live), sum(f.sessions) FROM figures f GROUP BY 1, 2
+INSERT INTO figure_hours (tenant_id, hour, peak_viewers, watched_minutes, live_minutes, sessions, srs_watched_minutes, srs_live_minutes)
+SELECT f.tenant_id, f.hour, max(f.viewers), sum(f.viewers), sum(f.live), sum(f.sessions), sum(f.srs_watched), sum(f.srs_live)
+FROM figures f GROUP BY 1, 2
 `
 
 type WriteFigureHoursParams struct {

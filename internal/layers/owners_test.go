@@ -23,7 +23,7 @@ func owners() map[string]string {
 		"internal/outflow/push":         {"push_credentials", "push_devices", "push_notifications", "push_batches"},
 		"internal/outflow/tester":       {"capture_urls", "captures", "capture_usage"},
 		"internal/outflow/webhook":      {"webhook_endpoints", "webhook_deliveries", "webhook_attempt_hours"},
-		"internal/streams/analytics":    {"figure_hours", "sales_hours"},
+		"internal/streams/analytics":    {"figure_hours", "sales_hours", "srs_hours"},
 		"internal/streams/stream": {
 			"streams", "stream_keys", "publishers", "plays", "dvr_files", "stream_media", "stream_inspections", "stream_health_points",
 			"audience_hours",
@@ -271,7 +271,7 @@ func tableExceptions() []tableException {
 			pkg: "internal/streams/analytics",
 			why: "it counts over all areas and writes only its sums",
 			queries: map[string]string{
-				"audience_hours":    "CountViewers FindFirstFigure SumFigures SumSRSMinutes WriteFigureHours",
+				"audience_hours":    "CountViewers FindFirstFigure SumFigures WriteFigureHours",
 				"orders":            "FindFirstFigure SumSales WriteSalesHours",
 				"row_numbers":       "CountTenant",
 				"sessions":          "CountLiveSessions FindFirstFigure SumFigures WriteFigureHours",

@@ -62,11 +62,12 @@ func (s *Service) addFigures(ctx context.Context, c tenancy.Caller, of Series, p
 	for _, r := range rows {
 		p := point(r.At)
 		p.PeakViewers, p.Sessions = r.PeakViewers, r.Sessions
+		p.WatchedMinutes, p.OnAir = r.SrsWatchedMinutes, r.SrsLiveMinutes
 	}
 	return s.addMinutes(ctx, c, of, point)
 }
 
-// addMinutes adds the minutes on air and watched: those of the usage, so that both agree, and those of SRS servers.
+// addMinutes adds the minutes on air and watched of the usage, so that both agree. The usage has none of SRS servers.
 func (s *Service) addMinutes(ctx context.Context, c tenancy.Caller, of Series, point func(time.Time) *Point) error {
 	measured, err := s.usage.GetTimes(ctx, c.TenantID, usage.By(of.Interval), of.From, of.To, usage.StreamMinutes, usage.ViewerMinutes)
 	if err != nil {
@@ -79,17 +80,6 @@ func (s *Service) addMinutes(ctx context.Context, c tenancy.Caller, of Series, p
 		} else {
 			point(l.From).WatchedMinutes += minutes
 		}
-	}
-	rows, err := db.New(s.pool).SumSRSMinutes(ctx, db.SumSRSMinutesParams{
-		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
-	})
-	if err != nil {
-		return fmt.Errorf("sum minutes of SRS servers: %w", err)
-	}
-	for _, r := range rows {
-		p := point(r.At)
-		p.WatchedMinutes += r.Watched
-		p.OnAir += r.Live
 	}
 	return nil
 }

@@ -12,10 +12,26 @@ import (
 	"showfloor/internal/tenancy/sums"
 )
 
+// fillAtOnce is the number of hours that one statement fills in.
+const fillAtOnce = 1000
+
 // SumFigures writes the sums of closed hours of all tenants, from which GetAnalytics reads.
 func (s *Service) SumFigures(ctx context.Context) error {
 	w := sums.Writer{Name: sums.Figures, First: firstFigure, Write: writeFigures}
-	return w.Run(ctx, s.pool, s.now())
+	return errors.Join(w.Run(ctx, s.pool, s.now()), s.fillSRSMinutes(ctx))
+}
+
+// fillSRSMinutes adds the minutes on SRS servers to hours that a server of a former version has summed, fillAtOnce in each transaction.
+func (s *Service) fillSRSMinutes(ctx context.Context) error {
+	for {
+		n, err := db.New(s.pool).FillSRSMinutes(ctx, fillAtOnce)
+		if err != nil {
+			return fmt.Errorf("fill in minutes of SRS servers: %w", err)
+		}
+		if n < fillAtOnce {
+			return nil
+		}
+	}
 }
 
 // AddRowCounts adds up the changes of the row counts, from which GetOverview and the totals of admins' lists are read.
