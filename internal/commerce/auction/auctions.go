@@ -41,7 +41,7 @@ type Input struct {
 // ListAuctions pages through the tenant's auctions, newest first, in all statuses
 // or in one. cursor is the id after which the page starts, nil for the first page.
 func (s *Service) ListAuctions(ctx context.Context, c tenancy.Caller, status, cursor *string, limit int) ([]View, error) {
-	rows, err := db.New(s.config.Pool).ListAuctions(ctx, db.ListAuctionsParams{
+	rows, err := db.New(postgres.Planned{Pool: s.config.Pool}).ListAuctions(ctx, db.ListAuctionsParams{
 		TenantID: c.TenantID, Status: status, Cursor: cursor, MaxRows: int32(limit),
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ type Filter struct{ Status, StreamID, CustomerExternalID *string }
 // ListOrders pages through the tenant's orders, newest first. cursor is the id
 // after which the page starts, nil for the first page.
 func (s *Service) ListOrders(ctx context.Context, c tenancy.Caller, f Filter, cursor *string, limit int) ([]View, error) {
-	rows, err := db.New(s.config.Pool).ListOrders(ctx, db.ListOrdersParams{
+	rows, err := db.New(postgres.Planned{Pool: s.config.Pool}).ListOrders(ctx, db.ListOrdersParams{
 		TenantID: c.TenantID, Status: f.Status, StreamID: f.StreamID, Customer: f.CustomerExternalID, Cursor: cursor, MaxRows: int32(limit),
 	})
 	if err != nil {

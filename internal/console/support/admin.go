@@ -23,7 +23,7 @@ type Filter struct{ Status, Priority, TenantID *string }
 
 // ListAdminTickets returns a part of the tickets that match, newest first, and the number of all that match.
 func (s *Service) ListAdminTickets(ctx context.Context, f Filter, skip int64, maxRows int32) (list []Detail, total int64, err error) {
-	q := db.New(s.config.Pool)
+	q := db.New(postgres.Planned{Pool: s.config.Pool})
 	if f.TenantID != nil {
 		total, err = q.CountTicketsOfTenant(ctx, db.CountTicketsOfTenantParams{TenantID: *f.TenantID, Status: f.Status, Priority: f.Priority})
 	} else {

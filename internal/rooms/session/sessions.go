@@ -183,14 +183,13 @@ func InviteTx(ctx context.Context, tx pgx.Tx, s db.Session, now time.Time, invit
 // ListSessions pages through the tenant's sessions, newest first, of all types or
 // of one. cursor is the id after which the page starts, nil for the first page.
 func (s *Service) ListSessions(ctx context.Context, c tenancy.Caller, sessionType, cursor *string, limit int) ([]View, error) {
-	q := db.New(s.config.Pool)
-	rows, err := q.ListSessions(ctx, db.ListSessionsParams{
+	rows, err := db.New(postgres.Planned{Pool: s.config.Pool}).ListSessions(ctx, db.ListSessionsParams{
 		TenantID: c.TenantID, Type: sessionType, Cursor: cursor, MaxRows: int32(limit),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
-	return s.views(ctx, q, c.TenantID, rows)
+	return s.views(ctx, db.New(s.config.Pool), c.TenantID, rows)
 }
 
 // GetSession returns one of the tenant's sessions. A participant may get its own
