@@ -2,7 +2,9 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -22,7 +24,7 @@ const (
 	idleWindow = 2 * time.Minute
 )
 
-// BenchmarkIdle measures the CPU time of the built server and of its PostgreSQL while nobody uses it, and how many transactions it makes.
+// BenchmarkIdle measures the CPU time of the built server and of its PostgreSQL without any request, and the transactions that it makes.
 // The baseline is a process that makes as many, each of them `SELECT 1` on one connection, with the backend of that connection.
 func BenchmarkIdle(b *testing.B) {
 	bin := serverBinary(b)
@@ -33,12 +35,13 @@ func BenchmarkIdle(b *testing.B) {
 		conn, err := pgx.Connect(b.Context(), fmt.Sprintf("host=%s/postgres/run user=postgres dbname=postgres", dir))
 		require.NoError(b, err)
 		count := transactions(b, conn)
-		used := cpuOfEach(b, idleWindow, append([]int{s.cmd.Process.Pid}, postgresProcesses(b, dir)...)...)
+		before := postgresCPU(b, dir)
+		ours := cpuOfEach(b, idleWindow, s.cmd.Process.Pid)[0]
+		database := 100 * (postgresCPU(b, dir) - before).Seconds() / idleWindow.Seconds()
 		count = transactions(b, conn) - count
 		rss := s.memory(b, "VmRSS")
 		require.NoError(b, conn.Close(context.WithoutCancel(b.Context())))
 		s.stop(b)
-		ours, database := used[0], sum(used[1:])
 		bare := bareStatements(b, idleWindow/time.Duration(count))
 
 		b.ReportMetric(0, "ns/op")
@@ -58,8 +61,8 @@ func transactions(b *testing.B, conn *pgx.Conn) (n int64) {
 	return n
 }
 
-// postgresProcesses returns the processes of a data folder's PostgreSQL.
-func postgresProcesses(b *testing.B, dir string) []int {
+// postgresCPU returns the CPU time of a data folder's PostgreSQL, of its processes that have ended too.
+func postgresCPU(b *testing.B, dir string) (total time.Duration) {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "postgres", "data", "postmaster.pid"))
 	require.NoError(b, err)
@@ -68,16 +71,38 @@ func postgresProcesses(b *testing.B, dir string) []int {
 	require.NoError(b, err)
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", postmaster, postmaster))
 	require.NoError(b, err)
-	list := []int{postmaster}
-	for _, field := range strings.Fields(string(children)) {
-		pid, err := strconv.Atoi(field)
-		require.NoError(b, err)
-		list = append(list, pid)
+	for _, field := range append(strings.Fields(string(children)), first) {
+		total += ticksOf(b, field, field == first)
 	}
-	return list
+	return total
 }
 
-// bareStatements returns the CPU time of this process and of one backend, in percent of a core, while it makes a statement at each interval.
+// ticksOf returns the CPU time of a process, in steps of 10 ms, and of its children that have ended if withEnded; 0 if it has ended.
+func ticksOf(b *testing.B, pid string, withEnded bool) time.Duration {
+	b.Helper()
+	text, err := os.ReadFile("/proc/" + pid + "/stat")
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	require.NoError(b, err)
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	const utime, cutime, end, hertz = 11, 13, 15, 100 // field indices after the name: user and system mode, then of ended children
+	last := cutime
+	if withEnded {
+		last = end
+	}
+	ticks := 0
+	for _, field := range fields[utime:last] {
+		n, err := strconv.Atoi(field)
+		require.NoError(b, err)
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / hertz
+}
+
+// bareStatements returns the CPU time of this process and of one backend while it makes a statement in each interval, in percent of a
+// core.
 func bareStatements(b *testing.B, interval time.Duration) float64 {
 	b.Helper()
 	conn, err := dbtest.New(b).Acquire(b.Context())
@@ -105,12 +130,5 @@ func bareStatements(b *testing.B, interval time.Duration) float64 {
 	used := cpuOfEach(b, idleWindow, os.Getpid(), backend)
 	cancel()
 	require.NoError(b, <-done)
-	return sum(used)
-}
-
-func sum(list []float64) (total float64) {
-	for _, v := range list {
-		total += v
-	}
-	return total
+	return used[0] + used[1]
 }

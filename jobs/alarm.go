@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// pollEvery is how often each queue looks for jobs by itself, in case the announcements of the alarm don't reach it. Each look of
-	// each queue is a query, so on an idle server a shorter interval costs more than all other queries.
-	pollEvery = time.Minute
+	// pollEvery is how often each queue looks for jobs by itself. It bounds the delay of a job that no node announces,
+	// because the node that added it and the one that led the queue were killed. Each look of each queue is a query, so on an
+	// idle server a shorter interval costs more than all other queries.
+	pollEvery = 15 * time.Second
 	// alarmEvery is how often the alarm looks for due jobs, and how far ahead.
 	alarmEvery = 5 * time.Second
 	// alarmPause is the shortest time between two looks, and the longest one while jobs of this node are added or

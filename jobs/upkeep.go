@@ -94,8 +94,8 @@ type upkeep struct {
 	chores []chore
 }
 
-// Work does the round's chores, a few at a time. Each round begins with another one, so that slow ones don't keep the same others from
-// their turn. A chore that fails is done again in its next round.
+// Work does the round's chores, upkeepAtOnce at a time. Each round begins with another chore, so that slow chores don't always delay the
+// same others. A chore that fails is done again in its next round.
 func (w *upkeep) Work(ctx context.Context, job *river.Job[UpkeepArgs]) error {
 	var failed []error
 	var mu sync.Mutex

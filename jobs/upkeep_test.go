@@ -38,6 +38,39 @@ func TestUpkeep(t *testing.T) {
 	require.EqualValues(t, 3, seldom.Load(), "rounds 0, 3 and 6")
 }
 
+// TestUpkeepDoesAFewChoresAtATime: three at most, and another one first in each round.
+func TestUpkeepDoesAFewChoresAtATime(t *testing.T) {
+	t.Parallel()
+	const n = 2 * upkeepAtOnce
+	started, proceed := make(chan int, n), make(chan struct{})
+	w := &upkeep{}
+	for i := range n {
+		w.chores = append(w.chores, chore{"wait", 1, func(context.Context) error {
+			started <- i
+			<-proceed
+			return nil
+		}})
+	}
+	for round := range 3 {
+		done := make(chan error, 1)
+		go func() { done <- w.Work(t.Context(), &river.Job[UpkeepArgs]{Args: UpkeepArgs{Round: round}}) }()
+		var first []int
+		for range upkeepAtOnce {
+			first = append(first, <-started)
+		}
+		require.ElementsMatch(t, []int{round, round + 1, round + 2}, first)
+		for range n - upkeepAtOnce {
+			require.Empty(t, started, "more run only after one has ended")
+			proceed <- struct{}{}
+			<-started
+		}
+		for range upkeepAtOnce {
+			proceed <- struct{}{}
+		}
+		require.NoError(t, <-done)
+	}
+}
+
 // TestJobsOfFormerKindsAreDeleted: unless a server of the former version runs them.
 func TestJobsOfFormerKindsAreDeleted(t *testing.T) {
 	t.Parallel()

@@ -9,5 +9,6 @@ SELECT a.tenant_id, a.hour, sum(m.watched)::bigint AS watched_minutes,
 FROM audience_hours a CROSS JOIN LATERAL (SELECT sum(v) AS watched, count(v) AS minutes FROM unnest(a.viewers) AS v) m
 WHERE a.node = 'srs' AND m.minutes > 0 GROUP BY a.tenant_id, a.hour;
 
--- Their sums of closed hours. NULL in the hours that a server of a former version has summed; analytics.SumFigures fills them in.
+-- The same minutes of each closed hour, stored. NULL in the hours that a server of a former version has summed; analytics.SumFigures fills
+-- them in.
 ALTER TABLE figure_hours ADD COLUMN srs_watched_minutes bigint, ADD COLUMN srs_live_minutes bigint;

@@ -103,15 +103,16 @@ func (q *Queries) DeleteFigureHoursBefore(ctx context.Context, arg DeleteFigureH
 
 const FillSRSMinutes = `-- name: FillSRSMinutes :execrows
 UPDATE figure_hours f SET srs_watched_minutes = coalesce(h.watched, 0), srs_live_minutes = coalesce(h.live, 0)
-FROM (SELECT n.tenant_id, n.hour FROM figure_hours n WHERE n.srs_watched_minutes IS NULL LIMIT $1 FOR UPDATE SKIP LOCKED) o
+FROM (SELECT n.tenant_id, n.hour, n.live_minutes FROM figure_hours n WHERE n.srs_watched_minutes IS NULL LIMIT $1 FOR UPDATE SKIP LOCKED) o
 CROSS JOIN LATERAL (
     SELECT sum(s.watched_minutes) AS watched, sum(s.live_minutes) AS live FROM srs_hours s
-    WHERE s.tenant_id = o.tenant_id AND s.hour = o.hour) h
+    WHERE s.tenant_id = o.tenant_id AND s.hour = o.hour AND o.live_minutes > 0) h
 WHERE f.tenant_id = o.tenant_id AND f.hour = o.hour
 `
 
 // @sqlc-vet-disable tenant
 // Sums the minutes on SRS servers of hours that a server of a former version has summed.
+// An hour without minutes on air has none, or the retention has cleared it.
 func (q *Queries) FillSRSMinutes(ctx context.Context, maxRows int32) (int64, error) {
 	result, err := q.db.Exec(ctx, FillSRSMinutes, maxRows)
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/sys/unix"
@@ -23,26 +25,43 @@ func (e *LostError) Unwrap() error { return e.Cause }
 // MarkDial makes the errors of the connections that dial opens *LostError, by which IsUnavailable
 // recognises them. Open does it; code that replaces the DialFunc of a pool's configuration must call MarkDial.
 func MarkDial(dial pgconn.DialFunc) pgconn.DialFunc {
+	faults := &faults{}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err // the driver turns it into a pgconn.ConnectError
 		}
-		return &conn{c}, nil
+		return &conn{c, faults}, nil
 	}
 }
 
+// faults has the time of the last failure of any connection that one DialFunc opened.
+type faults struct{ last atomic.Pointer[time.Time] }
+
 // conn is a connection to the database whose errors are *LostError.
-type conn struct{ net.Conn }
+type conn struct {
+	net.Conn
+
+	faults *faults
+}
 
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	return n, lost(err)
+	return n, c.lost(err)
 }
 
 func (c *conn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
-	return n, lost(err)
+	return n, c.lost(err)
+}
+
+// lost marks an error as *LostError, and notes its time.
+func (c *conn) lost(err error) error {
+	err = lost(err)
+	if _, is := errors.AsType[*LostError](err); is {
+		c.faults.last.Store(new(time.Now()))
+	}
+	return err
 }
 
 // Stale returns the result of the wrapped connection's Stale, if it has that method.
@@ -54,14 +73,19 @@ func (c *conn) Stale() bool {
 // NetConn returns the wrapped connection.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
-// silent reports whether the other end of an unused connection is open as far as this machine knows, and has sent nothing. It needs no
-// answer of the server. A server that ends a session sends an error or the end of the stream. false also if the connection isn't a
-// socket.
-func silent(c net.Conn) bool {
+// silent reports whether the other end of a connection, which is unused since a time, is open as far as this machine knows, and has sent
+// nothing. It needs no answer of the server. A server that ends a session sends an error or the end of the stream; one that disappears
+// doesn't, so the result is false if another connection has failed since. It is false also if the connection isn't a socket.
+func silent(c net.Conn, since time.Time) bool {
 	for {
 		wrapper, ok := c.(interface{ NetConn() net.Conn }) // TLS, ours
 		if !ok {
 			break
+		}
+		if ours, is := c.(*conn); is {
+			if failed := ours.faults.last.Load(); failed != nil && !failed.Before(since) {
+				return false
+			}
 		}
 		c = wrapper.NetConn()
 	}
@@ -74,10 +98,9 @@ func silent(c net.Conn) bool {
 		return false
 	}
 	quiet := false
-	err = raw.Read(func(fd uintptr) bool {
+	err = raw.Control(func(fd uintptr) { // Read would wait for a reader that the driver has left behind
 		_, _, failure := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
 		quiet = errors.Is(failure, unix.EAGAIN)
-		return true
 	})
 	return err == nil && quiet
 }

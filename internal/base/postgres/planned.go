@@ -11,8 +11,8 @@ import (
 // Planned runs statements on Pool that PostgreSQL plans for the arguments of each execution. It implements db.DBTX.
 //
 // Lists and searches with optional filters need it: from the sixth execution of a prepared statement on, PostgreSQL may keep one plan
-// for all arguments, and such a plan reads all rows of a tenant. Planning takes less than a millisecond in most cases, so other statements
-// use the pool itself.
+// for all arguments, and such a plan may read all rows of a tenant. Planning takes up to a millisecond, so other statements use the pool
+// itself.
 type Planned struct{ Pool *pgxpool.Pool }
 
 // Exec implements db.DBTX.

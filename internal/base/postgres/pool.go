@@ -21,11 +21,9 @@ import (
 const connectTimeout = 5 * time.Second
 
 const (
-	// maxIdleTime is how long a connection stays open unused. A few connections with warm caches do the work of a quiet server; the
-	// pool uses all its connections in turn, and each would parse and plan each statement again.
+	// maxIdleTime is how long a connection stays open unused. Fewer connections keep their caches warm: each one parses and plans every
+	// statement itself.
 	maxIdleTime = time.Minute
-	// minConns is the number of connections that stay open, so that a few requests at once need not wait for new ones.
-	minConns = 4
 	// checkAfter is how long a connection is unused before the pool checks that the server hasn't closed it.
 	checkAfter = time.Second
 	// pingAfter is how long a connection is unused before the pool pings the server through it.
@@ -36,6 +34,9 @@ const (
 type Options struct {
 	// MaxConns is the largest number of connections that the pool opens [20].
 	MaxConns int32
+	// MinConns is the number of connections that stay open, so that a few requests at once need not wait for new ones [4, MaxConns at
+	// most]. A negative number stands for 0.
+	MinConns int32
 	// ApplicationName is the name in pg_stat_activity ["showfloor"].
 	ApplicationName string
 	// StatementTimeout ends a statement that runs longer [30 s]. It protects
@@ -54,6 +55,10 @@ func (o Options) withDefaults() Options {
 	if o.MaxConns == 0 {
 		o.MaxConns = 20
 	}
+	if o.MinConns == 0 {
+		o.MinConns = 4
+	}
+	o.MinConns = min(max(o.MinConns, 0), o.MaxConns)
 	if o.ApplicationName == "" {
 		o.ApplicationName = "showfloor"
 	}
@@ -94,7 +99,7 @@ func configure(config *pgxpool.Config, o Options, set func(name string) bool) {
 		config.MaxConns = o.MaxConns
 	}
 	if !set("pool_min_conns") {
-		config.MinConns = min(minConns, config.MaxConns)
+		config.MinConns = min(o.MinConns, config.MaxConns)
 	}
 	if !set("pool_max_conn_idle_time") {
 		config.MaxConnIdleTime = maxIdleTime
@@ -128,7 +133,8 @@ func configure(config *pgxpool.Config, o Options, set func(name string) bool) {
 		return !ok || !line.Stale(), nil
 	}
 	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-		return p.IdleDuration > pingAfter || p.IdleDuration > checkAfter && !silent(p.Conn.PgConn().Conn())
+		return p.IdleDuration > pingAfter ||
+			p.IdleDuration > checkAfter && !silent(p.Conn.PgConn().Conn(), time.Now().Add(-p.IdleDuration))
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,

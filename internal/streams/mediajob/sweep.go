@@ -27,18 +27,19 @@ func (s *Service) RecoverNode(ctx context.Context) error {
 }
 
 // Sweep requeues the RUNNING jobs whose worker sends no heartbeats, fails those of silent outside programs, and adds a run if QUEUED ones
-// may have none. Each job is a transaction of its own; one that fails doesn't keep the others. One query is enough while all are over.
+// may have none. Each job is a transaction of its own; one that fails doesn't keep the others. If no job is QUEUED or
+// RUNNING, it makes one query.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.config.Now()
 	if !s.config.Steady(now) {
 		return nil // if this node could not write for a while, others could not write their heartbeats either
 	}
 	q := db.New(s.config.Pool)
-	some, err := q.HasUnfinishedMediaJobs(ctx)
+	unfinished, err := q.HasUnfinishedMediaJobs(ctx)
 	if err != nil {
 		return fmt.Errorf("look for unfinished jobs: %w", err)
 	}
-	if !some {
+	if !unfinished {
 		return nil
 	}
 	rows, err := q.ListStrandedMediaJobs(ctx, now.Add(-heartbeatTimeout))

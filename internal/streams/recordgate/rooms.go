@@ -72,8 +72,8 @@ type Rooms struct {
 	advanced map[recording.PartID]time.Time
 	busy     map[recording.PartID]bool // being composed
 
-	// closed is true if the last comparison found parts that have ended. Otherwise the workers need not ask the database for one.
-	closed atomic.Bool
+	// anyEnded reports whether the last comparison found parts that have ended. Workers query the database only then.
+	anyEnded atomic.Bool
 }
 
 // Open removes what a killed process has left of compositions, and opens the recorder, whose parts are in dir.
@@ -101,11 +101,9 @@ func (r *Rooms) open(recordingID string) (number int, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
+	defer r.signal() // also after an error: the part may have been committed
 	for {
 		number, err = r.Gate.recordings().OpenPart(ctx, recordingID)
-		if err == nil {
-			r.signal()
-		}
 		if _, refused := problem.As(err); err == nil || refused || errors.Is(err, recording.ErrTooManyParts) {
 			return number, err
 		}
@@ -176,8 +174,8 @@ func (r *Rooms) Watch(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		pause := syncEvery
-		some, err := r.sync(ctx)
-		if err == nil && !some {
+		hasParts, err := r.sync(ctx)
+		if err == nil && !hasParts {
 			pause = idleSyncEvery
 		}
 		if err != nil && ctx.Err() == nil {
@@ -192,8 +190,8 @@ func (r *Rooms) Watch(ctx context.Context) {
 	work.Wait()
 }
 
-// sync compares the parts with the database once. some is false if this node has none.
-func (r *Rooms) sync(ctx context.Context) (some bool, err error) {
+// sync compares the parts with the database once. hasParts is false if this node has none.
+func (r *Rooms) sync(ctx context.Context) (hasParts bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	local := slices.Concat(r.parts.Parts(), r.parts.Writing()) // before the query, so that a new part isn't missing there
@@ -206,11 +204,11 @@ func (r *Rooms) sync(ctx context.Context) (some bool, err error) {
 		unlisted[idOf(p)] = true
 	}
 	var here []recording.PartID
-	closed := false
+	anyEnded := false
 	errs := []error{r.endFailed(ctx)}
 	for _, p := range list {
 		delete(unlisted, p.PartID)
-		closed = closed || p.Closed
+		anyEnded = anyEnded || p.Closed
 		state := r.parts.State(partOf(p.PartID))
 		if state == roomrecorder.Writing || state == roomrecorder.Ended {
 			here = append(here, p.PartID)
@@ -225,7 +223,7 @@ func (r *Rooms) sync(ctx context.Context) (some bool, err error) {
 		case roomrecorder.Ended:
 			if !p.Closed {
 				errs = append(errs, r.close(ctx, p.PartID))
-				closed = true
+				anyEnded = true
 			}
 		case roomrecorder.Missing:
 			errs = append(errs, r.Gate.recordings().LosePart(ctx, p.PartID, p.Begun))
@@ -234,7 +232,7 @@ func (r *Rooms) sync(ctx context.Context) (some bool, err error) {
 	r.mu.Lock()
 	r.layouts = layouts
 	r.mu.Unlock()
-	r.closed.Store(closed)
+	r.anyEnded.Store(anyEnded)
 	errs = append(errs, r.Gate.recordings().TouchParts(ctx, here))
 	for id := range unlisted {
 		errs = append(errs, r.settle(ctx, id))
@@ -307,7 +305,7 @@ func (r *Rooms) work(ctx context.Context) {
 
 // composeNext composes the next part that has ended; worked is false if there is none.
 func (r *Rooms) composeNext(ctx context.Context) (worked bool, err error) {
-	if !r.closed.Load() {
+	if !r.anyEnded.Load() {
 		return false, nil
 	}
 	claim, ok, err := r.claim(ctx)

@@ -16,13 +16,13 @@ import (
 )
 
 // Sweep finds recordings that no process finishes by itself, and finishes them. Each is a transaction of its own; one that fails
-// doesn't keep the others. One query is enough while nothing is unfinished.
+// doesn't keep the others. If all recordings are finished, it makes one query.
 func (s *Service) Sweep(ctx context.Context) error {
-	some, err := db.New(s.config.Pool).HasUnfinishedRecordings(ctx)
+	unfinished, err := db.New(s.config.Pool).HasUnfinishedRecordings(ctx)
 	if err != nil {
 		return fmt.Errorf("look for unfinished recordings: %w", err)
 	}
-	if !some {
+	if !unfinished {
 		return nil
 	}
 	return errors.Join(

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	engine "showfloor/internal/media/restream"
@@ -33,6 +34,9 @@ type Gate struct {
 	// mu makes a look into the database and the change of the engine one step, so that an older look can't undo a newer one.
 	mu     sync.Mutex
 	engine *engine.Engine
+
+	// unsure is true after a query that failed: the engine may lack routes.
+	unsure atomic.Bool
 }
 
 // New makes a Gate. area is late, because it is created after the media plane. Connect must be called before all other methods.
@@ -49,6 +53,7 @@ func (g *Gate) Changed(ctx context.Context, streamID string) {
 	defer g.mu.Unlock()
 	list, err := g.area().Wanted(ctx, streamID)
 	if err != nil {
+		g.unsure.Store(true)
 		g.log.Warn("could not check where a stream is to be forwarded", "stream", streamID, "error", err)
 		return // the next poll repeats it
 	}
@@ -62,6 +67,7 @@ func (g *Gate) Poll(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list, err := g.area().WantedHere(ctx)
+	g.unsure.Store(err != nil)
 	if err != nil {
 		if ctx.Err() == nil {
 			g.log.Warn("could not check which streams are to be forwarded", "error", err)
@@ -96,7 +102,7 @@ func (g *Gate) Watch(ctx context.Context) {
 	for n := 1; ; n++ {
 		select {
 		case <-tick.C:
-			if n%idlePolls != 0 && len(g.engine.Streams()) == 0 {
+			if n%idlePolls != 0 && len(g.engine.Streams()) == 0 && !g.unsure.Load() {
 				continue
 			}
 			g.Poll(ctx)

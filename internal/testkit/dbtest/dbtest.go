@@ -227,7 +227,10 @@ func (c *cluster) create(ctx context.Context, template string, conns int32) (*da
 	if _, err := c.admin.Exec(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy", name, template)); err != nil {
 		return nil, fmt.Errorf("create a test database: %w", err)
 	}
-	pool, err := postgres.Open(ctx, c.urlOf(name), postgres.Options{MaxConns: conns, ApplicationName: "showfloor-test"})
+	pool, err := postgres.Open(ctx, c.urlOf(name), postgres.Options{
+		MaxConns: conns, MinConns: -1, // a connection in the making would survive a Reset
+		ApplicationName: "showfloor-test",
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open a test database: %w", err)
 	}
