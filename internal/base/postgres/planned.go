@@ -21,11 +21,15 @@ func (p Planned) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 }
 
 // Query implements db.DBTX.
+//
+//nolint:ireturn // db.DBTX determines the type
 func (p Planned) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	return p.Pool.Query(ctx, sql, planned(args)...)
 }
 
 // QueryRow implements db.DBTX.
+//
+//nolint:ireturn // db.DBTX determines the type
 func (p Planned) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return p.Pool.QueryRow(ctx, sql, planned(args)...)
 }
