@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// pollEvery is how often each queue looks for jobs by itself. It bounds the delay of a job that no node announces,
-	// because the node that added it and the one that led the queue were killed. Each look of each queue is a query, so on an
-	// idle server a shorter interval costs more than all other queries.
+	// pollEvery is how often each queue looks for jobs by itself. It bounds the delay of a job that no node announces, because the node
+	// that added it and the one that led the queue were killed, or the database was away, or notifications don't arrive. Each look of
+	// each queue is a query, so on an idle server a shorter interval costs more than all other queries.
 	pollEvery = 15 * time.Second
 	// alarmEvery is how often the alarm looks for due jobs, and how far ahead.
 	alarmEvery = 5 * time.Second

@@ -22,6 +22,7 @@ WITH later AS (
         SELECT sum(s.watched_minutes) AS watched_minutes, sum(s.live_minutes) AS live_minutes FROM srs_hours s
         WHERE s.tenant_id = @tenant_id AND s.hour = f.hour) h
     WHERE f.tenant_id = @tenant_id AND f.hour >= @since::timestamptz AND f.hour < @until::timestamptz AND f.srs_watched_minutes IS NULL
+        AND f.live_minutes > 0
 )
 SELECT date_trunc(@unit::text, f.hour, 'UTC')::timestamptz AS at, max(f.peak_viewers)::bigint AS peak_viewers,
     sum(f.sessions)::bigint AS sessions, coalesce(sum(f.srs_watched_minutes), 0)::bigint AS srs_watched_minutes,
@@ -86,7 +87,7 @@ FROM figures f GROUP BY 1, 2;
 -- name: FillSRSMinutes :execrows
 -- @sqlc-vet-disable tenant
 -- Sums the minutes on SRS servers of hours that a server of a former version has summed.
--- An hour without minutes on air has none, or the retention has cleared it.
+-- An hour without minutes on air has no minutes on SRS servers, or the retention has cleared it.
 UPDATE figure_hours f SET srs_watched_minutes = coalesce(h.watched, 0), srs_live_minutes = coalesce(h.live, 0)
 FROM (SELECT n.tenant_id, n.hour, n.live_minutes FROM figure_hours n WHERE n.srs_watched_minutes IS NULL LIMIT @max_rows FOR UPDATE SKIP LOCKED) o
 CROSS JOIN LATERAL (

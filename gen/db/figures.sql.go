@@ -112,7 +112,7 @@ WHERE f.tenant_id = o.tenant_id AND f.hour = o.hour
 
 // @sqlc-vet-disable tenant
 // Sums the minutes on SRS servers of hours that a server of a former version has summed.
-// An hour without minutes on air has none, or the retention has cleared it.
+// An hour without minutes on air has no minutes on SRS servers, or the retention has cleared it.
 func (q *Queries) FillSRSMinutes(ctx context.Context, maxRows int32) (int64, error) {
 	result, err := q.db.Exec(ctx, FillSRSMinutes, maxRows)
 	if err != nil {
@@ -169,6 +169,7 @@ WITH later AS (
         SELECT sum(s.watched_minutes) AS watched_minutes, sum(s.live_minutes) AS live_minutes FROM srs_hours s
         WHERE s.tenant_id = $3 AND s.hour = f.hour) h
     WHERE f.tenant_id = $3 AND f.hour >= $2::timestamptz AND f.hour < $4::timestamptz AND f.srs_watched_minutes IS NULL
+        AND f.live_minutes > 0
 )
 SELECT date_trunc($1::text, f.hour, 'UTC')::timestamptz AS at, max(f.peak_viewers)::bigint AS peak_viewers,
     sum(f.sessions)::bigint AS sessions, coalesce(sum(f.srs_watched_minutes), 0)::bigint AS srs_watched_minutes,

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync/atomic"
@@ -29,14 +30,19 @@ func MarkDial(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
 		if err != nil {
+			if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				faults.note()
+			}
 			return nil, err // the driver turns it into a pgconn.ConnectError
 		}
 		return &conn{c, faults}, nil
 	}
 }
 
-// faults has the time of the last failure of any connection that one DialFunc opened.
+// faults has the time of the last failure of any connection that one DialFunc opened or could not open.
 type faults struct{ last atomic.Pointer[time.Time] }
+
+func (f *faults) note() { f.last.Store(new(time.Now())) }
 
 // conn is a connection to the database whose errors are *LostError.
 type conn struct {
@@ -55,11 +61,12 @@ func (c *conn) Write(b []byte) (int, error) {
 	return n, c.lost(err)
 }
 
-// lost marks an error as *LostError, and notes its time.
+// lost marks an error as *LostError, and notes its time. An end of the stream isn't noted: the driver reads one after each query that was
+// cancelled, and silent sees those of other connections.
 func (c *conn) lost(err error) error {
 	err = lost(err)
-	if _, is := errors.AsType[*LostError](err); is {
-		c.faults.last.Store(new(time.Now()))
+	if _, is := errors.AsType[*LostError](err); is && !errors.Is(err, io.EOF) {
+		c.faults.note()
 	}
 	return err
 }

@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"errors"
 	"net"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -73,16 +75,26 @@ func TestConnectionsAreDoubtedAfterAFault(t *testing.T) {
 	if !silent(clients[0], before) {
 		t.Fatal("not silent before the fault")
 	}
-	if err := servers[1].Close(); err != nil {
+	if _, err := clients[1].Write([]byte("Q")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := clients[1].Read(make([]byte, 1)); err == nil {
-		t.Fatal("a closed connection was read")
+	if err := servers[1].Close(); err != nil { // with unread data: the client's connection is reset
+		t.Fatal(err)
+	}
+	if _, err := clients[1].Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatal(err)
 	}
 	if silent(clients[0], before) {
 		t.Error("silent, although another connection failed since it was used")
 	}
 	if !silent(clients[0], time.Now().Add(time.Nanosecond)) {
 		t.Error("not silent after its use")
+	}
+	before = time.Now()
+	if _, err := dial(t.Context(), "unix", filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Fatal("a socket that doesn't exist was opened")
+	}
+	if silent(clients[0], before) {
+		t.Error("silent, although a connection could not be opened since it was used")
 	}
 }
