@@ -89,7 +89,9 @@ FROM figures f GROUP BY 1, 2;
 -- Sums the minutes on SRS servers of hours that a server of a former version has summed.
 -- An hour without minutes on air has no minutes on SRS servers, or the retention has cleared it.
 UPDATE figure_hours f SET srs_watched_minutes = coalesce(h.watched, 0), srs_live_minutes = coalesce(h.live, 0)
-FROM (SELECT n.tenant_id, n.hour, n.live_minutes FROM figure_hours n WHERE n.srs_watched_minutes IS NULL LIMIT @max_rows FOR UPDATE SKIP LOCKED) o
+FROM (
+    SELECT n.tenant_id, n.hour, n.live_minutes FROM figure_hours n
+    WHERE n.srs_watched_minutes IS NULL LIMIT @max_rows FOR UPDATE SKIP LOCKED) o
 CROSS JOIN LATERAL (
     SELECT sum(s.watched_minutes) AS watched, sum(s.live_minutes) AS live FROM srs_hours s
     WHERE s.tenant_id = o.tenant_id AND s.hour = o.hour AND o.live_minutes > 0) h

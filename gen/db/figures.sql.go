@@ -103,7 +103,9 @@ func (q *Queries) DeleteFigureHoursBefore(ctx context.Context, arg DeleteFigureH
 
 const FillSRSMinutes = `-- name: FillSRSMinutes :execrows
 UPDATE figure_hours f SET srs_watched_minutes = coalesce(h.watched, 0), srs_live_minutes = coalesce(h.live, 0)
-FROM (SELECT n.tenant_id, n.hour, n.live_minutes FROM figure_hours n WHERE n.srs_watched_minutes IS NULL LIMIT $1 FOR UPDATE SKIP LOCKED) o
+FROM (
+    SELECT n.tenant_id, n.hour, n.live_minutes FROM figure_hours n
+    WHERE n.srs_watched_minutes IS NULL LIMIT $1 FOR UPDATE SKIP LOCKED) o
 CROSS JOIN LATERAL (
     SELECT sum(s.watched_minutes) AS watched, sum(s.live_minutes) AS live FROM srs_hours s
     WHERE s.tenant_id = o.tenant_id AND s.hour = o.hour AND o.live_minutes > 0) h
